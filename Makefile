@@ -36,7 +36,7 @@ test-realwiki: $(DEV) ## Crawls of a real MediaWiki on loopback
 	$(BIN)/pytest -m "realwiki and not full"
 
 faults: $(DEV) ## Break the running system on purpose, in every way we know; ends with a table
-	$(BIN)/pytest -m fault
+	$(BIN)/pytest -m fault -n $(WORKERS)
 
 fuzz: $(DEV) $(FUZZER) ## Make up inputs for the parsers, guided by the code that they reach; MINUTES in all
 	$(BIN)/python holocron_assets_tests/fuzz/fuzz.py --minutes $(MINUTES)

@@ -8,6 +8,7 @@ import dagster as dg
 from holocron_assets.derive.dispatch.pools import DispatchError, DispatchSettings, read_dispatch_settings
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.orchestration.assets.batches import BATCH_ASSETS
+from holocron_assets.orchestration.assets.change_readings import page_changes
 from holocron_assets.orchestration.assets.crawl import batch_pages, pages, seed_titles, sites
 from holocron_assets.orchestration.assets.derivations import derive_assets
 from holocron_assets.orchestration.assets.entities import ENTITY_JOBS, STAGE_ASSETS, WHOLE_RUN_CHECKS
@@ -23,7 +24,6 @@ from holocron_assets.orchestration.jobs.group import run_group
 from holocron_assets.orchestration.jobs.refresh import add_pages, refresh
 from holocron_assets.orchestration.jobs.upkeep import compaction_job, upkeep_job
 from holocron_assets.orchestration.model_runs.what_to_ask import RESOURCE, WhatToAsk
-from holocron_assets.orchestration.resources.change_readings import page_changes
 from holocron_assets.orchestration.resources.resources import (
     LakeResource,
     ModelsResource,

@@ -2,7 +2,7 @@
 
 
 class HolocronError(Exception):
-    """What went wrong, in words for the person who has to act on it."""
+    """An error whose message says what went wrong and what a person can do."""
 
 
 class TransientError(HolocronError):
@@ -10,4 +10,4 @@ class TransientError(HolocronError):
 
 
 class PermanentError(HolocronError):
-    """It failed, and would fail again unchanged: a person has to look."""
+    """It failed, and would fail again unchanged: a person has to act."""

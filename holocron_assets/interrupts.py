@@ -1,4 +1,4 @@
-"""Commands that work for long: told to end, they end in order, and their exit code says by which signal."""
+"""Long commands: after a signal to end they end in order, and their exit code shows which signal it was."""
 
 import os
 import signal
@@ -23,8 +23,8 @@ class _Asked:
     def asked(self) -> list[int]:
         """The numbers of those that came, oldest first."""
         with suppress(BlockingIOError):
-            while self._noted is not None and (told := os.read(self._noted, 64)):
-                self.numbers += [number for number in told if number in _ASKING_TO_END]
+            while self._noted is not None and (received := os.read(self._noted, 64)):
+                self.numbers += [number for number in received if number in _ASKING_TO_END]
         return self.numbers
 
 

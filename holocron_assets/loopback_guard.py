@@ -32,7 +32,7 @@ _SCHEMES = {"ws": "http", "wss": "https"}
 class OwnMachineOnly:
     """Refuses requests and WebSockets that come under another name or from another site's page.
 
-    Every answer, refusals too, tells browsers to show it in no other site's page.
+    The headers of every answer, also of refusals, forbid browsers to show it in a page of another site.
     """
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str] = _NO_HEADERS) -> None:

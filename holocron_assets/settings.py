@@ -22,7 +22,7 @@ VARIABLES: Mapping[str, str] = {
     "HOLOCRON_INFOBOX_RULES": "The folder of people's own infobox rules (`data/infobox/`)",
     "HOLOCRON_TAGS": "The vocabulary of tags (`data/tags.yaml`)",
     "HOLOCRON_DISPATCH": "How work is given to models (`data/dispatch.yaml`)",
-    "HOLOCRON_WEBHOOKS": "Who is told of what (`data/webhooks.yaml`)",
+    "HOLOCRON_WEBHOOKS": "Which webhooks get which notifications (`data/webhooks.yaml`)",
     "HOLOCRON_ALERTS": "The rules that raise alerts (`data/alerts.yaml`)",
     "HOLOCRON_SCHEDULES": "What is done when (`data/schedules.yaml`)",
     "HOLOCRON_GROUPS": "The folder of groups of work, done in sequence (`data/groups/`)",
@@ -98,10 +98,10 @@ def crawlers(environment: Mapping[str, str] = os.environ) -> int:
     Raises:
         SettingError: it is no number from 1 to 64.
     """
-    said = environment.get("HOLOCRON_CRAWLERS") or "2"
-    if not said.isdecimal() or not 1 <= int(said) <= _MOST_CRAWLERS:
-        raise SettingError(f"HOLOCRON_CRAWLERS must be a number from 1 to {_MOST_CRAWLERS}, not {said!r}")
-    return int(said)
+    text = environment.get("HOLOCRON_CRAWLERS") or "2"
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_CRAWLERS:
+        raise SettingError(f"HOLOCRON_CRAWLERS must be a number from 1 to {_MOST_CRAWLERS}, not {text!r}")
+    return int(text)
 
 
 def sources_folder(environment: Mapping[str, str] = os.environ) -> Path:
@@ -115,7 +115,7 @@ def dispatch_file(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def webhooks_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """The file that says who is told of what: HOLOCRON_WEBHOOKS, or the project's `data/webhooks.yaml`."""
+    """The file that lists the webhooks: HOLOCRON_WEBHOOKS, or the project's `data/webhooks.yaml`."""
     return Path(environment.get("HOLOCRON_WEBHOOKS") or PROJECT_FOLDER / "data" / "webhooks.yaml").resolve()
 
 
@@ -210,7 +210,7 @@ def run_retention(environment: Mapping[str, str] = os.environ) -> RunRetention:
 
 
 def _days(environment: Mapping[str, str], name: str, usual: int) -> timedelta:
-    said = environment.get(name) or str(usual)
-    if not said.isdecimal() or not 1 <= int(said) <= _MOST_DAYS:
-        raise SettingError(f"{name} must be a number of days from 1 to {_MOST_DAYS:,}, not {said!r}")
-    return timedelta(days=int(said))
+    text = environment.get(name) or str(usual)
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_DAYS:
+        raise SettingError(f"{name} must be a number of days from 1 to {_MOST_DAYS:,}, not {text!r}")
+    return timedelta(days=int(text))

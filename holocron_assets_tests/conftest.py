@@ -94,7 +94,7 @@ def busy(tmp_path_factory: pytest.TempPathFactory, finished_sample: "Holocron") 
 
 @pytest.fixture(scope="session")
 def busy_status(busy: "Holocron") -> "Status":
-    """How things stand there; a look costs a second."""
+    """The status of that Holocron; a snapshot costs a second."""
     from watched_sample import status_of  # noqa: PLC0415 - the same
 
     return status_of(busy)
@@ -104,7 +104,7 @@ def busy_status(busy: "Holocron") -> "Status":
 def realwiki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealWiki]:
     """A real MediaWiki; the test is skipped where there is none to start."""
     if not (SHARED / "realwiki" / "realwiki").exists():
-        pytest.skip("needs the real MediaWiki of ../shared, which is not beside this checkout")
+        pytest.skip("needs the real MediaWiki of ../shared, which is not next to this checkout")
     with running_wiki(tmp_path_factory.mktemp("realwiki")) as wiki:
         yield wiki
 

@@ -21,22 +21,22 @@ SERVERS: Mapping[str, str] = {
     "holocron models serve": "http://127.0.0.1:11434/api/version",
     "prometheus": "http://127.0.0.1:9090/-/ready",
 }
-"""Commands that go on until they are told to end, and where they answer: a reader gives them a terminal."""
+"""Commands that go on until they are asked to stop, and where they answer: a reader gives them a terminal."""
 
 _ENDED = "the command ended with"
 _SECONDS_TO_ANSWER = 600
-_SECONDS_TO_END = 1800  # whoever reads would not wait longer
+_SECONDS_TO_END = 1800  # a reader would not wait longer
 
 
 def served_at(command: Command) -> str | None:
-    """Where a command answers that goes on until it is told to end; None for any other."""
+    """Where a command answers that goes on until it is asked to stop; None for any other."""
     words = command.simple()[0]
     said = " ".join([words[0].removeprefix(".venv/bin/"), *words[1:]])
     return next((url for name, url in SERVERS.items() if f"{said} ".startswith(f"{name} ")), None)
 
 
 class Walk:
-    """One shell; what is set or entered in it stays, as for whoever types."""
+    """One shell; what is set or entered in it stays, as for a person who types."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         """Begin in a folder."""
@@ -112,7 +112,7 @@ class Walk:
         if server := self._servers.pop(url, None):
             with suppress(ProcessLookupError):
                 os.killpg(server.pid, signal.SIGINT)
-            # By itself, by the signal, or as make tells of its child's end.
+            # By itself, by the signal, or as make reports its child's end.
             assert server.wait(120) in (0, -signal.SIGINT, 130, 2), "Ctrl+C does not end it in order"
 
     def _kill_shell(self) -> None:

@@ -87,14 +87,14 @@ class Installed:
         """What systemd gives: little, and the file's."""
         (self.folder / "lib" / "tmp").mkdir(exist_ok=True)
         lines = file.read_text(encoding="utf-8").splitlines()
-        told = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+        variables = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
         return {
             "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin",
             "LANG": "C.UTF-8",
             "USER": "holocron",
             "HOME": str(self.folder / "lib"),
             "TMPDIR": str(self.folder / "lib" / "tmp"),  # stands for PrivateTmp
-            **told,
+            **variables,
         }
 
     def _more_to_write(self, unit: Mapping[Setting, list[str]]) -> list[Path]:

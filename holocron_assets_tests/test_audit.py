@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from audit import (
-    BESIDE,
+    OPTIONAL,
     PARTS,
     PROJECT,
     WHOLE,
@@ -85,7 +85,7 @@ def test_a_lock_that_does_not_give_what_is_asked_of_it_is_noticed(wanted: str, p
         ("requirements-scale.lock", {"duckdb", "s3fs"}),
         ("requirements-traces.lock", {"duckdb", "sdk"}),
         (WHOLE, {"duckdb", "s3fs", "sdk", "pytest"}),
-        (BESIDE, {"atheris"}),
+        (OPTIONAL, {"atheris"}),
     ],
 )
 def test_each_lock_is_asked_for_what_it_is_for(lock: str, names: set[str]) -> None:
@@ -109,7 +109,7 @@ def test_what_would_be_installed_in_another_version_than_is_tested_is_noticed() 
 def test_the_locks_give_what_pyproject_asks_for_and_agree() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
     locks = {
-        name: read_lock((PROJECT / name).read_text(encoding="utf-8")) for name in (WHOLE, *PARTS, BESIDE)
+        name: read_lock((PROJECT / name).read_text(encoding="utf-8")) for name in (WHOLE, *PARTS, OPTIONAL)
     }
     assert set(locks) == {file.name for file in PROJECT.glob("*.lock")}
     for name, locked in locks.items():
@@ -140,7 +140,7 @@ def test_what_is_installed_is_what_is_locked(installed: Mapping[str, str], probl
     assert list(not_as_locked(installed, read_lock(LOCK), also)) == ([problem] if problem else [])
 
 
-def test_what_is_known_to_be_vulnerable_is_named_with_what_mends_it(tmp_path: Path) -> None:
+def test_a_known_vulnerability_is_named_with_the_version_that_repairs_it(tmp_path: Path) -> None:
     def ask(_: Path) -> Any:
         return {"dependencies": [OLD_JINJA]}
 

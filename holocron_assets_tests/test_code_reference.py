@@ -61,9 +61,9 @@ def test_every_setting_that_a_page_names_is_declared() -> None:
     assert {one for one in wrong if not one[1].startswith(("HOLOCRON_TEST_", "HOLOCRON_FAULT_"))} == set()
 
 
-def test_the_units_are_told_where_everything_is_that_people_write() -> None:
+def test_the_units_name_every_place_where_people_write_files() -> None:
     lines = (UNITS / "holocron.env").read_text(encoding="utf-8").splitlines()
-    told = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
-    assert told.keys() <= VARIABLES.keys()
-    places = {path.parent for path in written_by_people(told).values()}
+    variables = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    assert variables.keys() <= VARIABLES.keys()
+    places = {path.parent for path in written_by_people(variables).values()}
     assert places == {Path("/etc/holocron")}

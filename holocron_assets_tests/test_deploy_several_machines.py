@@ -1,4 +1,4 @@
-"""What is shipped for several machines fits what it is given to, as far as can be told without them."""
+"""What is shipped for several machines fits what it is given to, as far as one machine can show."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -62,13 +62,13 @@ def test_a_broker_makes_dagsters_home_one_of_workers(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("lacking", ["HOLOCRON_LAKE", "HOLOCRON_POSTGRES_URL"])
 def test_workers_without_a_lake_that_they_share_are_refused_by_name(tmp_path: Path, lacking: str) -> None:
-    told = {
+    variables = {
         "HOLOCRON_DATA": str(tmp_path),
         "HOLOCRON_BROKER": "redis://127.0.0.1:1/0",
         "HOLOCRON_POSTGRES_URL": "postgresql://holocron@127.0.0.1:1/holocron",
         "HOLOCRON_LAKE": "s3://bucket/prefix",
     }
-    asked = CliRunner(env={**told, lacking: None, "DAGSTER_HOME": None}).invoke(main, ["home"])
+    asked = CliRunner(env={**variables, lacking: None, "DAGSTER_HOME": None}).invoke(main, ["home"])
     assert asked.exit_code == 1
     assert "HOLOCRON_BROKER needs HOLOCRON_LAKE and HOLOCRON_POSTGRES_URL too" in asked.output
 

@@ -18,7 +18,7 @@ from holocron_assets.settings import PROJECT_FOLDER
 _MAKEFILE = (PROJECT_FOLDER / "Makefile").read_text(encoding="utf-8")
 
 HELP = main.context_settings["help_option_names"]
-"""A command keeps the options of help that it was first looked at with: other tests look at the same."""
+"""A command keeps the options of help with which it was first read: other tests read it with the same."""
 
 
 def problem_of(words: Sequence[str], *, shortened: bool) -> str | None:

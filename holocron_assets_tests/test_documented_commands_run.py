@@ -67,7 +67,7 @@ FOR_EXAMPLE: Mapping[str, str] = {
 """What a reader puts in for a word in capitals."""
 
 
-BESIDE: Mapping[str, str] = {"docs/control.md": "holocron ui", "docs/monitoring.md": "holocron ui"}
+SERVERS_NEEDED: Mapping[str, str] = {"docs/control.md": "holocron ui", "docs/monitoring.md": "holocron ui"}
 """What a page's reader has in another terminal, if the page itself does not start it."""
 
 ASKS_MODELS = frozenset(("docs/models.md", "docs/dispatch.md", "docs/interrogations.md"))
@@ -110,7 +110,7 @@ def test_no_command_is_left_out_that_no_page_shows() -> None:
         if not any(command.page == page and command.text.startswith(beginning) for command in shown)
     ]
     assert stale == []
-    assert {*BESIDE, *ASKS_MODELS} <= {command.page for command in shown}
+    assert {*SERVERS_NEEDED, *ASKS_MODELS} <= {command.page for command in shown}
     assert {word for word in FOR_EXAMPLE if not any(word in command.text for command in shown)} == set()
 
 
@@ -152,7 +152,7 @@ def test_the_commands_of_a_page_work(
     if name in ASKS_MODELS:
         own |= {"HOLOCRON_LLM": "embedded", "HOLOCRON_MODELS": str(model_files_for(tmp_path / "models"))}
     with walk(folder, own) as reader:
-        if server := BESIDE.get(name):
+        if server := SERVERS_NEEDED.get(name):
             reader.follow(Command(name, 0, server, shortened=False))
         for command in commands(page):
             if reason_not_to_run(command):

@@ -88,7 +88,7 @@ def test_a_unit_is_bounded_and_says_where_its_words_go(unit: Path) -> None:
     if unit.name in LONG_RUNNING:
         assert settings["Service", "Restart"][0] in ("on-failure", "always")
         assert settings["Service", "KillMode"] == ["mixed"], (
-            "others are told to end by the one that started them"
+            "others are asked to stop by the one that started them"
         )
 
 
@@ -102,8 +102,8 @@ def test_what_needs_a_database_is_started_again_however_late_that_comes_up(servi
 
 def test_all_that_people_write_is_where_the_settings_say(installed: Installed) -> None:
     lines = (installed.folder / "etc" / "holocron.env").read_text(encoding="utf-8").splitlines()
-    told = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
-    for name, path in written_by_people(told).items():
+    variables = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+    for name, path in written_by_people(variables).items():
         shipped = written_by_people({})[name]
         assert path.is_relative_to(installed.folder / "etc"), name
         assert path.exists() or not shipped.exists(), f"{name}: {path} is not there"
@@ -116,13 +116,13 @@ def test_a_person_s_command_has_the_units_settings_as_they_are(tmp_path: Path) -
     script = (UNITS / "holocron.sh").read_text(encoding="utf-8").replace("/etc/holocron", str(tmp_path))
     script = script.replace("cd /opt/holocron", f"cd {tmp_path}")
     script = script.replace("runuser -u holocron -- /opt/holocron/.venv/bin/holocron", "printenv")
-    told = subprocess.run(  # noqa: S603 - our own
+    printed = subprocess.run(  # noqa: S603 - our own
         ["/bin/sh", "-c", script, "holocron", "HOLOCRON_POSTGRES_URL", "HOLOCRON_LLM"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert told.stdout.splitlines() == [address, "off"]
+    assert printed.stdout.splitlines() == [address, "off"]
 
 
 def test_whatever_is_to_be_installed_is_in_the_guide() -> None:

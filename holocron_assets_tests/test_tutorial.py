@@ -61,9 +61,9 @@ def test_the_tutorial_works_word_for_word_on_a_fresh_clone(
     unwanted = ("HOLOCRON_", "OLLAMA_", "DAGSTER_", "PYTHONPATH")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
     # The clone's code, not that of the project that this environment was set up for.
-    told = {"PYTHONPATH": str(clone), "HOLOCRON_STATE": str(tmp_path / "state")}
+    variables = {"PYTHONPATH": str(clone), "HOLOCRON_STATE": str(tmp_path / "state")}
     printed = ""
-    with walk(clone, environment | told) as reader:
+    with walk(clone, environment | variables) as reader:
         for step in walked(TUTORIAL):
             if isinstance(step, Command):
                 printed += reader.follow(step)

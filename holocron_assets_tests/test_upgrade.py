@@ -41,7 +41,7 @@ def write_older(lake: Lake, table: Table) -> None:
     )
 
 
-def told(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def without_run(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """What rows say, without which run made them."""
     return [{name: value for name, value in row.items() if name != "run_id"} for row in rows]
 
@@ -85,7 +85,7 @@ def test_older_files_wait_to_be_made_anew_and_are_then_what_they_would_have_been
     assert not STEP.derivation.is_stale(lake, SAMPLE_BATCH)
     rows = read_partition(lake, PAGE_TYPES, SAMPLE_BATCH)
     assert {row["run_id"] for row in rows} == {"the upgrade"}
-    assert told(rows) == told(read_partition(finished_sample.lake, PAGE_TYPES, SAMPLE_BATCH))
+    assert without_run(rows) == without_run(read_partition(finished_sample.lake, PAGE_TYPES, SAMPLE_BATCH))
 
 
 def test_a_column_that_is_not_declared_as_added_is_not_there_in_older_rows(lake: Lake) -> None:

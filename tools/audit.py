@@ -24,14 +24,14 @@ WHOLE = "requirements-dev.lock"
 PARTS = ("requirements.lock", "requirements-scale.lock", "requirements-traces.lock")
 """What is installed for less; each is a part of the whole."""
 
-BESIDE = "requirements-fuzz.lock"
-"""Installed only if somebody wanted it."""
+OPTIONAL = "requirements-fuzz.lock"
+"""Installed only on request."""
 
-ALLOWED_BESIDE = frozenset({"holocron-assets", "pip", "setuptools"})
+NOT_LOCKED = frozenset({"holocron-assets", "pip", "setuptools"})
 """Installed though not locked: ourselves, and what made the environment."""
 
 _CANARY = "jinja2==2.11.2"
-"""Known to be vulnerable since 2021. Of whom this is no news, silence on others means nothing."""
+"""Known to be vulnerable since 2021. A service that does not report it proves nothing about others."""
 
 _WELL, _WRONG, _UNKNOWN = 0, 1, 2
 
@@ -70,7 +70,7 @@ class AdvisoryError(Exception):
 
 def main() -> int:
     """Audit, and say what was found."""
-    locks = {name: _read(PROJECT / name) for name in (WHOLE, *PARTS, BESIDE)}
+    locks = {name: _read(PROJECT / name) for name in (WHOLE, *PARTS, OPTIONAL)}
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
     installed = {str(canonicalize_name(found.name)): found.version for found in distributions()}
     problems = [
@@ -80,10 +80,10 @@ def main() -> int:
     ]
     for name in PARTS:
         problems += [f"{name}: {problem}" for problem in not_a_part(locks[name], locks[WHOLE])]
-    problems += not_as_locked(installed, locks[WHOLE], locks[BESIDE])
+    problems += not_as_locked(installed, locks[WHOLE], locks[OPTIONAL])
     unknown = None
     try:
-        problems += advisories([PROJECT / WHOLE, PROJECT / BESIDE], ask_pip_audit)
+        problems += advisories([PROJECT / WHOLE, PROJECT / OPTIONAL], ask_pip_audit)
     except AdvisoryError as error:
         unknown = f"NOT CHECKED for known vulnerabilities: {error}"
     for line in [*problems, *([unknown] if unknown else [])]:
@@ -127,7 +127,7 @@ def asked(project: Mapping[str, Any], lock: str) -> Iterator[Requirement]:
     texts = [*groups.get(kind, ()), *extras.get(kind, ())]
     if lock == WHOLE:
         texts += [text for extra in extras.values() for text in extra]
-    if lock != BESIDE:
+    if lock != OPTIONAL:
         texts += project["project"]["dependencies"]
     yield from map(Requirement, texts)
 
@@ -170,7 +170,7 @@ def not_as_locked(
             yield f"{name}: {wanted[name]} is locked, and not installed"
         elif name in versions and versions[name] != installed[name]:
             yield f"{name}: {installed[name]} is installed, and {versions[name]} is locked"
-        elif name not in versions and name not in ALLOWED_BESIDE:
+        elif name not in versions and name not in NOT_LOCKED:
             yield f"{name}: {installed[name]} is installed, and not locked"
 
 

@@ -99,16 +99,16 @@ def _machines_answer(rules: Row, model: Row | None, weighing: ModelWeighing) -> 
     if model is None or model["primary_type"] == UNKNOWN or rules["confidence"] >= settled:
         return by_rules
     worth = weigh_answer(rules, model, weighing)
-    said = f"{model['model']} says {model['primary_type']}"
+    by_model = f"{model['model']} says {model['primary_type']}"
     if worth.confidence <= rules["confidence"]:
-        return by_rules._replace(reason=f"{by_rules.reason}; {said}")
+        return by_rules._replace(reason=f"{by_rules.reason}; {by_model}")
     return _Answer(
         type=model["primary_type"],
         types=_weighted(rules, model, worth.confidence),
         confidence=worth.confidence,
         method=MODEL,
         needs_review=worth.confidence < settled or model["needs_review"] or not model["supported"],
-        reason=f"{said}, {_compared(rules, worth.standing)}: {model['rationale']}",
+        reason=f"{by_model}, {_compared(rules, worth.standing)}: {model['rationale']}",
     )
 
 

@@ -44,11 +44,11 @@ _PAGE_TOPICS = {
     "frontier": ("Frontier", ()),
     "dead_letters": ("Dead letter", ()),
 }
-"""Topics of a page's report in the order shown: heading, and the columns shown if not all."""
+"""Topics of a page's report, in the order shown: the heading, and the columns unless all are shown."""
 
 
 def to_json(value: object) -> str:
-    """A report as JSON: times in ISO 8601, and null for numbers that JSON lacks."""
+    """A report as JSON: times in ISO 8601, and null for NaN and infinity, which JSON does not have."""
     return json.dumps(_finite(value), ensure_ascii=False, indent=2, default=_plain)
 
 
@@ -64,7 +64,7 @@ def _finite(value: object) -> object:
 
 
 def print_rows(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print rows as a table, or one below the other where a table would be too wide; nothing for no rows."""
+    """Print rows as a table, or one below the other if a table would be too wide. No rows print nothing."""
     if not rows:
         return
     if len(rows[0]) * _NARROWEST_COLUMN > console.width:
@@ -75,7 +75,7 @@ def print_rows(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) 
 
 
 def table_of(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Rows as a table; numbers stand to the right."""
+    """Rows as a table, with numbers aligned to the right."""
     table = Table(
         title=title,
         title_justify="left",
@@ -117,19 +117,19 @@ def print_page(console: Console, report: Mapping[str, Any]) -> None:
 
 
 def without_empty_columns(rows: Sequence[Mapping[str, Any]], *, drop: str = "") -> list[dict[str, Any]]:
-    """The rows without the columns that no row has a value in, and without the one to drop."""
+    """The rows without column `drop` and without columns that are empty in every row."""
     kept = [name for name in (rows[0] if rows else ()) if any(row[name] is not None for row in rows)]
     return [{name: row[name] for name in kept if name != drop} for row in rows]
 
 
 def without_zeros(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows without the columns that are 0 in all of them: a terminal has 80 characters."""
+    """The rows without the columns that are 0 in every row: a terminal is only 80 characters wide."""
     kept = [name for name in (rows[0] if rows else ()) if any(row[name] for row in rows)]
     return [{name: row[name] for name in kept} for row in rows]
 
 
 def _in_words(name: str, value: Any) -> Any:
-    """Lists of structs as a line for each."""
+    """A list of structs as text, one line for each struct."""
     match name:
         case "evidence":
             line = "{confidence:.2f} {type} by {stage}: {reason} ({matched})"
@@ -143,7 +143,7 @@ def _in_words(name: str, value: Any) -> Any:
 def print_summary(
     console: Console, summary: Mapping[str, Sequence[Mapping[str, Any]]], seconds: Mapping[str, float]
 ) -> None:
-    """Print what a run came to (see `reports.run_summary`), and the time that each asset took."""
+    """Print the result of a run (see `reports.run_summary`) and the seconds that each asset took."""
     review = summary["review"]
     shown = [{name: row[name] for name in ("title", "type", "confidence", "reason")} for row in review]
     more = f", {_MOST_REVIEWS} of {len(review)}" if len(review) > _MOST_REVIEWS else ""
@@ -159,7 +159,7 @@ def print_summary(
 
 
 def print_paths(console: Console, lines: Iterable[tuple[str, Path | str]]) -> None:
-    """Print names with what they lead to."""
+    """Print names, each with its path."""
     for name, path in lines:
         console.print(f"  {name}: [cyan]{escape(str(path))}[/cyan]", soft_wrap=True)
 
@@ -170,7 +170,7 @@ def _cell(value: object) -> str:
 
 
 def _long_text(value: object) -> str:
-    """A value that has lines of its own: a list's items below each other, the first of them."""
+    """A value on several lines: the first items of a list, one below the other."""
     if isinstance(value, list):
         lines = [_cell(item) for item in value[:_MOST_ITEMS]]
         more = len(value) - len(lines)
@@ -180,7 +180,7 @@ def _long_text(value: object) -> str:
 
 
 def shown(text: str) -> str:
-    """What the wiki wrote is shown as it is: no markup, no control characters."""
+    """Text of the wiki, safe to print: Rich reads no markup in it, and control characters are removed."""
     return escape("".join(c if c.isprintable() else " " for c in text))
 
 

@@ -6,118 +6,75 @@ import click
 
 from holocron_assets.cli.on_demand import CommandsOnDemand
 
-COMMANDS: Mapping[str, Mapping[str, str]] = {
-    "knowledge.artifacts": {
-        "artifacts": "Write out what a model was told about a page the last time, and what it answered.",
+COMMANDS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
+    "What is known": {
+        "knowledge.artifacts": {"artifacts": "Write out what a model last read and answered about a page."},
+        "knowledge.ask": {"ask": "Ask an interrogation about one page now."},
+        "knowledge.export": {
+            "export": "Write the knowledge base as files, with a manifest.",
+            "hash": "Print one hash of all that is known, or compare two lakes.",
+        },
+        "knowledge.page": {"page": "Show everything that is known about one page."},
+        "knowledge.repeat": {"repeat": "Ask the same several times, and compare the answers."},
+        "knowledge.sql": {"sql": "Ask the lake in SQL (DuckDB)."},
+        "knowledge.why": {"why": "Explain why a page has its type, no entity or no answer."},
     },
-    "knowledge.ask": {
-        "ask": "Ask INTERROGATION about the page TITLE now, and print the answer.",
+    "Decisions of people": {
+        "knowledge.decide": {"decide": "Decide on a page, a merge, an entity or a statement."},
+        "knowledge.decisions": {"decisions": "List decisions, and export and import them."},
+        "knowledge.review": {"review": "List what machines left open, and decide it."},
+        "operation.web": {"web": "Serve the review pages for the browser."},
     },
-    "knowledge.decide": {
-        "decide": "Say what a page is, which entities are one, which are to be seen, and which "
-        "statements are true.",
+    "Work": {
+        "work.backfill": {"backfill": "Make partitions of an asset again."},
+        "work.run": {
+            "crawl": "Fetch the pending pages of one source, or given pages.",
+            "import": "Read a MediaWiki XML export, to promoted entities.",
+            "recheck": "Compare every page of a source with its wiki.",
+            "run": "Do everything there is to do, until nothing is pending.",
+        },
+        "work.dispatch": {
+            "dispatch": "Decide which model works next, and launch its run.",
+            "stale": "List what models would be asked again, and why.",
+        },
+        "work.group": {"group": "Run groups of commands, from files in data/groups/."},
+        "work.launch": {"launch": "Launch a job through Dagster's run queue."},
+        "work.schedules": {"schedules": "List the schedules with their next times."},
+        "work.sources": {"sources": "List the sources, and switch them on and off."},
     },
-    "knowledge.decisions": {
-        "decisions": "What people decided.",
+    "Control": {
+        "work.control": {
+            "controls": "List what is held back, and the priorities that people gave.",
+            "drain": "Finish what was begun, and start nothing new.",
+            "pause": "Stop what is under way, and start nothing new.",
+            "prioritize": "Let a source or interrogation come sooner or later.",
+            "requeue": "Try again what was given up or failed.",
+            "resume": "Let work go on that was paused or drained.",
+        },
     },
-    "knowledge.export": {
-        "export": "Write the knowledge base as files, with a manifest of what is in them.",
-        "hash": "One hash of what is known: the same in every lake that knows the same.",
+    "Operation": {
+        "operation.alerts": {"alerts": "List the alerts that fire; exit with 1 if any does."},
+        "operation.backup": {
+            "backup": "Back up the lake, Dagster's history and the settings.",
+            "restore": "Restore a backup into an empty data folder.",
+        },
+        "operation.graph": {"graph": "Draw what each stage requires, and what starts it."},
+        "operation.home": {"home": "Prepare Dagster's home, and print its folder."},
+        "operation.status": {"status": "Show what waits, how fast it goes, and what fails and why."},
+        "operation.verify": {"verify": "Check every file of the lake against its checksums."},
+        "operation.webhooks": {"webhooks": "List and test webhooks, and send notifications again."},
     },
-    "knowledge.page": {
-        "page": "Tell everything known about one page: revisions, signals, type and why, entity, "
-        "where it is stuck.",
-    },
-    "knowledge.repeat": {
-        "repeat": "Ask the same several times, and compare the answers.",
-    },
-    "knowledge.review": {
-        "review": "Show what machines left open, first what a decision would change most.",
-    },
-    "knowledge.sql": {
-        "sql": "Ask the lake in SQL (DuckDB).",
-    },
-    "knowledge.why": {
-        "why": "Tell why the page TITLE was not fetched yet, or was typed so, or is no entity, or "
-        "was not asked about.",
-    },
-    "work.backfill": {
-        "backfill": "Make partitions of ASSET again, in runs that Dagster's daemon starts (`make ui`).",
-    },
-    "work.control": {
-        "controls": "List what is held back, since when, by whom and why, and which priorities people gave.",
-        "drain": "Start nothing new of a source or interrogation; finish the batches that were begun.",
-        "pause": "Start nothing new of a source or interrogation, and stop what is under way.",
-        "prioritize": "Have a source or interrogation come sooner or later: a higher PRIORITY is sooner.",
-        "requeue": "Try again now what was given up or failed, however often it was tried.",
-        "resume": "Let go on what was paused or drained.",
-    },
-    "work.dispatch": {
-        "dispatch": "Decide which model works next, tell why, and launch its run.",
-        "stale": "List what a changed prompt, schema, model or page will have asked again, and what is kept.",
-    },
-    "work.group": {
-        "group": "Run groups of work: commands in sequence, from files in data/groups/.",
-    },
-    "work.launch": {
-        "launch": "Launch a job through Dagster's run queue; a daemon (`make ui`) must be running.",
-    },
-    "work.models": {
-        "models": "Model files and the embedded model server, for those who have no Ollama.",
-    },
-    "work.run": {
-        "crawl": "Fetch what is pending of one source, or given pages whether fetched before or not.",
-        "import": "Read a MediaWiki XML export, to promoted entities.",
-        "recheck": "Compare every page of a source with its wiki, 50 a request, and fetch what differs.",
-        "run": "Do everything there is to do, until nothing is pending.",
-    },
-    "work.schedules": {
-        "schedules": "List what is done by the clock: its cron, time zone and next times.",
-    },
-    "work.serving": {
-        "daemon": "Start Dagster's daemon alone, with the sensors on, until told to end.",
-        "ui": "Start Dagster's web UI and daemon, with the sensors on.",
-        "webserver": "Start Dagster's web UI alone, until told to end.",
-    },
-    "work.sources": {
-        "sources": "List the sources, and switch them on and off.",
-    },
-    "work.worker": {
-        "worker": "Take runs that the daemon of another machine hands out, until Ctrl-C; those under "
-        "way end first.",
-    },
-    "operation.alerts": {
-        "alerts": "Tell which alerts fire, as they were last looked at by `holocron ui`; exit with 1 if "
-        "any does.",
-    },
-    "operation.backup": {
-        "backup": "Back up the lake, Dagster's history and the settings into FOLDER, while anything runs.",
-        "restore": "Bring the backup in FOLDER back into a data folder that is empty, and verify every "
-        "file of it.",
-    },
-    "operation.graph": {
-        "graph": "Draw what each stage requires and produces, and who starts it, from the definitions "
-        "as they are.",
-    },
-    "operation.home": {
-        "home": "Prepare Dagster's home and print it, for `export DAGSTER_HOME=$(holocron home)`.",
-    },
-    "operation.status": {
-        "status": "Tell how things stand: what waits where and for how long, how fast it goes, and what "
-        "fails, and why.",
-    },
-    "operation.verify": {
-        "verify": "Read every file of the lake against its checksums, and set aside what is damaged.",
-    },
-    "operation.web": {
-        "web": "Review in the browser, until Ctrl-C: the queue, each item with its evidence, and "
-        "every entity.",
-    },
-    "operation.webhooks": {
-        "webhooks": "Tell others of runs, dead letters and alerts: `data/webhooks.yaml` says whom.",
+    "Services": {
+        "work.serving": {
+            "daemon": "Start Dagster's daemon alone, with the sensors on.",
+            "ui": "Start Dagster's web UI and daemon, with the sensors on.",
+            "webserver": "Start Dagster's web UI alone.",
+        },
+        "work.models": {"models": "List, fetch and serve model files, without Ollama."},
+        "work.worker": {"worker": "Take runs from the daemon of another machine."},
     },
 }
-"""By module below `holocron_assets.cli`: its commands, each with the first sentence of its help."""
+"""By heading and by module below `holocron_assets.cli`: the commands, each with a summary in one line."""
 
 
 @click.group(

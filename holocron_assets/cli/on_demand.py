@@ -15,19 +15,31 @@ class CommandsOnDemand(click.Group):
     """
 
     def __init__(
-        self, *arguments: Any, package: str, table: Mapping[str, Mapping[str, str]], **options: Any
+        self,
+        *arguments: Any,
+        package: str,
+        table: Mapping[str, Mapping[str, Mapping[str, str]]],
+        **options: Any,
     ) -> None:
         """Take a table of commands.
 
         Args:
             arguments: those of a `click.Group`.
             package: the package that the modules are in.
-            table: by module, its commands, each with its summary.
+            table: by heading and module, the commands, each with its summary.
             options: those of a `click.Group`.
         """
         super().__init__(*arguments, **options)
-        self._modules = {name: f"{package}.{module}" for module, names in table.items() for name in names}
-        self._summaries = {name: text for names in table.values() for name, text in names.items()}
+        self._summaries = {
+            heading: {name: text for names in modules.values() for name, text in names.items()}
+            for heading, modules in table.items()
+        }
+        self._modules = {
+            name: f"{package}.{module}"
+            for modules in table.values()
+            for module, names in modules.items()
+            for name in names
+        }
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click gives it
         """Names of all commands; nothing is imported."""
@@ -42,9 +54,8 @@ class CommandsOnDemand(click.Group):
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands with their summaries, shortened as `click` does; nothing is imported."""
-        names = self.list_commands(ctx)
-        room = formatter.width - 6 - max(map(len, names))
-        stand_ins = [click.Command(name, help=self._summaries[name]) for name in names]
-        with formatter.section("Commands"):
-            formatter.write_dl([(one.name or "", one.get_short_help_str(room)) for one in stand_ins])
+        """Write the commands with their summaries under their headings; nothing is imported."""
+        width = max(map(len, self.list_commands(ctx)))
+        for heading, summaries in self._summaries.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), summaries[name]) for name in sorted(summaries)])

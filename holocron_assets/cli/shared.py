@@ -1,4 +1,4 @@
-"""What the commands of `holocron` share: options, how errors are told, and where things are."""
+"""What the commands of `holocron` share: options, the display of errors, and where things are."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from holocron_assets.errors import HolocronError
 from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import data_folder, sources_folder, state_folder
-from holocron_assets.telemetry.long_work import told_in_lines
+from holocron_assets.telemetry.long_work import progress_lines
 
 _TAG_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 _TAG_VALUE = re.compile(r"[A-Za-z0-9_.-]{1,63}")
@@ -28,9 +28,9 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, 
 source_option = click.option("--source", "source_name", metavar="NAME", help="Only this source.")
 
 
-def _tags(_context: click.Context, _option: click.Parameter, said: tuple[str, ...]) -> dict[str, str]:
+def _tags(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
     """Tags that were given as KEY=VALUE."""
-    tags = dict(one.partition("=")[::2] for one in said)
+    tags = dict(one.partition("=")[::2] for one in given)
     for key, value in tags.items():
         if not (_TAG_KEY.fullmatch(key) and _TAG_VALUE.fullmatch(value)):
             raise click.BadParameter(
@@ -45,14 +45,14 @@ tag_option = click.option(
     multiple=True,
     metavar="KEY=VALUE",
     callback=_tags,
-    help="Tag of the runs, to find what they make by; may be repeated.",
+    help="Tag of the runs, to find their results by; may be repeated.",
 )
 
 
 def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
     """Show errors that a person can act on as a message, without a traceback.
 
-    Who reads only the first lines of what is printed (`| head`) has what they want: that is no error.
+    A reader that takes only the first lines and closes the pipe (`| head`) is no error.
     """
 
     @wraps(command)
@@ -61,7 +61,7 @@ def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*arguments, **options)
         except SystemExit as ended:
-            # Rich ends the process, with 1, where nobody reads on.
+            # Rich exits with 1 if the pipe that it prints into was closed.
             if not isinstance(ended.__context__, BrokenPipeError):
                 raise
         except BrokenPipeError as error:
@@ -71,7 +71,7 @@ def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
         except Exception as error:
             if (problem := _problem(error)) is None:
                 raise
-        # Raised without its cause: what that holds of DuckDB would outlive it, which DuckDB complains of.
+        # Raised without its cause: the cause keeps DuckDB objects alive too long, and DuckDB would warn.
         if problem is not None:
             raise click.ClickException(problem)
 
@@ -79,25 +79,25 @@ def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _problem(error: Exception) -> str | None:
-    """What an error says to a person, without secrets; None if it is none that a person can act on."""
+    """The message of an error, without secrets; None if a person cannot act on the error."""
     # Dagster's database takes a second to import: only commands that failed wait for it.
     import duckdb
 
     from holocron_assets.orchestration.runtime.database_troubles import database_trouble
     from holocron_assets.telemetry.masking import without_secrets
 
-    said = (
+    message = (
         str(error) if isinstance(error, (HolocronError, OSError, duckdb.Error)) else database_trouble(error)
     )
-    return None if said is None else without_secrets(said)
+    return None if message is None else without_secrets(message)
 
 
 def _nobody_reads_on() -> bool:
-    """Whether what is printed goes into a pipe that was closed; if so, what is left of it goes nowhere."""
+    """Whether standard output is a closed pipe; if so, discard the rest of the output."""
     output = sys.stdout.fileno()
     poll = select.poll()
-    poll.register(output, 0)  # errors are told of always
-    if not any(told & select.POLLERR for _, told in poll.poll(0)):
+    poll.register(output, 0)  # POLLERR is reported whether it is asked for or not
+    if not any(events & select.POLLERR for _, events in poll.poll(0)):
         return False
     with Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), output)
@@ -105,7 +105,7 @@ def _nobody_reads_on() -> bool:
 
 
 def opened_lake() -> Lake:
-    """The lake of the data folder, with the tables of interrogations; those that cannot be used are named.
+    """The lake of the data folder, with the tables of interrogations. Broken interrogations are named.
 
     Raises:
         PermanentError: the disk that it was on is not mounted: it would look empty.
@@ -119,7 +119,7 @@ def opened_lake() -> Lake:
 
 
 def bare_lake() -> Lake:
-    """The same without them, for what must be possible while the file of one cannot be used.
+    """The lake without tables of interrogations, for commands that must work while one's file is broken.
 
     Raises:
         PermanentError: the disk that it was on is not mounted.
@@ -138,18 +138,18 @@ def named_source(name: str) -> Source:
 
 
 def all_sources() -> list[Source]:
-    """Every source whose file can be read; the others are told of."""
+    """Every source whose file can be read; for each other one, an error is printed."""
     found, errors = read_sources(sources_folder())
     for error in errors:
         click.echo(str(error), err=True)
     return list(found.values())
 
 
-def waiting_told(doing: Callable[[], str]) -> AbstractContextManager[None]:
-    """While the block lasts, tell again and again on standard error what is waited for; not in a terminal."""
+def waiting_reported(doing: Callable[[], str]) -> AbstractContextManager[None]:
+    """While the block lasts, print every few seconds on stderr what it waits for, unless in a terminal."""
     if sys.stderr.isatty():
         return nullcontext()
-    return told_in_lines(doing, partial(click.echo, err=True))
+    return progress_lines(doing, partial(click.echo, err=True))
 
 
 def counted(number: int, thing: str) -> str:

@@ -28,7 +28,7 @@ class HostBusy(WikiUnavailable):
     """A wiki was not asked at all: it is being left alone, or other processes of ours are asking it.
 
     Attributes:
-        hindrance: why it was not asked (see `permits.Hindrance`).
+        hindrance: why it was not asked (see `rules.Hindrance`).
     """
 
     def __init__(self, host: str, reason: str, due_at: datetime, hindrance: str) -> None:

@@ -142,7 +142,7 @@ class DumpReader:
 
 
 def _asked(wanted: Row) -> dict[str, Any]:
-    """What a manifest says of a page, as columns of table `pages`."""
+    """A manifest's data about a page, as columns of table `pages`."""
     kept = {name: wanted[name] for name in ("source", "batch", "position", "depth", "discovered_from")}
     return {**kept, "requested_title": wanted["title"]}
 

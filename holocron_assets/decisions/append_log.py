@@ -1,4 +1,4 @@
-"""An append-only log of what people say: how decisions and controls alike are written and read."""
+"""An append-only log of what people decide: decisions and controls are both written and read by it."""
 
 import uuid
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class AppendLog:
-    """A table to which people's words are added, a file for each time that somebody says something.
+    """A table to which people's decisions or controls are added, a new file each time.
 
     Attributes:
-        table: where they are.
+        table: the table.
         id_column: the column that names a row.
-        time_column: the column that says when it was said.
+        time_column: the column with the time of a row.
     """
 
     table: Table
@@ -31,7 +31,7 @@ class AppendLog:
     time_column: str
 
     def rows(self, lake: Lake) -> Sequence[Row]:
-        """Every row, the oldest first; read again only when there are others.
+        """Every row, the oldest first; read again only when rows were added.
 
         Raises:
             DamagedPartitionError: a file of the log cannot be read.
@@ -39,7 +39,7 @@ class AppendLog:
         return self.rows_at(lake, self.mark(lake))
 
     def rows_at(self, lake: Lake, mark: str) -> Sequence[Row]:
-        """The same, for a mark that was just taken."""
+        """Every row, the oldest first, for a mark that was just taken."""
         return _rows(self, lake, mark)
 
     def mark(self, lake: Lake) -> str:
@@ -47,7 +47,7 @@ class AppendLog:
         return lake.mark([self.table])
 
     def next_moment(self, lake: Lake) -> datetime:
-        """The moment of what is said now: after all that was said, also where the clock was set back."""
+        """The moment of a row that is added now: later than all others, even if the clock was set back."""
         last: datetime = max((row[self.time_column] for row in self.rows(lake)), default=_LONG_AGO)
         return max(utc_now(), last + SMALLEST_STEP)
 
@@ -55,8 +55,8 @@ class AppendLog:
         """Add rows, all of them or none. What the log has already is not added again.
 
         Args:
-            lake: where the log is, under its lock.
-            rows: each with an id that is its own.
+            lake: the lake with the log. The caller holds the log's lock.
+            rows: the rows, each with a unique id.
 
         Returns:
             How many were new.
@@ -72,7 +72,7 @@ class AppendLog:
 
 
 def id_at(moment: datetime) -> str:
-    """An id for what is said at a moment: ids sort by time, and no two are the same."""
+    """A unique id for a row of a moment: ids sort by time."""
     return f"{moment:%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:12]}"
 
 
@@ -83,6 +83,6 @@ def _rows(log: AppendLog, lake: Lake, _mark: str) -> Sequence[Row]:
     return sorted(rows, key=itemgetter(log.time_column, log.id_column))
 
 
-@cache  # a process reads each file once, and there are as many as people said something
+@cache  # a process reads each file once; there is one for each addition
 def _rows_of(lake: Lake, table: Table, partition: str, _mark: FileMark | None) -> Sequence[Row]:
     return read_partition(lake, table, partition)

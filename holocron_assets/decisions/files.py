@@ -102,22 +102,22 @@ def import_decisions(lake: Lake, file: Path, *, types: Collection[str]) -> Impor
 
 
 def _line(row: Row) -> bytes:
-    told = {name: row[name] for name in _WRITTEN if row[name] is not None}
-    told["decided_at"] = row["decided_at"].astimezone(UTC).isoformat(timespec="microseconds")
-    return json.dumps(told, ensure_ascii=False).encode() + b"\n"
+    values = {name: row[name] for name in _WRITTEN if row[name] is not None}
+    values["decided_at"] = row["decided_at"].astimezone(UTC).isoformat(timespec="microseconds")
+    return json.dumps(values, ensure_ascii=False).encode() + b"\n"
 
 
 def _row(line: bytes) -> Row:
     """The row of table `decisions` in a line."""
     try:
-        told = json.loads(line.decode())
+        values = json.loads(line.decode())
     except (ValueError, RecursionError) as error:
         raise DecisionError(f"it is no JSON: {error}") from error
-    if not isinstance(told, dict):
+    if not isinstance(values, dict):
         raise DecisionError("it is no JSON object")
-    if unknown := sorted(told.keys() - set(_WRITTEN)):
+    if unknown := sorted(values.keys() - set(_WRITTEN)):
         raise DecisionError(f"a decision has no {', '.join(map(repr, unknown))}")
-    row = {**dict.fromkeys(_WRITTEN), **told, "decided_at": _time(told.get("decided_at"))}
+    row = {**dict.fromkeys(_WRITTEN), **values, "decided_at": _time(values.get("decided_at"))}
     try:
         DECISIONS.to_arrow([row], "of a file")
     except SchemaError as error:
@@ -128,14 +128,14 @@ def _row(line: bytes) -> Row:
     return {**row, _KEY: key_of(row["source"], row["title"])}
 
 
-def _time(told: Any) -> datetime:
+def _time(text: Any) -> datetime:
     try:
-        moment = datetime.fromisoformat(told)
+        moment = datetime.fromisoformat(text)
         moment_here = moment.astimezone(UTC)
     except (TypeError, ValueError, OverflowError) as error:
-        raise DecisionError(f"decided_at is no time: {told!r}") from error
+        raise DecisionError(f"decided_at is no time: {text!r}") from error
     if moment.tzinfo is None:
-        raise DecisionError(f"decided_at has no time zone: {told!r}")
+        raise DecisionError(f"decided_at has no time zone: {text!r}")
     return moment_here
 
 

@@ -103,7 +103,7 @@ def new_decision(  # noqa: PLR0913 - each is a column
         other_id: the other entity; for a merge, the one that it goes into.
         other_title: page that the other entity was read from.
         statement_id: the fact or relation that it is about.
-        value: the decided type; or what the statement says, for people.
+        value: the decided type; or the statement in words.
         undoes: the decision that is undone.
         now: when it was decided; by default the current time.
 
@@ -135,7 +135,7 @@ def new_decision(  # noqa: PLR0913 - each is a column
 
 
 def decided_now(lake: Lake) -> datetime:
-    """The moment of a decision that is made now: after all others, also where the clock was set back."""
+    """The moment of a decision that is made now: later than all others, even if the clock was set back."""
     return _LOG.next_moment(lake)
 
 

@@ -1,1 +1,1 @@
-"""Derivations by a language model: interrogations, their evidence, the engine, and what it keeps."""
+"""Derivations by a language model: interrogations, their evidence, the engine, and the kept results."""

@@ -33,7 +33,7 @@ def _tables(folder: Path) -> tuple[Table, ...]:
     known = Memory(folder).tables()
     if known is not None:
         return known
-    # What checks an interrogation takes half a second to import, and a known folder does without it.
+    # The code that checks interrogations takes half a second to import; a known folder does not need it.
     from holocron_assets.derive.interrogations.files import load_interrogations  # noqa: PLC0415
 
     return tuple(interrogation.table for interrogation in load_interrogations())

@@ -1,1 +1,1 @@
-"""Entities: which pages and mentions are one thing, and what is known of it."""
+"""Entities: which pages and mentions are one thing, and what is known about it."""

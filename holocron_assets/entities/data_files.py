@@ -63,5 +63,5 @@ def _parsed(text: str, model: type[BaseModel]) -> Any:
 def _problem(error: Mapping[str, object]) -> str:
     location = error["loc"]
     key = ".".join(map(str, location)) if isinstance(location, tuple) and location else "(top level)"
-    told = "must be a mapping" if error["type"] == "model_type" else error["msg"]
-    return f"{key}: {told}"
+    problem = "must be a mapping" if error["type"] == "model_type" else error["msg"]
+    return f"{key}: {problem}"

@@ -29,8 +29,8 @@ _WORDS = {
     "classify": "{subject} is of type {value}",
     "merge": "{subject} is the same as {other}",
     "split": "{subject} is not the same as {other}",
-    "promote": "{subject} belongs into the knowledge base",
-    "suppress": "{subject} does not belong into the knowledge base",
+    "promote": "{subject} belongs in the knowledge base",
+    "suppress": "{subject} does not belong in the knowledge base",
     "accept": "{subject}: it is true that {value}",
     "reject": "{subject}: it is not true that {value}",
     "requeue": "{subject} is tried again",
@@ -38,22 +38,22 @@ _WORDS = {
 }
 
 
-def kinds_for_entity(entity: Row, stands: Standing) -> tuple[str, ...]:
-    """An entity that a decision can be about.
+def kinds_for_entity(entity: Row, decided: Standing) -> tuple[str, ...]:
+    """The kinds of decisions that can be made about the state of an entity.
 
     Args:
         entity: a row of `entities`; columns `entity_id`, `merged_into` and `state_by` count.
-        stands: the decisions that count.
+        decided: the decisions that count.
     """
-    if id_now(entity, stands) != entity["entity_id"]:
+    if id_now(entity, decided) != entity["entity_id"]:
         return ("split",)
-    last = stands.states.get(entity["entity_id"])
+    last = decided.states.get(entity["entity_id"])
     return ("merge", "split", *(kind for kind in _STATE_KINDS if last is None or last["kind"] != kind))
 
 
-def kinds_for_statement(statement_id: str, stands: Standing) -> tuple[StatementKind, ...]:
+def kinds_for_statement(statement_id: str, decided: Standing) -> tuple[StatementKind, ...]:
     """A fact or relation that a decision can be about."""
-    last = stands.statements.get(statement_id)
+    last = decided.statements.get(statement_id)
     return tuple(kind for kind in _STATEMENT_KINDS if last is None or last["kind"] != kind)
 
 
@@ -68,30 +68,30 @@ def in_words(decision: Row) -> str:
     )
 
 
-def merge_warning(one: Row, other: Row, stands: Standing) -> str | None:
+def merge_warning(one: Row, other: Row, decided: Standing) -> str | None:
     """A warning for a person before two entities become one, if there is one.
 
     Args:
         one: a row of `entities`.
         other: the other one, in any order.
-        stands: the decisions that count, also those after the last resolution.
+        decided: the decisions that count, also those after the last resolution.
     """
-    told = [
+    warnings = [
         f"{described(entity)} is suppressed: what is merged into it leaves the knowledge base with it."
         for entity in (one, other)
-        if _is_suppressed(entity, stands)
+        if _is_suppressed(entity, decided)
     ]
     if {one["continuity"], other["continuity"]} == _APART:
-        told.append("One is of canon and the other of Legends: no machine would merge them.")
-    return " ".join(told) or None
+        warnings.append("One is of canon and the other of Legends: no machine would merge them.")
+    return " ".join(warnings) or None
 
 
-def default_survivor(entities: Iterable[Row], stands: Standing) -> str:
-    """The id that stays if some entities become one and no person says which, as clusters choose it.
+def default_survivor(entities: Iterable[Row], decided: Standing) -> str:
+    """The id that stays if some entities are merged and no person chooses one: the same rule as for clusters.
 
     Args:
         entities: rows of `entities`.
-        stands: the decisions that count, whether or not anything was resolved since.
+        decided: the decisions that count, whether or not anything was resolved since.
     """
     members = [
         Member(
@@ -101,11 +101,11 @@ def default_survivor(entities: Iterable[Row], stands: Standing) -> str:
         )
         for row in entities
     ]
-    return survivor_of(members, People(stands).held)
+    return survivor_of(members, People(decided).held)
 
 
-def _is_suppressed(entity: Row, stands: Standing) -> bool:
-    last = stands.states.get(entity["entity_id"])
+def _is_suppressed(entity: Row, decided: Standing) -> bool:
+    last = decided.states.get(entity["entity_id"])
     return bool((last["kind"] if last else entity["state"]) in {"suppress", "suppressed"})
 
 
@@ -138,7 +138,7 @@ def decide_merge(lake: Lake, *, gone: str, into: str, author: str, reason: str) 
 
 
 def decide_split(lake: Lake, *, one: str, other: str, author: str, reason: str) -> Row:
-    """Decide that two entities are not one, whatever machines judge now or later.
+    """Decide that two entities are not one. No judgement of a machine overrules this.
 
     Args:
         lake: where they are and the decision goes.

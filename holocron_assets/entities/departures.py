@@ -63,9 +63,9 @@ def _is_given_up(row: Row, page: Row, people: People) -> bool:
     """Whether an entity that stands in its type will leave it, by the rule of `entities`."""
     if row["state"] in {_OUT, "merged"}:
         return False
-    said = people.states.get(row["entity_id"])
-    if said:
-        return by_person(said).state == _OUT
+    decision = people.states.get(row["entity_id"])
+    if decision:
+        return by_person(decision).state == _OUT
     return not is_disputed(row, page, people.keeps)
 
 
@@ -77,7 +77,7 @@ def _is_stale(snapshot: Snapshot, entity_type: str, inputs: dict[str, str]) -> b
 
 
 def _inputs(snapshot: Snapshot) -> dict[str, str]:
-    """Fingerprints of what has any type now, and of what people decided."""
+    """Fingerprints of the present types of all pages, and of people's decisions."""
     return {
         "candidates": content_hash(repr(sorted(snapshot.candidate_marks.items()))),
         "people": snapshot.people_mark,

@@ -1,4 +1,4 @@
-"""Entities of one type with their history: what held for each, from when to when."""
+"""Entities of one type with their history: their values, each with the time for which it held."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -159,15 +159,15 @@ class _Revision:
         return self._succeed(before, facts)
 
     def suppress(self, before: Row) -> list[Row]:
-        """The row when no page and no list names it any more; people's decisions and disputes stand."""
+        """The row when no page and no list names it any more. People's decisions and disputes still count."""
         identifier = before["entity_id"]
         known = self.pages.get((before["entity_type"], identifier))
         facts = {**before, **self._state(identifier, self.policy.suppress(before))}
         # An entity that people promoted just now is in dispute from now on, and not from the next run.
-        stands = before if facts["state"] == "suppressed" else facts
-        if known and known.page and is_disputed(stands, known.page, self.people.keeps):
+        row = before if facts["state"] == "suppressed" else facts
+        if known and known.page and is_disputed(row, known.page, self.people.keeps):
             state = self._state(identifier, self.policy.keep(before))
-            return self._succeed(before, {**before, **state, **self._review(identifier, stands, known.page)})
+            return self._succeed(before, {**before, **state, **self._review(identifier, row, known.page)})
         if facts["state"] == "suppressed" and self._still_leads(before):
             return [before]
         # An entity that is suppressed or merged already does not change with its page.
@@ -187,7 +187,7 @@ class _Revision:
         return by_machine and not is_said and into in self.here and into not in self.merged
 
     def _review(self, identifier: str, last: Row | None, page: Row | None) -> dict[str, Any]:
-        """The flag for review: a new one if something happened to the page, else the one that stands."""
+        """The flag for review: a new one if something happened to the page, else the one that it had."""
         reason = self._merged_elsewhere(identifier)
         if last is None or last["origin"] == "mention":
             return {"review_reason": reason, "review_since": self.now} if reason else dict(_NO_REVIEW)
@@ -221,12 +221,12 @@ class _Revision:
         }
 
     def _state(self, identifier: str, by_policy: Decision) -> dict[str, Any]:
-        """The state of an entity: that of what it was merged into, else by people, else by the policy."""
-        merge, said = self.merged.get(identifier), self.people.states.get(identifier)
+        """The state of an entity: of the one that it was merged into, else by people, else by the policy."""
+        merge, by_people = self.merged.get(identifier), self.people.states.get(identifier)
         if merge:
             decision = Decision("merged", merge.judged_by, merge.reason)
         else:
-            decision = by_person(said) if said else by_policy
+            decision = by_person(by_people) if by_people else by_policy
         return {**decision._asdict(), "merged_into": merge.into_id if merge else None}
 
     def _succeed(self, before: Row, facts: dict[str, Any]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""The entity that one is now, by people's decisions and the lake, also before the next run."""
+"""Finds the entity that another was merged into, by people's decisions and the lake, before the next run."""
 
 from collections.abc import Iterable
 
@@ -6,20 +6,20 @@ from holocron_assets.decisions.log import Standing
 from holocron_assets.lake.declaration.schema import Row
 
 
-def id_now(entity: Row, stands: Standing) -> str:
-    """The id of the entity that one is by the decisions that count; its own, unless it is merged.
+def id_now(entity: Row, decided: Standing) -> str:
+    """The id of the entity that this one was merged into, by the decisions that count; else its own id.
 
     People's merges come first, through any number of entities; then the lake's, unless people took it back.
 
     Args:
         entity: a row of `entities`; columns `entity_id`, `merged_into` and `state_by` count.
-        stands: the decisions that count.
+        decided: the decisions that count.
     """
     own: str = entity["entity_id"]
     held: str | None = entity["merged_into"]
-    if not held or own in _merged_by_people(stands) or _is_taken_back(entity, stands):
-        return _end(own, stands)
-    return _end(held, stands)
+    if not held or own in _merged_by_people(decided) or _is_taken_back(entity, decided):
+        return _end(own, decided)
+    return _end(held, decided)
 
 
 def one_with(identifier: str, merges: Iterable[frozenset[str]]) -> set[str]:
@@ -31,32 +31,36 @@ def one_with(identifier: str, merges: Iterable[frozenset[str]]) -> set[str]:
     return found
 
 
-def _merges(stands: Standing) -> list[Row]:
-    return [row for row in stands.pairs.values() if row["kind"] == "merge"]
+def _merges(decided: Standing) -> list[Row]:
+    return [row for row in decided.pairs.values() if row["kind"] == "merge"]
 
 
-def _merged_by_people(stands: Standing) -> set[str]:
-    return {each for row in _merges(stands) for each in (row["entity_id"], row["other_id"])}
+def _merged_by_people(decided: Standing) -> set[str]:
+    return {each for row in _merges(decided) for each in (row["entity_id"], row["other_id"])}
 
 
-def _end(identifier: str, stands: Standing) -> str:
-    """Where people's merges lead to from an entity, as clusters choose their survivor."""
-    merges = _merges(stands)
+def _end(identifier: str, decided: Standing) -> str:
+    """The entity that people's merges lead to from this one.
+
+    Of several such entities it is one that a person promoted, else the first by id. The next run chooses
+    again, and knows their pages too: `clusters.survivor_of`.
+    """
+    merges = _merges(decided)
     together = one_with(identifier, [frozenset((row["entity_id"], row["other_id"])) for row in merges])
     targets = {row["other_id"] for row in merges} & together
     ends = targets - {row["entity_id"] for row in merges} or targets
     if not ends or identifier in ends:
         return identifier
-    first: str = min(ends, key=lambda end: (not _is_promoted(end, stands), end))
+    first: str = min(ends, key=lambda end: (not _is_promoted(end, decided), end))
     return first
 
 
-def _is_promoted(identifier: str, stands: Standing) -> bool:
-    last = stands.states.get(identifier)
+def _is_promoted(identifier: str, decided: Standing) -> bool:
+    last = decided.states.get(identifier)
     return bool(last and last["kind"] == "promote")
 
 
-def _is_taken_back(entity: Row, stands: Standing) -> bool:
+def _is_taken_back(entity: Row, decided: Standing) -> bool:
     """Whether the lake's merge of an entity no longer counts, if no merge by people is part of it."""
-    last = stands.pairs.get(frozenset((entity["entity_id"], entity["merged_into"])))
+    last = decided.pairs.get(frozenset((entity["entity_id"], entity["merged_into"])))
     return bool((last and last["kind"] == "split") or entity["state_by"].startswith("person:"))

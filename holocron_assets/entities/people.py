@@ -47,7 +47,7 @@ class People:
 
     @cached_property
     def partners(self) -> Mapping[str, Sequence[tuple[str, Row]]]:
-        """What people merged each entity with, and the decision, by its id."""
+        """By entity id, the entities that people merged it with, each with the decision."""
         found: defaultdict[str, list[tuple[str, Row]]] = defaultdict(list)
         for row in self.pairs.values():
             if row["kind"] == "merge":

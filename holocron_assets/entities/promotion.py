@@ -18,17 +18,17 @@ _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
 class Decision(NamedTuple):
-    """A state with who set it and why."""
+    """A state, who set it, and why."""
 
     state: State
     state_by: str
     state_reason: str
 
 
-def by_person(said: Row) -> Decision:
+def by_person(decision: Row) -> Decision:
     """The state that a person's decision, of kind 'promote' or 'suppress', gives an entity."""
-    state: State = "adjudicated" if said["kind"] == "promote" else "suppressed"
-    return Decision(state, f"person:{said['author']}", said["reason"])
+    state: State = "adjudicated" if decision["kind"] == "promote" else "suppressed"
+    return Decision(state, f"person:{decision['author']}", decision["reason"])
 
 
 class Thresholds(BaseModel):

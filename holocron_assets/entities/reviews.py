@@ -1,4 +1,4 @@
-"""When a person should review an entity: its page changed its nature, without anyone's error."""
+"""When a person should review an entity: its page changed in an important way, and no error explains it."""
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -36,7 +36,7 @@ def review_reason(
     """Why a person should review an entity now; None if its page was only edited, or read otherwise.
 
     Args:
-        before: the row of `entities` that was true of it until now.
+        before: its row of `entities` until now.
         page: its page as it is now, with `title`, `page_id`, `revision_id`, `entity_type` (of the page,
             certain or not), its `confidence` and `method`, the `model` that gave the type if one did
             and, if it is a redirect, `redirect_target`; None if the wiki has none.
@@ -69,7 +69,7 @@ def is_disputed(held: Row, page: Row, kept: AbstractSet[str] = frozenset()) -> b
     new answer.
 
     Args:
-        held: the current row of `entities`, of the type that the entity stands in.
+        held: the current row of `entities`, in the entity's type.
         page: the page that it was read from, as for `review_reason`.
         kept: ids of entities that people promoted or merged.
     """

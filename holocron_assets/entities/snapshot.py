@@ -1,4 +1,4 @@
-"""One snapshot of the lake: what entities and their names are made from, read once for all types."""
+"""One snapshot of the lake: the data that entities and their names are made from, read once for all types."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -132,7 +132,7 @@ class Match(Protocol):
 
 
 class Snapshot:
-    """The lake as it was at one moment, as far as entities are made from it.
+    """The data of the lake at one moment that entities are made from.
 
     Entities are resolved type by type from one snapshot: what is written meanwhile is added with
     `put_entities`.
@@ -194,7 +194,7 @@ class Snapshot:
         return redirects_by_target(query(self._connection, _NAMED_REDIRECTS))
 
     @cached_property
-    def told(self) -> Mapping[int, Sequence[Row]]:
+    def stated_names(self) -> Mapping[int, Sequence[Row]]:
         """Names and identifiers from pages and lists, by title key.
 
         Rows have `kind`: 'name' (in the infobox), 'mention' (in a list) or 'external_id'.
@@ -207,8 +207,8 @@ class Snapshot:
     def _names_in_lists(self) -> Iterator[Row]:
         for row in (row for rows in self.mentions.rows.values() for row in rows if row["supported"]):
             place = {"title_key": row["means_key"], "source": row["source"], "from_title": row["list_title"]}
-            said = {"kind": "mention", "key": "", "revision_id": row["revision_id"]}
-            yield from ({**place, **said, "value": name} for name in (row["name"], *row["aliases"]))
+            mention = {"kind": "mention", "key": "", "revision_id": row["revision_id"]}
+            yield from ({**place, **mention, "value": name} for name in (row["name"], *row["aliases"]))
 
     @cached_property
     def names_mark(self) -> str:

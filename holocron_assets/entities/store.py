@@ -108,7 +108,7 @@ def store_aliases(snapshot: Snapshot, entity_type: str) -> tuple[Footer, list[Ro
     lake = snapshot.lake
     entities = read_footer(lake, ENTITIES, entity_type)
     standing = read_partition(lake, ENTITIES, entity_type, _NAMED_BY)
-    rows = alias_rows(list(current_rows(standing).values()), snapshot.redirects, snapshot.told)
+    rows = alias_rows(list(current_rows(standing).values()), snapshot.redirects, snapshot.stated_names)
     footer = write_partition(
         lake,
         ENTITY_ALIASES,
@@ -126,7 +126,7 @@ def _states(rows: pa.Table) -> Counter[str]:
 
 
 def _merged(snapshot: Snapshot, entity_type: str) -> Mapping[str, Merge]:
-    """For each merged entity of the type, the one that it is now."""
+    """For each merged entity of the type, the entity that it was merged into."""
     if not snapshot.lake.has(ENTITY_JUDGEMENTS, entity_type):
         return {}
     rows = read_partition(snapshot.lake, ENTITY_JUDGEMENTS, entity_type)

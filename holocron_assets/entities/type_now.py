@@ -139,7 +139,7 @@ class TypeNow:
 
     def __init__(self, snapshot: Snapshot, entity_type: str) -> None:
         """Match the type's candidates with its entities."""
-        self._look = snapshot
+        self._snapshot = snapshot
         self._type = entity_type
         connection, lake = snapshot.connection, snapshot.lake
         mentions = snapshot.mentions.candidates(entity_type, mention_confidence())
@@ -159,11 +159,11 @@ class TypeNow:
         current = {row["entity_id"]: row for row in free}
         ids = identified(candidates, current, self._known(free)) if candidates else {}
         found = [{"title_key": key, "entity_id": name} for key, name in ids.items()]
-        self._look.connection.register("found_ids", pa.Table.from_pylist(found, schema=_FOUND))
+        self._snapshot.connection.register("found_ids", pa.Table.from_pylist(found, schema=_FOUND))
         self._query(_MAKE_IDENTIFIED)
 
     def _known(self, free: Sequence[Row]) -> Known:
-        snapshot, kept = self._look, self._look.people.keeps
+        snapshot, kept = self._snapshot, self._snapshot.people.keeps
         disputed = disputed_ids(free, snapshot.pages_now, kept)
         return Known(snapshot.elsewhere(self._type), kept, self.taken, disputed, snapshot.first_titles)
 
@@ -180,7 +180,7 @@ class TypeNow:
         return frozenset(row["entity_id"] for row in counted)
 
     def identified(self) -> list[dict[str, Any]]:
-        """The candidates, with the id of the entity that each stands for, or will."""
+        """The candidates, with the id of the entity that each stands for, or will stand for."""
         return self._query(_WHO)
 
     def members(self, ids: AbstractSet[str]) -> dict[str, Member]:
@@ -205,9 +205,9 @@ class TypeNow:
             The candidates and the current rows that are to be resolved, and all other rows, history included.
         """
         self._query(_MAKE_QUIET, {"busy": sorted(busy)})
-        self._look.connection.register("steady", self._steady(policy))
+        self._snapshot.connection.register("steady", self._steady(policy))
         self._query(_MAKE_LEFT)
-        rows: pa.Table = self._look.connection.sql(self._of_type(_LEFT)).to_arrow_table()
+        rows: pa.Table = self._snapshot.connection.sql(self._of_type(_LEFT)).to_arrow_table()
         left = rows.select(ENTITIES.arrow_schema.names).cast(ENTITIES.arrow_schema)
         return self._query(_CHANGED), self._query(_CURRENT), left
 
@@ -217,7 +217,7 @@ class TypeNow:
         Args:
             changed: rows with entity_id, source, title_key and page_id.
         """
-        self._look.connection.register("changed_rows", changed)
+        self._snapshot.connection.register("changed_rows", changed)
         return bool(self._query(_TOUCHED))
 
     def _steady(self, policy: PromotionPolicy) -> pa.Table:
@@ -230,29 +230,29 @@ class TypeNow:
 
     def _is_of_another_type(self, row: Row) -> bool:
         """Whether an entity stands in another type, or will once that is resolved."""
-        held = held_in(self._look.elsewhere(self._type), row["entity_id"])
+        held = held_in(self._snapshot.elsewhere(self._type), row["entity_id"])
         if any(each["state"] != "suppressed" for each in held):
             return True
         if is_mention(row):
-            return self._look.mentions.types.get(row["title_key"], self._type) != self._type
+            return self._snapshot.mentions.types.get(row["title_key"], self._type) != self._type
         return self._is_candidate_elsewhere(row)
 
     def _is_candidate_elsewhere(self, row: Row) -> bool:
         """Whether the page that an entity was read from stands for it in another type now."""
-        known = self._look.pages_now.get((row["entity_type"], row["entity_id"]))
+        known = self._snapshot.pages_now.get((row["entity_type"], row["entity_id"]))
         page = known.page if known else None
         if page is None or page["redirect_target"] or page["confidence"] < SURE_ENOUGH:
             return False
-        is_typed = page["entity_type"] != self._type and page["entity_type"] in self._look.candidate_marks
-        return is_typed and not is_disputed(row, page, self._look.people.keeps)
+        is_typed = page["entity_type"] != self._type and page["entity_type"] in self._snapshot.candidate_marks
+        return is_typed and not is_disputed(row, page, self._snapshot.people.keeps)
 
     def _member(self, row: Row, *, is_present: bool) -> Member:
         own = {name: row[name] for name in Member._fields if name in row}
-        wiki = self._look.wikis.get(row["source"], row["source"])
+        wiki = self._snapshot.wikis.get(row["source"], row["source"])
         return Member(**own, wiki=wiki, is_present=is_present)
 
     def _query(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        return query(self._look.connection, self._of_type(sql), parameters)
+        return query(self._snapshot.connection, self._of_type(sql), parameters)
 
     def _of_type(self, sql: str) -> str:
         """A query about the tables of this type, which lie in a schema of its name."""

@@ -1,1 +1,1 @@
-"""The knowledge base for others: the rows that count, their content hash, and files in four formats."""
+"""Exports of the knowledge base: the rows that count, their content hash, and files in four formats."""

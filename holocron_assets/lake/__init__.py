@@ -1,1 +1,1 @@
-"""The lake: Parquet files, one a partition; journals; and the views over them."""
+"""The lake: one Parquet file for each partition, journals, and views over them."""

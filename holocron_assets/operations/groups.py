@@ -64,7 +64,7 @@ class Group(BaseModel):
 
 
 def group_names(folder: Path) -> list[str]:
-    """The groups that there are, sorted."""
+    """The names of all groups, sorted."""
     return sorted(path.stem for path in folder.glob("*.yaml"))
 
 
@@ -72,7 +72,7 @@ def read_group(folder: Path, name: str) -> Group:
     """Read one group.
 
     Raises:
-        PermanentError: there is no such group, or its file's name is none for a group.
+        PermanentError: there is no such group, or a group's file cannot have this name.
         SourceError: its file cannot be used; names file, line and key.
     """
     names = group_names(folder)
@@ -115,7 +115,7 @@ class GroupRun:
         """Run the steps that have not ended, one after the other.
 
         Args:
-            run: runs a step's command, and gives its exit code.
+            run: runs a step's command, and returns its exit code.
             report: called with a line about each.
         """
         for step, row in zip(self.group.steps, self.rows, strict=True):
@@ -139,7 +139,7 @@ class GroupRun:
                 return
 
     def _lacking(self, step: Step) -> list[str]:
-        """The needed steps that were skipped, or that failed and have those that need them skipped."""
+        """The steps that a step needs and that were skipped, or failed with rule `skip`."""
         by_name = {one.name: (one, row) for one, row in zip(self.group.steps, self.rows, strict=True)}
         found = [by_name[name] for name in step.needs]
         return [

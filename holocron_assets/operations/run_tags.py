@@ -7,16 +7,16 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import RUN_TAGS
 
 _OURS = ("dagster/", ".dagster/", "holocron/")
-"""How tags begin that do not come from a person."""
+"""Prefixes of tags that do not come from a person."""
 
 
 def tags_by_people(tags: Mapping[str, str]) -> dict[str, str]:
-    """Those of a run's tags that a person gave it."""
+    """The tags of a run that a person gave it."""
     return {key: value for key, value in tags.items() if not key.startswith(_OURS)}
 
 
 def keep_tags(lake: Lake, run_id: str, job: str, tags: Mapping[str, str]) -> None:
-    """Write down a person's tags of a run, once; nothing where there are none.
+    """Store the tags that a person gave a run, once; if there are none, store nothing.
 
     Args:
         lake: where the rows go.

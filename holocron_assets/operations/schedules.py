@@ -15,7 +15,7 @@ STATUS_TIMES = CronTimes(cron="7 * * * *")
 
 
 class RefreshTimes(CronTimes):
-    """When a source is brought up to date, beginning with its seeds, in addition to the sensors' work."""
+    """When a source is refreshed from its seeds on, in addition to the sensors' work."""
 
     source: StrictStr | None = Field(default=None, description="the source; without it, every enabled one")
 
@@ -37,7 +37,7 @@ class GroupTimes(CronTimes):
 
 
 def _known(kind: str, name: str, info: ValidationInfo) -> str:
-    """A name for a schedule: one of those in the validation's context."""
+    """Check that a schedule's name is one of those in the validation's context."""
     names: Sequence[str] | None = (info.context or {}).get(kind)
     if names is not None and name not in names:
         raise ValueError(f"no {kind} is called {name!r}; there are {', '.join(names) or 'none'}")

@@ -1,1 +1,1 @@
-"""Holocron's work in Dagster's concepts."""
+"""Holocron's work as Dagster's assets, jobs, sensors, schedules and checks."""

@@ -200,8 +200,8 @@ def _page_facts(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
         values = infobox_values(page["wikitext"], template, site, partial(rules.parts_at_commas, template))
         return page_fact_rows(page, template, values, rules)
 
-    told = (page for page in readable_pages(inputs[PAGES.name]) if templates.get(page["title_key"]))
-    return pages.rows(told, read)
+    with_infobox = (page for page in readable_pages(inputs[PAGES.name]) if templates.get(page["title_key"]))
+    return pages.rows(with_infobox, read)
 
 
 def _infobox_rules(source: str) -> RuleBook:

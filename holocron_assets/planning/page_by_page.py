@@ -94,8 +94,8 @@ class PageByPage:
 
         Args:
             pages: rows with source, batch, title and title key.
-            read: gives a page's rows. An error in it also gives rows.
-            unread: gives the rows of a page that cannot be read.
+            read: returns a page's rows. If it raises, the page is given up, and `unread` returns its rows.
+            unread: returns the rows of a page that cannot be read.
         """
         found: list[Row] = []
         for page in pages:
@@ -105,7 +105,7 @@ class PageByPage:
         return found
 
     def keep_given_up(self) -> bool:
-        """Write down the pages that were given up; return whether they changed."""
+        """Store the pages that were given up; return whether they changed."""
         rows = sorted(self.given_up.values(), key=lambda row: str(row["title"]))
         if rows == sorted(self._stored, key=lambda row: str(row["title"])):
             return False

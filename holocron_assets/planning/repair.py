@@ -42,7 +42,7 @@ def repair(error: DamagedPartitionError) -> str:
     place, all pages of the source are compared with the wiki.
 
     Returns:
-        What was done, for people.
+        A message about what was done.
 
     Raises:
         DamagedPartitionError: its content could not be made again, and it stays where it is.
@@ -61,12 +61,12 @@ def repair(error: DamagedPartitionError) -> str:
     return str(aside)
 
 
-def repairing(read: Callable[[], _Found], tell: Callable[[str], object]) -> _Found:
+def repairing(read: Callable[[], _Found], report: Callable[[str], object]) -> _Found:
     """Read the lake; each damaged file that is met is set aside, and the lake is read again.
 
     Args:
         read: reads the lake, and may be called again.
-        tell: called with a message about each file.
+        report: called with a message about each file.
 
     Raises:
         DamagedPartitionError: a file cannot be set aside, or too many are damaged.
@@ -75,30 +75,30 @@ def repairing(read: Callable[[], _Found], tell: Callable[[str], object]) -> _Fou
         try:
             return read()
         except DamagedPartitionError as error:
-            tell(repair(error))
+            report(repair(error))
     return read()
 
 
 def repaired_tick(tick: _Tick) -> _Tick:
-    """Let a sensor's or schedule's tick set aside what it finds damaged, name it in its log, and go on."""
+    """Let a tick of a sensor or schedule set damaged files aside, log each, and go on."""
 
     @wraps(tick)
     def repaired(context: _Context, **resources: Any) -> Any:  # the daemon passes all of it by name
-        def tell(message: str) -> None:
+        def report(message: str) -> None:
             context.log.error(message)  # created only now: a tick's log makes a file
 
         with about(tick=tick.__name__), span(f"tick {tick.__name__}"):
-            return repairing(lambda: tick(context, **resources), tell)
+            return repairing(lambda: tick(context, **resources), report)
 
     return cast("_Tick", repaired)
 
 
-def repair_all(errors: Sequence[DamagedPartitionError], tell: Callable[[str], object]) -> list[str]:
-    """Set several damaged files aside; those that cannot be are left, and named.
+def repair_all(errors: Sequence[DamagedPartitionError], report: Callable[[str], object]) -> list[str]:
+    """Set several damaged files aside. Those that cannot be set aside are left and named.
 
     Args:
         errors: the error of reading each.
-        tell: called with a message about each file that was set aside.
+        report: called with a message about each file that was set aside.
 
     Returns:
         The errors of those that stay where they are.
@@ -106,7 +106,7 @@ def repair_all(errors: Sequence[DamagedPartitionError], tell: Callable[[str], ob
     left = []
     for error in errors:
         try:
-            tell(repair(error))
+            report(repair(error))
         except DamagedPartitionError as unrepaired:
             left.append(str(unrepaired))
     return left

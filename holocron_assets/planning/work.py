@@ -114,7 +114,7 @@ def checks_to_run(lake: Lake, sources: Iterable[Source]) -> list[Work]:
 
 
 def sites_to_ask(lake: Lake, sources: Iterable[Source]) -> list[Work]:
-    """Sources whose wiki was never asked what it is."""
+    """Sources whose wiki was never asked for its site information."""
     return [
         Work(SITES_JOB, source.name, "ask", source.host)
         for source in sources
@@ -136,7 +136,7 @@ def links_to_compact(lake: Lake, sources: Iterable[Source], *, at_end: bool = Tr
 
     Args:
         lake: what it is made from.
-        sources: whose.
+        sources: the sources to check.
         at_end: also where nothing is pending any more, since only a new one shows whether that is all.
     """
     is_due = compaction_is_due if at_end else enough_is_new
@@ -153,9 +153,9 @@ def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
     derivations = [step.derivation for step in BATCH_STEPS]
     refuse_unread_answers(lake, (derivation.table.name for derivation in derivations))
     stale = stale_batches(lake, sources)
-    # New answers of models and decisions of people make it other work.
+    # New answers of models and new decisions of people change the work's version.
     late = [(derivation, derivation.rows_of(lake)) for derivation in derivations]
-    said = {
+    marks = {
         batch: {
             name: mark
             for derivation, rows_of in late
@@ -163,7 +163,7 @@ def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
         }
         for batch in stale
     }
-    return [Work(SETTLE_JOB, batch, f"{SETTLED_VERSION} {sorted(said[batch].items())}") for batch in stale]
+    return [Work(SETTLE_JOB, batch, f"{SETTLED_VERSION} {sorted(marks[batch].items())}") for batch in stale]
 
 
 def views_to_publish(lake: Lake, sources: Sequence[Source]) -> list[Work]:
@@ -192,7 +192,7 @@ def compaction_to_do(lake: Lake, *, now: datetime, more: Sequence[str] = ()) -> 
 
 
 def entities_to_resolve(lake: Lake) -> list[Work]:
-    """What is known of entities by their type, if anything that it is made from changed.
+    """The tables of entities by type, if anything that they are made from changed.
 
     Raises:
         InterrogationError: answers that some of it is made from cannot be read now.

@@ -1,1 +1,1 @@
-"""The review queue: what people should decide, and all that helps to decide it."""
+"""The review queue: what people should decide, and what helps them to decide it."""

@@ -1,4 +1,4 @@
-"""The answers that fit an item: what a person can decide about it, in the terminal and on the web alike."""
+"""The choices of an item: what a person can decide about it, in the terminal or on the web."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,15 +17,15 @@ _MOST_OFFERED = 3
 
 @dataclass(frozen=True)
 class Choice:
-    """A decision that may be made.
+    """A decision that a person may make about an item.
 
     Attributes:
-        name: tells it from the item's other choices.
-        key: what is typed for it; empty for those that are chosen from a list.
-        label: what it is, for people.
+        name: identifies it among the item's choices.
+        key: the key to type for it; empty if it is chosen from a list.
+        label: the text shown to people.
         kind: kind of the decision.
-        about: what it is about, as the function takes it that makes such decisions.
-        reason: a reason that suits, unless a person gives another.
+        about: what it is about: arguments of the function that records this kind of decision.
+        reason: the default reason, which a person may replace.
         is_proposal: whether it is what the machines propose.
     """
 
@@ -39,27 +39,27 @@ class Choice:
 
 
 def decide(lake: Lake, choice: Choice, *, author: str, reason: str) -> Row:
-    """Record that a person chose so; gives the row of table `decisions`.
+    """Record a person's choice; returns the row of table `decisions`.
 
     Raises:
-        DecisionError: the same choice would be refused on the command line, for the same reason.
+        DecisionError: it is refused, as `holocron decide` would refuse it.
     """
-    said = {**choice.about, "author": author, "reason": reason}
+    arguments = {**choice.about, "author": author, "reason": reason}
     match choice.kind:
         case "merge":
-            return decide_merge(lake, **said)
+            return decide_merge(lake, **arguments)
         case "split":
-            return decide_split(lake, **said)
+            return decide_split(lake, **arguments)
         case "promote" | "suppress":
-            return decide_state(lake, choice.kind, **said)
+            return decide_state(lake, choice.kind, **arguments)
         case "accept" | "reject":
-            return decide_statement(lake, choice.kind, **said)
+            return decide_statement(lake, choice.kind, **arguments)
         case _:
-            return decide_type(lake, **said)
+            return decide_type(lake, **arguments)
 
 
 def choices_of(detail: ItemDetail, types: Sequence[str]) -> list[Choice]:
-    """What can be decided about an item, the proposal first and types that nothing speaks for last.
+    """What can be decided about an item. The proposal comes first, and types without any evidence last.
 
     Args:
         detail: what is known of it.
@@ -80,15 +80,15 @@ def choices_of(detail: ItemDetail, types: Sequence[str]) -> list[Choice]:
 
 
 def type_choices(about: Row, page: Page | None, types: Sequence[str]) -> list[Choice]:
-    """Each type that a page may be of, those first that something speaks for.
+    """A choice for each type. Types with any evidence come first.
 
     Args:
         about: a row with the page's `source` and `title`.
-        page: the page, if what is said of it is known.
+        page: the page with its evidence, if known.
         types: the taxonomy's types.
     """
-    said = _said_of_types(page.type) if page and page.type else {}
-    offered = list(said)[:_MOST_OFFERED]
+    reasons = _reasons_by_type(page.type) if page and page.type else {}
+    offered = list(reasons)[:_MOST_OFFERED]
     order = [*offered, *(name for name in types if name not in offered)]
     return [
         Choice(
@@ -97,7 +97,7 @@ def type_choices(about: Row, page: Page | None, types: Sequence[str]) -> list[Ch
             label=name,
             kind="classify",
             about={"source": about["source"], "title": about["title"], "type_name": name},
-            reason=said.get(name, "Read on the page"),
+            reason=reasons.get(name, "Read on the page"),
             is_proposal=name in offered and place == 1,
         )
         for place, name in enumerate(order, start=1)
@@ -105,7 +105,7 @@ def type_choices(about: Row, page: Page | None, types: Sequence[str]) -> list[Ch
 
 
 def state_choices(entity: Row) -> list[Choice]:
-    """Holding an entity for true, and leaving it out."""
+    """Promoting an entity, and suppressing it."""
     about = {"entity_id": entity["entity_id"]}
     return [
         Choice("promote", "p", "Promote: hold it for true", "promote", about, "It is what it is held for"),
@@ -124,19 +124,19 @@ def statement_choices(statement: Statement) -> tuple[Choice, Choice]:
 
 
 def split_choice(member: Row, survivor: Row) -> Choice:
-    """Taking a member of a cluster out again."""
+    """Splitting a member off its cluster."""
     about = {"one": member["entity_id"], "other": survivor["entity_id"]}
     return Choice(f"split.{member['entity_id']}", "", "Split off", "split", about, "They are two things")
 
 
-def _said_of_types(page_type: Row) -> dict[str, str]:
-    """Types that something speaks for, and what: the model first, asked where rules are unsure."""
+def _reasons_by_type(page_type: Row) -> dict[str, str]:
+    """Types with evidence, each with a reason to choose it; the model's type first, as rules were unsure."""
     weighted = {
         line["type"]: f"Some evidence speaks for it, at {line['weight']:.2f}" for line in page_type["types"]
     }
-    said = {page_type["rules_type"]: "As the rules say", page_type["model_type"]: "As the model says"}
+    named = {page_type["rules_type"]: "As the rules say", page_type["model_type"]: "As the model says"}
     order = [page_type["model_type"], page_type["rules_type"], *weighted]
-    return {name: said.get(name) or weighted[name] for name in order if name and name != _SURE_OF_NOTHING}
+    return {name: named.get(name) or weighted[name] for name in order if name and name != _SURE_OF_NOTHING}
 
 
 def _of_pair(detail: ItemDetail) -> Iterator[Choice]:
@@ -151,14 +151,14 @@ def _of_pair(detail: ItemDetail) -> Iterator[Choice]:
 
 
 def _merge(name: str, key: str, gone: Row, into: Row) -> Choice:
-    """Merging two entities, with the one named that stays; of one title, by where it is from."""
+    """Merging two entities. The label names the one that stays, with its source if both have one title."""
     stays = into["title"] if into["title"] != gone["title"] else f"{into['title']} of {into['source']}"
     about = {"gone": gone["entity_id"], "into": into["entity_id"]}
     return Choice(name, key, f"One thing: {stays} stays", "merge", about, "Both tell of one thing")
 
 
 def _of_statements(statements: Sequence[Statement]) -> Iterator[Choice]:
-    """Accept and reject; of several, each by its number."""
+    """Accepting and rejecting; if there are several statements, each has a number."""
     for number, statement in enumerate(statements, start=1):
         for choice in statement_choices(statement):
             if len(statements) == 1:

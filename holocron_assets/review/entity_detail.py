@@ -1,4 +1,4 @@
-"""Everything that is held of one entity, and where each part of it comes from."""
+"""Everything known about one entity, and where each part comes from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from holocron_assets.lake.tables import (
     ENTITY_TAGS,
     REVIEW_ITEMS,
 )
+from holocron_assets.review.past_decisions import PastDecision, decisions_about
 from holocron_assets.review.queue import read_queue
 from holocron_assets.review.reading import Reader, reading
-from holocron_assets.review.said import Said, said_of
-from holocron_assets.review.statements import Statement, by_subject, statements_of, told_elsewhere
+from holocron_assets.review.statements import Statement, by_predicate, relations_to, statements_of
 
-_MOST_TOLD_ELSEWHERE = 100
+_MOST_RELATIONS_TO = 100
 _MOST_FOUND = 50
 
-# Of each entity the shortest name that has the words: the words themselves, if it is called so.
+# For each entity, the shortest name that contains the words: the words themselves, if that is a name.
 _NAMED_SO = f"""
     contains(lower(alias), lower($text))
     qualify row_number() over (partition by entity_id order by length(alias), alias, kind) = 1
@@ -32,11 +32,11 @@ _NAMED_SO = f"""
 
 
 class Member(NamedTuple):
-    """An entity that turned out to be the one that is looked at.
+    """An entity that was merged into the one shown.
 
     Attributes:
         entity: its row.
-        judgements: why: those that tie it to the others.
+        judgements: why it was merged: the judgements that tie it to the others.
     """
 
     entity: Row
@@ -45,19 +45,19 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True)
 class EntityDetail:
-    """What is held of an entity.
+    """What is known about an entity.
 
     Attributes:
-        entity: its row of `entities`; with `merged_into` it stands for nothing of its own.
+        entity: its row of `entities`; if `merged_into` is set, the entity was merged into another.
         history: its rows of all times, the newest first.
         members: those that were merged into it.
         names: rows of `entity_aliases`.
         facts: by key.
         relations: by relation.
-        told_elsewhere: relations of others to it, the first hundred.
+        relations_to: relations of other entities to it, the first hundred.
         tags: rows of `entity_tags`.
-        said: what people decided about it.
-        open_items: what of it stands in the review queue.
+        decisions: what people decided about it.
+        open_items: its items in the review queue.
     """
 
     entity: Row
@@ -66,16 +66,16 @@ class EntityDetail:
     names: Sequence[Row]
     facts: Mapping[str, Sequence[Statement]]
     relations: Mapping[str, Sequence[Statement]]
-    told_elsewhere: Sequence[Statement]
+    relations_to: Sequence[Statement]
     tags: Sequence[Row]
-    said: Sequence[Said]
+    decisions: Sequence[PastDecision]
     open_items: Sequence[Row]
 
     @property
     def statements(self) -> list[Statement]:
-        """What is told of it, facts and relations."""
-        told = (*self.facts.values(), *self.relations.values())
-        return [statement for statements in told for statement in statements]
+        """Its facts and relations."""
+        groups = (*self.facts.values(), *self.relations.values())
+        return [statement for statements in groups for statement in statements]
 
 
 def entity_detail(lake: Lake, entity_id: str) -> EntityDetail | None:
@@ -95,21 +95,21 @@ def _detail(reader: Reader, entity: Row) -> EntityDetail:
     about = {"id": entity_id}
     members = _members(reader, entity)
     decided = standing(reader.lake)
-    told = statements_of(reader, "entity_id = $id", about, decided, within=of_type)
+    statements = statements_of(reader, "entity_id = $id", about, decided, within=of_type)
     return EntityDetail(
         entity,
         reader.find(ENTITIES, "entity_id = $id order by valid_from desc", about),
         members,
         reader.find(ENTITY_ALIASES, "entity_id = $id order by kind, alias", about, within=of_type),
-        by_subject(statement for statement in told if "fact_key" in statement.row),
-        by_subject(statement for statement in told if "relation" in statement.row),
-        told_elsewhere(reader, entity_id, decided, _MOST_TOLD_ELSEWHERE),
+        by_predicate(statement for statement in statements if "fact_key" in statement.row),
+        by_predicate(statement for statement in statements if "relation" in statement.row),
+        relations_to(reader, entity_id, decided, _MOST_RELATIONS_TO),
         reader.find(ENTITY_TAGS, "entity_id = $id order by weight desc, tag_id", about, within=of_type),
-        said_of(
+        decisions_about(
             reader.lake,
             title_keys=[entity["title_key"]],
             entity_ids=[entity_id, *(member.entity["entity_id"] for member in members)],
-            statement_ids=[statement.statement_id for statement in told],
+            statement_ids=[statement.statement_id for statement in statements],
         ),
         [row for row in read_queue(reader.lake) if entity_id in (row["entity_id"], row["other_id"])],
     )
@@ -135,7 +135,7 @@ def _members(reader: Reader, entity: Row) -> list[Member]:
 
 
 def search_entities(lake: Lake, text: str) -> list[dict[str, Any]]:
-    """Entities that go by a name that has some words in it: rows of `entities` with the `alias` found.
+    """Entities with a name that contains some words: rows of `entities`, each with the `alias` found.
 
     Args:
         lake: where they are.
@@ -148,11 +148,11 @@ def search_entities(lake: Lake, text: str) -> list[dict[str, Any]]:
 
 
 def entity_titled(lake: Lake, title: str, source: str | None) -> str | None:
-    """Id of the entity that was read from a page of this title; None without.
+    """Id of the entity that was read from the page of a title; None if there is none.
 
     Args:
         lake: where it is.
-        title: the page's title; an exact one wins over one of other capitals.
+        title: the page's title; an exact match wins over one that differs in upper or lower case.
         source: the page's source; any by default.
     """
     condition = """
@@ -165,5 +165,5 @@ def entity_titled(lake: Lake, title: str, source: str | None) -> str | None:
 
 
 def has_queue(lake: Lake) -> bool:
-    """Whether the review queue was ever made."""
+    """Whether the review queue was made at least once."""
     return bool(lake.partitions(REVIEW_ITEMS))

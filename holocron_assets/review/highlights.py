@@ -1,4 +1,4 @@
-"""Where a page says what is claimed of it: evidence found in its text, and the text cut around it."""
+"""Evidence in a page's text: finding it, and cutting the text around it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -25,12 +25,12 @@ class Mark(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A part of a text as it is shown.
+    """A piece of a text as it is shown.
 
     Attributes:
         text: the characters; empty where some are left out.
-        label: what it is evidence of, if it is.
-        left_out: how many characters are left out here.
+        label: what it is evidence of; empty if it is none.
+        left_out: how many characters are left out in its place.
     """
 
     text: str
@@ -39,14 +39,14 @@ class Piece(NamedTuple):
 
 
 def found_in(text: str, quotes: Iterable[tuple[str, str]]) -> list[Mark]:
-    """The first place of each quote in a text that no quote before it has; in its own capitals, if it can be.
+    """Marks of quotes: each at its first place that no earlier quote has, preferably in the same case.
 
     Args:
         text: the page's wikitext.
-        quotes: words, and what they are evidence of; what the page does not have is passed over.
+        quotes: words, and what they are evidence of; words that the page does not have are skipped.
     """
     folded = text.lower()
-    texts = (text, folded) if len(folded) == len(text) else (text,)  # a capital may be two small letters
+    texts = (text, folded) if len(folded) == len(text) else (text,)  # a capital may become two small letters
     marks, taken = list[Mark](), set[int]()
     for quote, label in quotes:
         words = quote.strip()
@@ -68,7 +68,7 @@ def _places(text: str, words: str) -> Iterator[int]:
 
 
 def apart(marks: Iterable[Mark], length: int) -> list[Mark]:
-    """The marks in order, without those that lie outside a text or overlap one before them."""
+    """The marks in order, without marks that lie outside the text or overlap an earlier one."""
     kept: list[Mark] = []
     for mark in sorted(marks):
         is_inside = 0 <= mark.start < mark.end <= length
@@ -78,12 +78,12 @@ def apart(marks: Iterable[Mark], length: int) -> list[Mark]:
 
 
 def pieces(text: str, marks: Sequence[Mark], *, is_whole: bool = False) -> list[Piece]:
-    """A text in pieces: evidence marked, and of a long text only its beginning and what is around evidence.
+    """A text in pieces, with evidence marked; of a long text only its beginning and what is around evidence.
 
     Args:
         text: the page's wikitext.
         marks: in order and apart (see `apart`).
-        is_whole: leave nothing out.
+        is_whole: whether to show the whole text.
     """
     if is_whole or len(text) <= _LONGEST_SHOWN_WHOLE:
         windows = [(0, len(text))]

@@ -1,4 +1,4 @@
-"""Everything that helps to decide one item of the queue."""
+"""Everything that helps a person to decide one item of the queue."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +16,8 @@ from holocron_assets.lake.tables import (
     RULE_CLASSIFICATIONS,
 )
 from holocron_assets.review.highlights import Mark, apart, found_in
+from holocron_assets.review.past_decisions import PastDecision, decisions_about
 from holocron_assets.review.reading import Reader, reading
-from holocron_assets.review.said import Said, said_of
 from holocron_assets.review.statements import Statement, statements_of
 
 _MODELS_ANSWERS = "derived_page_classification"
@@ -26,7 +26,7 @@ _SIDES = 2
 
 @dataclass(frozen=True)
 class Page:
-    """A page, and what is said of it.
+    """A page, and what rules and a model say about it.
 
     Attributes:
         row: its row of `pages`.
@@ -44,7 +44,7 @@ class Page:
 
     @property
     def wikitext(self) -> str:
-        """Its text."""
+        """The page's text."""
         return self.row["wikitext"] or ""
 
     @property
@@ -55,17 +55,17 @@ class Page:
 
 @dataclass(frozen=True)
 class ItemDetail:
-    """What is known of an item.
+    """What is known about an item.
 
     Attributes:
         item: its row of `review_items`.
-        entities: what is held of the entities that it is about, the first first.
-        pages: the pages that they were read from; of an unsure page, that page.
-        judgement: of a pair.
-        statements: those that it is about.
-        said: what people decided before about any of it.
-        warning: what a person should know before its two entities become one, if anything.
-        survivor_id: of two entities, the id that stays by itself if they become one.
+        entities: rows of the entities that it is about, the item's `entity_id` first.
+        pages: the pages that these were read from; for an item about a page, that page.
+        judgement: the judgement of a pair.
+        statements: the statements that it is about.
+        decisions: what people decided about any of it before.
+        warning: what a person should know before merging its two entities, if anything.
+        survivor_id: of two entities, the id that stays by default if they are merged.
     """
 
     item: Row
@@ -73,7 +73,7 @@ class ItemDetail:
     pages: Sequence[Page] = ()
     judgement: Row | None = None
     statements: Sequence[Statement] = ()
-    said: Sequence[Said] = field(default=())
+    decisions: Sequence[PastDecision] = field(default=())
     warning: str | None = None
     survivor_id: str | None = None
 
@@ -107,7 +107,7 @@ def item_detail(lake: Lake, item: Row) -> ItemDetail:
             list(_pages(reader, item, entities, statements)),
             _judgement(reader, item),
             statements,
-            said_of(
+            decisions_about(
                 lake,
                 title_keys={item["title_key"], *(row["title_key"] for row in entities)},
                 entity_ids=[row["entity_id"] for row in entities],
@@ -119,7 +119,7 @@ def item_detail(lake: Lake, item: Row) -> ItemDetail:
 
 
 def page_of(reader: Reader, batch: str, key: int) -> Page | None:
-    """One page of a batch, and what is said of it; None if the batch has no text of it."""
+    """One page of a batch with what is said about it; None if the batch has no text of the page."""
     row = reader.page_row(PAGES, batch, key)
     if row is None:
         return None
@@ -173,7 +173,7 @@ def _pages(
 
 def _of_statements(statements: Sequence[Statement], page: Page) -> Iterator[Mark]:
     for statement in statements:
-        row, label = statement.row, f"{statement.told}: {statement.value}"
+        row, label = statement.row, f"{statement.predicate}: {statement.value}"
         if row["title_key"] != title_key(page.row["source"], page.row["title"]):
             continue
         if row["evidence_start"] is not None and row["evidence_end"] is not None:

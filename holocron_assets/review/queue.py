@@ -1,4 +1,4 @@
-"""The review queue: what machines left open and no person has settled, the most important first."""
+"""The review queue: what machines left open and no person settled, the most important first."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -26,20 +26,20 @@ from holocron_assets.lake.tables import (
 from holocron_assets.lake.views.database import connect, query
 
 KINDS = ("page", "pair", "entity", "promotion", "statement")
-"""What can be open, by what it is about."""
+"""The kinds of items, by what they are about."""
 
 MADE_FROM = (
     *(PAGE_TYPES, ENTITIES, ENTITY_ALIASES, ENTITY_MENTIONS, ENTITY_JUDGEMENTS),
     *(ENTITY_FACTS, ENTITY_RELATIONS),
 )
-"""Tables that the queue follows from. Links only rank it: new ones alone are no reason to make it anew."""
+"""Tables that the queue is made from. Links only rank it: new links alone do not make it stale."""
 
 _RANKED_BY = (KNOWN_LINKS, PAGE_LINKS, PAGES)
 _QUEUE = files(__package__).joinpath("queue.sql").read_text(encoding="utf-8")
 
 
 def review_rows(lake: Lake, source: str) -> list[Row]:
-    """What is open in a source, as the lake is now: rows of table `review_items`, by rank.
+    """The open items of a source, as the lake is now: rows of table `review_items`, by rank.
 
     Args:
         lake: where everything is.
@@ -51,7 +51,7 @@ def review_rows(lake: Lake, source: str) -> list[Row]:
 
 
 def read_queue(lake: Lake) -> Sequence[Row]:
-    """What is open in all sources, by rank; what was decided since the queue was made has left it."""
+    """The open items of all sources, by rank, without those that were decided since the queue was made."""
     return _read(lake, lake.mark([REVIEW_ITEMS]), decisions_mark(lake))
 
 
@@ -80,18 +80,18 @@ def still_open(items: Sequence[Row], decided: Standing) -> list[Row]:
 
 
 def settled_by(lake: Lake, item_id: str) -> Row | None:
-    """The decision that an item left the queue for since the queue was made; None without."""
+    """The decision that settled an item since the queue was made; None if there is none."""
     made = _made(lake, lake.mark([REVIEW_ITEMS]))
     settles = _settler(standing(lake))
     return next((settles(item) for item in made if item["item_id"] == item_id), None)
 
 
 def item_titled(lake: Lake, title: str, source: str | None) -> Row | None:
-    """The open item of a page; None without.
+    """The open item of a page; None if there is none.
 
     Args:
         lake: where the queue is.
-        title: the page's title; an exact one wins over one of other capitals.
+        title: the page's title; an exact match wins over one that differs in upper or lower case.
         source: the page's source; any by default.
     """
     alike = [
@@ -103,7 +103,7 @@ def item_titled(lake: Lake, title: str, source: str | None) -> Row | None:
 
 
 def _settler(decided: Standing) -> Callable[[Row], Row | None]:
-    """Finds the decision that settles an item."""
+    """A function that returns the decision that settles an item, or None."""
     merges = {
         entity_id: row
         for row in decided.of_kind("merge")
@@ -117,19 +117,19 @@ def _settler(decided: Standing) -> Callable[[Row], Row | None]:
             return decided.pairs.get(frozenset((item["entity_id"], item["other_id"])))
         if item["kind"] == "page":
             return decided.types.get(item["title_key"])
-        told = (
+        decisions = (
             decided.types.get(item["title_key"]),
             decided.states.get(item["entity_id"]),
             merges.get(item["entity_id"]),
         )
-        later = (row for row in told if row is not None and _is_later(row["decided_at"], item["since"]))
+        later = (row for row in decisions if row is not None and _is_later(row["decided_at"], item["since"]))
         return next(later, None)
 
     return settles
 
 
 def _agreed_by(statement_ids: Sequence[str], decided: Standing) -> Row | None:
-    """The last decision on some statements, if one is accepted or at most one of several is not rejected."""
+    """The last decision on some statements, if one is accepted or all but one of several are rejected."""
     made = [row for name in statement_ids if (row := decided.statements.get(name))]
     unsettled = len(statement_ids) - len(made)
     is_agreed = any(row["kind"] == "accept" for row in made) or unsettled <= (len(statement_ids) > 1)

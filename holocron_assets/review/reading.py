@@ -1,4 +1,4 @@
-"""Reading the few rows that one item is about, out of only the files that hold them."""
+"""Reads the few rows that one item is about, from only the files that hold them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from holocron_assets.lake.tables import ENTITIES
 from holocron_assets.lake.views.database import MEMORY, query
 from holocron_assets.lake.views.spilling import spilling_database
 
-# An entity whose page was retyped has a row in each type: it stands where it is not suppressed.
+# An entity whose page was retyped has a row in each type: the row that is not suppressed counts.
 _WHERE_IT_STANDS = """
     valid_to is null and entity_id in (select unnest($ids))
     qualify row_number() over (partition by entity_id order by state = 'suppressed', valid_from desc) = 1
@@ -21,7 +21,7 @@ _WHERE_IT_STANDS = """
 
 
 class Reader:
-    """Finds rows of the lake's tables, in the partitions that are named."""
+    """Finds rows of the lake's tables in given partitions."""
 
     def __init__(self, lake: Lake, connection: duckdb.DuckDBPyConnection) -> None:
         """Read a lake through an empty database."""
@@ -41,10 +41,10 @@ class Reader:
 
         Args:
             table: which table.
-            condition: SQL after `where`, of our own; what comes from elsewhere is in `values`.
-            values: of the condition's parameters.
-            within: only these partitions, as far as they are there; all by default.
-            columns: SQL after `select`, of our own.
+            condition: trusted SQL after `where`; foreign text goes into `values` only.
+            values: values of the condition's parameters.
+            within: only those of these partitions that exist; all by default.
+            columns: trusted SQL after `select`.
         """
         partitions = None if within is None else [name for name in within if self.lake.has(table, name)]
         if partitions == []:
@@ -53,13 +53,13 @@ class Reader:
         return query(self._connection, sql, values)
 
     def page_row(self, table: Table, batch: str, title_key: int) -> Row | None:
-        """The row that a table holds of one page of a batch; None without."""
+        """The row of one page of a batch in a table; None if there is none."""
         condition = "title_key = $key and status = 'ok'" if table.name == "pages" else "title_key = $key"
         found = self.find(table, condition, {"key": title_key}, within=[batch])
         return found[0] if found else None
 
     def entities(self, ids: Sequence[str]) -> dict[str, Row]:
-        """What is held of some entities now, by id, in the order of `ids`."""
+        """The current rows of some entities, by id, in the order of `ids`."""
         found = self.find(ENTITIES, _WHERE_IT_STANDS, {"ids": list(ids)})
         rows = {row["entity_id"]: row for row in found}
         return {name: rows[name] for name in ids if name in rows}

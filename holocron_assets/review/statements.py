@@ -1,4 +1,4 @@
-"""Facts and relations in one shape: what is told, by whom, and what a person said of it since."""
+"""Facts and relations in one shape: the statement, its origin, and a person's decision about it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,19 +17,19 @@ class Statement:
     Attributes:
         row: its row of `entity_facts` or `entity_relations`.
         statement_id: its id.
-        entity_id: the entity that it is told of.
-        told: key of the fact, or name of the relation.
-        value: what it says, or what the page calls the other entity.
+        entity_id: the entity that it is about.
+        predicate: key of the fact, or name of the relation.
+        value: value of the fact, or the page's name for the other entity.
         to_id: the other entity of a relation, if it is known.
-        status: as in the table, or what a person said of it since.
+        status: as in the table, or as a person decided since.
         decision: the decision that the status follows from, if one does.
-        is_disputed: whether another value stands where only one can be true, and nobody accepted one.
+        is_disputed: whether there are several values, only one can be true, and nobody accepted one.
     """
 
     row: Row
     statement_id: str
     entity_id: str
-    told: str
+    predicate: str
     value: str
     to_id: str | None
     status: str
@@ -38,12 +38,12 @@ class Statement:
 
     @property
     def said_by(self) -> str:
-        """Rule or model that read it off the page."""
+        """The rule or model that read it from the page."""
         return str(self.row["rule_id"] or self.row["model"] or self.row["method"])
 
     @property
     def details(self) -> list[str]:
-        """What else is told: qualifier, unit, when, in which work."""
+        """Further details: qualifier, unit, period and work."""
         row = self.row
         period = [row.get("start_time"), row.get("end_time")]
         when = " to ".join(text or "?" for text in period) if any(period) else None
@@ -57,11 +57,11 @@ def statements_of(
     """Facts and then relations for which a condition holds.
 
     Args:
-        reader: of the lake.
+        reader: reads the lake.
         condition: as for `Reader.find`, over `statement_id` and `entity_id`.
-        values: of its parameters.
+        values: values of the condition's parameters.
         decided: the decisions that count.
-        within: the entity types that are looked at.
+        within: the entity types to search.
     """
     types = list(within)
     facts = reader.find(
@@ -71,12 +71,12 @@ def statements_of(
         within=types,
         columns="*, fact_id as statement_id",
     )
-    told = [_statement(row, decided) for row in facts]
-    return _with_disputes(told) + _relations(reader, condition, values, decided, types)
+    found = [_statement(row, decided) for row in facts]
+    return _with_disputes(found) + _relations(reader, condition, values, decided, types)
 
 
-def told_elsewhere(reader: Reader, entity_id: str, decided: Standing, most: int) -> list[Statement]:
-    """Relations of other entities to this one, at most so many, the surest first of each kind."""
+def relations_to(reader: Reader, entity_id: str, decided: Standing, most: int) -> list[Statement]:
+    """At most `most` relations of other entities to this one, the surest first within each relation name."""
     values = {"id": entity_id, "most": most}
     return _relations(reader, "to_id = $id", values, decided, None, limit=" limit $most")
 
@@ -100,23 +100,25 @@ def _relations(  # noqa: PLR0913, PLR0917 - what is asked, of what, where, how m
 
 
 def _with_disputes(facts: Sequence[Statement]) -> list[Statement]:
-    """Facts, with those marked that are disputed after all that people said of them since."""
+    """Facts, marked if they are still disputed after what people decided about them."""
     values: dict[tuple[str, str], list[str]] = {}
     for fact in facts:
         if fact.row["is_disputed"] and fact.status in {"stated", "accepted"}:
-            values.setdefault((fact.entity_id, fact.told), []).append(fact.status)
+            values.setdefault((fact.entity_id, fact.predicate), []).append(fact.status)
     disputed = {about for about, found in values.items() if len(found) > 1 and "accepted" not in found}
     return [
-        replace(fact, is_disputed=bool(fact.row["is_disputed"]) and (fact.entity_id, fact.told) in disputed)
+        replace(
+            fact, is_disputed=bool(fact.row["is_disputed"]) and (fact.entity_id, fact.predicate) in disputed
+        )
         for fact in facts
     ]
 
 
-def by_subject(statements: Iterable[Statement]) -> dict[str, Sequence[Statement]]:
-    """Statements by what they tell, in their order."""
+def by_predicate(statements: Iterable[Statement]) -> dict[str, Sequence[Statement]]:
+    """Statements by predicate, in their order."""
     found: dict[str, list[Statement]] = {}
     for statement in statements:
-        found.setdefault(statement.told, []).append(statement)
+        found.setdefault(statement.predicate, []).append(statement)
     return dict(found)
 
 

@@ -13,9 +13,9 @@ REVIEW_VERSION = code_version(__name__)
 
 
 def stale_review(lake: Lake, sources: Sequence[str]) -> list[str]:
-    """Those of some sources whose review queue is not what the lake would give today.
+    """The sources whose review queue would come out different today.
 
-    A source without a typed page has none.
+    A source without a typed page has no queue.
     """
     typed = {name.rpartition("-")[0] for name in lake.partitions(PAGE_TYPES)}
     made_from = _inputs(lake)
@@ -36,7 +36,7 @@ def store_review(lake: Lake, source: str) -> tuple[Footer, Sequence[Row]]:
     Returns:
         The new file's footer, and its rows.
     """
-    made_from = _inputs(lake)  # before they are read: what comes meanwhile makes the queue stale
+    made_from = _inputs(lake)  # taken before the rows are read: rows that come meanwhile make the queue stale
     rows = review_rows(lake, source)
     footer = write_partition(lake, REVIEW_ITEMS, source, rows, code_version=REVIEW_VERSION, inputs=made_from)
     return footer, rows
@@ -47,5 +47,5 @@ def _is_stale(footer: Footer | None, made_from: dict[str, str]) -> bool:
 
 
 def _inputs(lake: Lake) -> dict[str, str]:
-    """A mark of every table that the queue follows from: cheaper than each partition's footer."""
+    """A mark of each table that the queue is made from: cheaper than the footers of all partitions."""
     return {table.name: lake.mark([table]) for table in (*MADE_FROM, DECISIONS)}

@@ -64,10 +64,10 @@ def find_continuity(
 
 
 def _decide(continuities: Iterable[str]) -> str:
-    said = set(continuities)
-    if _REAL in said:
+    found = set(continuities)
+    if _REAL in found:
         return _REAL
-    return said.pop() if len(said) == 1 else _BOTH
+    return found.pop() if len(found) == 1 else _BOTH
 
 
 def _title_markers(name: str, words: ContinuityWords) -> Iterable[tuple[str, str]]:

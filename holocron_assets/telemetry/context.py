@@ -1,4 +1,4 @@
-"""The present work: the run, partition, page and request of every log line and span.
+"""The present work: the run, partition, page and request that each log line and span names.
 
 Python's context variables hold it. Tasks of an event loop and threads of `asyncio.to_thread` inherit it. A
 function for another thread takes it along with `carried`.

@@ -70,10 +70,10 @@ def log_format(environment: Mapping[str, str] = os.environ) -> Literal["text", "
     Raises:
         ObserveError: HOLOCRON_LOG has another value.
     """
-    said = environment.get("HOLOCRON_LOG") or "text"
-    if said not in _FORMATS:
-        raise ObserveError(f"HOLOCRON_LOG must be 'json' or 'text', not {said!r}")
-    return "json" if said == "json" else "text"
+    wanted = environment.get("HOLOCRON_LOG") or "text"
+    if wanted not in _FORMATS:
+        raise ObserveError(f"HOLOCRON_LOG must be 'json' or 'text', not {wanted!r}")
+    return "json" if wanted == "json" else "text"
 
 
 def configure_logs(environment: Mapping[str, str] = os.environ) -> None:
@@ -113,7 +113,7 @@ def say(what: str) -> None:
 
 
 def json_formatter(*more: "Processor") -> logging.Formatter:
-    """Writes a record as one line of JSON, whoever made it.
+    """A formatter that writes any record as one line of JSON.
 
     Args:
         more: processors that come first.

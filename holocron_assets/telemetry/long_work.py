@@ -1,4 +1,4 @@
-"""Lines about long work where no terminal shows a bar: a log or a service manager sees that it goes on."""
+"""Lines about the progress of long work where there is no terminal: they show in logs that it goes on."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,23 +6,23 @@ from threading import Event, Thread
 from time import monotonic
 
 SECONDS = 8.0
-"""Between two lines. With what it takes to write one, a line comes at least every 10 s."""
+"""Seconds between two lines. With the time to write one, a line comes at least every 10 s."""
 
 _UNDER_WAY: list[object] = []
-"""The work that tells of itself, the innermost last: only that one writes lines."""
+"""The work under way that reports its progress, the innermost last: only the innermost writes lines."""
 
 
 @contextmanager
-def told_in_lines(
-    doing: Callable[[], str], tell: Callable[[str], None], *, every: float = SECONDS
+def progress_lines(
+    doing: Callable[[], str], print_line: Callable[[str], None], *, every: float = SECONDS
 ) -> Iterator[None]:
-    """While the block lasts, tell in a line what is done, again and again.
+    """While the block lasts, write a line about its progress every few seconds.
 
-    Within another such block, that one is silent as long as this one lasts.
+    An outer block of the same kind is silent as long as this one lasts.
 
     Args:
-        doing: what is done and how far it is; asked from another thread.
-        tell: writes a line, from that thread.
+        doing: returns what is done and how far it is; called from another thread.
+        print_line: writes a line, from that thread.
         every: seconds between two lines.
     """
     ended, started, own = Event(), monotonic(), object()
@@ -30,9 +30,9 @@ def told_in_lines(
     def watch() -> None:
         while not ended.wait(every):
             if _UNDER_WAY[-1:] == [own]:
-                tell(f"{doing()}, {_duration(monotonic() - started)}")
+                print_line(f"{doing()}, {_duration(monotonic() - started)}")
 
-    watcher = Thread(target=watch, name="told-in-lines", daemon=True)
+    watcher = Thread(target=watch, name="progress-lines", daemon=True)
     _UNDER_WAY.append(own)
     watcher.start()
     try:

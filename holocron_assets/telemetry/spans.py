@@ -47,9 +47,9 @@ def configure_traces(environment: Mapping[str, str] = os.environ) -> None:
     """
     if _Switch.is_on or not traces_are_wanted(environment):
         return
-    said = next((environment[name] for name in _PROTOCOLS if environment.get(name)), _PROTOCOL)
-    if said != _PROTOCOL:
-        raise ObserveError(f"spans are sent as {_PROTOCOL} only; OTEL_EXPORTER_OTLP_PROTOCOL says {said!r}")
+    protocol = next((environment[name] for name in _PROTOCOLS if environment.get(name)), _PROTOCOL)
+    if protocol != _PROTOCOL:
+        raise ObserveError(f"spans are sent as {_PROTOCOL} only; OTEL_EXPORTER_OTLP_PROTOCOL is {protocol!r}")
     try:
         # Imported only here: a process without spans needs neither these packages nor the time to load them.
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415

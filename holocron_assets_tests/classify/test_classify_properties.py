@@ -10,7 +10,7 @@ from holocron_assets.classify.rules import classify_page, load_rules
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.lake.tables import PAGE_TYPES, RULE_CLASSIFICATIONS
 
-# Words that the grammar and the rules look for, in any order.
+# Words that the grammar and the rules search for, in any order.
 GLOSSARY = (
     "was were is a an the of in and , . : ( ) ! type one who planet human male droid she He Vessa 1138 war "
     "Moons models novel used it's X-wing \u2013 \u2019 served as / (novel) List \u6f22\u5b57 \0"

@@ -15,7 +15,7 @@ from holocron_assets.lake.tables import DECISIONS, PAGE_SIGNALS
 KEYS_ONLY = Table(
     PAGE_SIGNALS.name,
     PAGE_SIGNALS.layer,
-    "Signals, as far as decisions look at them",
+    "Signals, as far as decisions read them",
     key=("title_key",),
     columns=(Column("title_key", type_int, "Title key"),),
 )
@@ -86,7 +86,7 @@ def test_what_cannot_be_decided_is_refused_and_leaves_nothing(
     assert Lake(tmp_path).partitions(DECISIONS) == []
 
 
-def test_a_batch_is_told_only_of_decisions_about_its_own_pages(tmp_path: Path) -> None:
+def test_a_batch_gets_only_decisions_about_its_own_pages(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, first=["Vessa", "Thuum"], second=["Osk"], none=[])
     decide(lake, "Thuum", "Droid")
     decide(lake, "Osk", "Droid")
@@ -105,11 +105,11 @@ def test_another_decision_and_another_version_of_a_batch_are_seen(tmp_path: Path
     assert titles_in(lake, "first") == [["Osk"]]
 
 
-def test_a_batch_is_told_of_decisions_about_types_only(tmp_path: Path) -> None:
+def test_a_batch_gets_only_decisions_about_types(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, first=["Vessa"], sample=["Thuum"])
-    told: dict[str, Any] = {"author": "ada", "reason": "I know", "source": "sample", "title": "Vessa"}
-    requeued = new_decision("requeue", **told)
-    merged = new_decision("merge", entity_id="one", other_id="two", **told)
+    columns: dict[str, Any] = {"author": "ada", "reason": "I know", "source": "sample", "title": "Vessa"}
+    requeued = new_decision("requeue", **columns)
+    merged = new_decision("merge", entity_id="one", other_id="two", **columns)
     record(lake, [requeued, merged])
     assert titles_in(lake, "first") == [[]]
     record(lake, [merged, decide(lake, "Vessa", "Droid")])

@@ -69,7 +69,7 @@ def test_a_stub_that_only_repeats_its_title_says_nothing() -> None:
     assert rules_of(typed("Tides: The Last Battle", "The Last Battle was a tide war song.")) == ["work.music"]
 
 
-def test_a_role_told_of_anyone_is_a_concept_and_told_of_somebody_is_a_person() -> None:
+def test_a_role_of_anyone_is_a_concept_and_a_role_of_somebody_is_a_person() -> None:
     assert by_lead("A captain was an officer who led a company.", "Captain")[0] == "Concept"
     assert by_lead("Tailors were artisans who made clothes.", "Tailor")[0] == "Concept"
     assert by_lead("Captain Vessa was an officer who led a company.", "Captain Vessa") == (
@@ -85,13 +85,13 @@ def test_one_animal_with_a_name_is_somebody_and_its_kind_is_a_species() -> None:
     assert by_lead("The marsh-cat was a small mammal.", "Marsh-cat") == ("Species", True)
 
 
-def test_who_and_she_and_a_kind_with_a_name_of_its_own_together_speak_for_a_person() -> None:
+def test_a_pronoun_and_a_kind_with_a_proper_name_together_make_a_person() -> None:
     kind = typed("Vessa", "Vessa was a Rulian from Thuum.")
     assert (kind["primary_type"], kind["needs_review"]) == ("PersonCharacter", True)
     lead = "Vessa was a Rulian from Thuum."
-    told = typed("Vessa", lead, lead_excerpt=f"{lead} She sold maps.")
-    assert told["confidence"] >= 0.8
-    assert rules_of(told) == ["lead.he_or_she", "lead.proper_kind"]
+    with_pronoun = typed("Vessa", lead, lead_excerpt=f"{lead} She sold maps.")
+    assert with_pronoun["confidence"] >= 0.8
+    assert rules_of(with_pronoun) == ["lead.he_or_she", "lead.proper_kind"]
 
 
 def test_a_cue_never_argues_with_a_head_noun() -> None:

@@ -57,24 +57,24 @@ def merged(page: Row, model: Row | None = None, decision: Row | None = None) -> 
     return row
 
 
-def told(row: Row) -> tuple[str, float, str, bool]:
+def settled(row: Row) -> tuple[str, float, str, bool]:
     return row["primary_type"], row["confidence"], row["method"], row["needs_review"]
 
 
 def test_the_rules_leave_the_unsure_page_of_these_tests_unsure() -> None:
-    page_type, confidence, _, needs_review = told(merged(UNSURE))
+    page_type, confidence, _, needs_review = settled(merged(UNSURE))
     assert (page_type, needs_review) == ("LocationPlace", True)
     assert 0.4 < confidence < 0.8
 
 
 def test_a_model_that_agrees_with_the_rules_guess_settles_the_page() -> None:
     row = merged(UNSURE, answered("LocationPlace"))
-    assert told(row) == ("LocationPlace", 0.92, "model", False)
+    assert settled(row) == ("LocationPlace", 0.92, "model", False)
     assert row["reason"] == ("small:1b says LocationPlace, which is the rules' best guess too: It says so")
     assert row["rule_ids"] == ["place.celestial"]
 
 
-def test_both_answers_are_kept_whoever_is_right() -> None:
+def test_both_answers_are_kept_whichever_counts() -> None:
     for row in (merged(UNSURE, answered("Droid")), merged(SURE, answered("Droid"))):
         assert (row["rules_type"], row["model"], row["model_type"]) == ("LocationPlace", "small:1b", "Droid")
         assert (
@@ -93,23 +93,23 @@ def test_a_model_that_disagrees_does_not_move_what_the_rules_are_sure_of() -> No
     }
 
 
-def test_a_model_that_disagrees_leaves_the_surer_answer_for_a_person_to_look_at() -> None:
+def test_if_a_model_disagrees_the_surer_answer_is_left_for_review() -> None:
     row = merged(UNSURE, answered("Droid"))
-    assert told(row) == ("LocationPlace", classify_page(UNSURE)["confidence"], "rules", True)
+    assert settled(row) == ("LocationPlace", classify_page(UNSURE)["confidence"], "rules", True)
     assert row["reason"].endswith("; small:1b says Droid")
 
 
-def test_a_model_answers_alone_where_the_rules_know_nothing_and_a_person_looks() -> None:
+def test_where_the_rules_know_nothing_a_model_answers_alone_with_a_review() -> None:
     row = merged(SILENT, answered("Droid", types=[{"type": "Species", "weight": 0.5}]))
-    assert told(row) == ("Droid", 0.7, "model", True)
+    assert settled(row) == ("Droid", 0.7, "model", True)
     assert row["types"] == [{"type": "Droid", "weight": 0.7}, {"type": "Species", "weight": 0.15}]
     assert row["reason"] == "small:1b says Droid, of which the rules know nothing: It says so"
 
 
 @pytest.mark.parametrize("doubt", [{"needs_review": True}, {"supported": False}])
 def test_an_answer_in_doubt_settles_nothing(doubt: dict[str, Any]) -> None:
-    assert told(merged(UNSURE, answered("LocationPlace", **doubt))) == told(merged(UNSURE))
-    assert told(merged(SILENT, answered("Droid", **doubt))) == ("Droid", 0.5, "model", True)
+    assert settled(merged(UNSURE, answered("LocationPlace", **doubt))) == settled(merged(UNSURE))
+    assert settled(merged(SILENT, answered("Droid", **doubt))) == ("Droid", 0.5, "model", True)
 
 
 def test_agreement_makes_no_answer_less_sure_than_the_rules_were() -> None:
@@ -119,7 +119,7 @@ def test_agreement_makes_no_answer_less_sure_than_the_rules_were() -> None:
 
 def test_a_model_that_does_not_know_changes_nothing_but_that_it_was_asked() -> None:
     row = merged(UNSURE, answered("Unknown"))
-    assert told(row) == told(merged(UNSURE))
+    assert settled(row) == settled(merged(UNSURE))
     assert row["model_type"] == "Unknown"
 
 
@@ -131,7 +131,7 @@ def test_description_and_tags_are_kept_only_of_a_model_whose_type_counts() -> No
 
 def test_a_persons_decision_counts_over_sure_rules_and_models() -> None:
     row = merged(SURE, answered("LocationPlace"), decided("VehicleCraft"))
-    assert told(row) == ("VehicleCraft", 1.0, "person", False)
+    assert settled(row) == ("VehicleCraft", 1.0, "person", False)
     assert row["reason"] == "ada decided on 2026-03-01: It is a ship in the film"
     assert row["types"] == [{"type": "VehicleCraft", "weight": 1.0}]
     assert (row["rule_ids"], row["rules_type"], row["model_type"]) == ([], "LocationPlace", "LocationPlace")
@@ -145,7 +145,7 @@ def test_a_persons_decision_counts_over_sure_rules_and_models() -> None:
         (signals("Osk", continuity="canon"), {"canon_context": "legends"}, ("unknown", "canon")),
     ],
 )
-def test_a_work_that_a_model_found_has_the_medium_and_continuity_that_are_told(
+def test_a_work_that_a_model_found_has_the_medium_and_continuity_of_the_answer(
     page: Row, model: dict[str, str], expected: tuple[str, str]
 ) -> None:
     row = merged(page, answered("WorkMedia", **model))

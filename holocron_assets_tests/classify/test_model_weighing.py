@@ -51,9 +51,9 @@ def test_an_answer_is_worth_what_such_answers_were_right(
     assert weigh_answer(rules, answer(page_type), WEIGHING) == expected
 
 
-@pytest.mark.parametrize("told", [0.0, 0.5, 1.0])
-def test_what_a_model_says_of_its_own_confidence_counts_for_nothing(told: float) -> None:
-    assert weigh_answer(DROID_PERHAPS, answer("Droid", confidence=told), WEIGHING).confidence == 0.9
+@pytest.mark.parametrize("own_confidence", [0.0, 0.5, 1.0])
+def test_what_a_model_says_of_its_own_confidence_counts_for_nothing(own_confidence: float) -> None:
+    assert weigh_answer(DROID_PERHAPS, answer("Droid", confidence=own_confidence), WEIGHING).confidence == 0.9
 
 
 def test_a_model_that_nobody_measured_has_figures_of_its_own() -> None:

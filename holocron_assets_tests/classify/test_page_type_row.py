@@ -65,7 +65,7 @@ def test_the_row_names_the_rules_version() -> None:
         ("real", [], ["Canonical forms"], "unknown"),
     ],
 )
-def test_the_canon_context_of_a_work_is_the_continuity_that_it_tells_of(
+def test_the_canon_context_of_a_work_is_the_continuity_of_its_story(
     continuity: str, evidence: list[str], categories: list[str], context: str
 ) -> None:
     answer = typed(

@@ -22,7 +22,7 @@ UNRECOGNISED = {"Drift lane", "The Undertow"}
 
 
 class Judged(NamedTuple):
-    """A page's answer beside what a person says of it."""
+    """A page's answer and what a person says of the page."""
 
     answer: Row
     expected: dict[str, Any]
@@ -116,6 +116,6 @@ def test_a_canon_context_is_right_or_not_said() -> None:
         for page in judged().values()
         if page.answer["canon_context"] and page.right and "canon_context" in page.expected
     ]
-    told = [context for context in contexts if context[1] != "unknown"]
-    assert [context for context in told if context[1] != context[2]] == []
-    assert len(told) >= 0.5 * len(contexts)
+    known = [context for context in contexts if context[1] != "unknown"]
+    assert [context for context in known if context[1] != context[2]] == []
+    assert len(known) >= 0.5 * len(contexts)

@@ -40,8 +40,8 @@ def ask(*arguments: str) -> Result:
 def answers(*arguments: str) -> list[dict[str, Any]]:
     done = ask(*arguments, "--json")
     assert done.exit_code == 0, done.output
-    told: list[dict[str, Any]] = json.loads(done.output)
-    return told
+    found: list[dict[str, Any]] = json.loads(done.output)
+    return found
 
 
 def test_an_answer_is_printed_and_kept(asked: AskedHolocron) -> None:
@@ -54,7 +54,7 @@ def test_an_answer_is_printed_and_kept(asked: AskedHolocron) -> None:
     assert (row["started_by"], row["calls"], row["outcome"]) == ("ask", 1, "complete")
 
 
-def test_an_answer_is_told_in_words(asked: AskedHolocron) -> None:
+def test_an_answer_is_shown_in_words(asked: AskedHolocron) -> None:
     done = ask("other", "Page wiki1 1")
     assert done.exit_code == 0, done.output
     assert "Page wiki1 1: other by large:7b, asked now" in done.output
@@ -123,23 +123,23 @@ def test_the_entity_of_a_page_can_be_asked_about(asked: AskedHolocron, tmp_path:
     assert chat.prompt.endswith("Who is Page wiki1 0?")
     done = ask("people", "Page wiki1 1")
     assert done.exit_code == 1
-    assert "stands for no entity, or for one that was merged" in done.output
+    assert "has no entity, or one that was merged or suppressed; " in done.output
 
 
-def test_it_is_told_why_nothing_is_asked_about_an_entity(asked: AskedHolocron, tmp_path: Path) -> None:
+def test_the_reason_why_an_entity_is_not_asked_about_is_shown(asked: AskedHolocron, tmp_path: Path) -> None:
     write_interrogation(tmp_path, "people", SMALL, 400, over="entities", question="Who is {{ name }}?")
     lake, batch = asked.holocron.lake, asked.batches[0]
     write_entities(lake, "PersonCharacter", {"e1": "Page wiki1 0", "e2": "Page wiki1 1>e1"}, batch)
 
-    def told(title: str, **entity: Any) -> Answer:
+    def answer_about(title: str, **entity: Any) -> Answer:
         topics = {"signals": [{"batch": batch}], "entities": [{"entity_type": "PersonCharacter", **entity}]}
         page = Page(wiki_source(), title, title_key("wiki1", title), topics)
         [answer] = [one for one in why_asked(lake, page, DispatchSettings()) if one.about == "people"]
         return answer
 
-    stands = told("Page wiki1 0", entity_id="e1", merged_into=None)
+    stands = answer_about("Page wiki1 0", entity_id="e1", merged_into=None)
     assert stands.says == "Asked for, and not answered yet."
-    merged = told("Page wiki1 1", entity_id="e2", merged_into="e1", merged_into_name="Page wiki1 0")
+    merged = answer_about("Page wiki1 1", entity_id="e2", merged_into="e1", merged_into_name="Page wiki1 0")
     assert merged.says == "Not asked any more: the entity was merged."
     assert merged.because[0] == "it is asked about as 'Page wiki1 0', e1"
 

@@ -1,4 +1,4 @@
-"""Commands that look and decide, over a finished sample: what a person sees, and what a script gets."""
+"""Commands that read and decide, over a finished sample: what a person sees, and what a script gets."""
 
 import json
 import socket
@@ -27,7 +27,7 @@ def holocron(of: Holocron, *arguments: str) -> Result:
     return CliRunner().invoke(main, arguments, env={**of.environment, "COLUMNS": "80"})
 
 
-def told(result: Result) -> str:
+def printed(result: Result) -> str:
     """What a command that went well printed, with its line breaks undone."""
     assert result.exit_code == 0, result.output
     return " ".join(result.output.split())
@@ -84,8 +84,8 @@ def test_every_command_says_what_it_does(words: tuple[str, ...]) -> None:
     assert silent == []
 
 
-def test_a_page_is_told_with_its_entity_type_evidence_and_names(finished_sample: Holocron) -> None:
-    said = told(holocron(finished_sample, "page", "Issa Dorrane"))
+def test_a_page_is_shown_with_its_entity_type_evidence_and_names(finished_sample: Holocron) -> None:
+    said = printed(holocron(finished_sample, "page", "Issa Dorrane"))
     assert said.startswith("Issa Dorrane of sample It is a promoted entity of type PersonCharacter: ")
     assert "infobox_template Character" in said
     assert "PersonCharacter by infobox: " in said
@@ -115,18 +115,18 @@ def test_a_page_in_json_holds_every_topic(finished_sample: Holocron) -> None:
     assert report["revisions"][0]["fetched_at"].endswith("+00:00")
 
 
-def test_a_page_that_the_dump_lacks_is_told_to_be_skipped_and_why(finished_sample: Holocron) -> None:
+def test_a_page_that_the_dump_lacks_is_shown_as_skipped_with_the_reason(finished_sample: Holocron) -> None:
     missing = answered(
         holocron(
             finished_sample, "sql", "--json", "select title from frontier where status = 'skipped' limit 1"
         )
     )
-    said = told(holocron(finished_sample, "page", missing[0]["title"]))
+    said = printed(holocron(finished_sample, "page", missing[0]["title"]))
     assert "It is skipped: the dump does not hold it." in said
 
 
 def test_a_page_that_was_given_up_says_why_and_how_it_comes_back(with_dead_letter: Holocron) -> None:
-    said = told(holocron(with_dead_letter, "page", "Button"))
+    said = printed(holocron(with_dead_letter, "page", "Button"))
     assert "It is dead-lettered: 'Button': the server said 500. `holocron requeue` brings it back." in said
 
 
@@ -160,14 +160,14 @@ def test_any_text_may_be_asked_for_as_a_page(finished_sample: Holocron, title: s
 
 
 def test_status_counts_pages_types_and_entities(finished_sample: Holocron) -> None:
-    said = told(holocron(finished_sample, "status"))
+    said = printed(holocron(finished_sample, "status"))
     assert "pages sample" in said
     assert "sample Droid 4" in said
     assert "source type promoted candidate" in said
 
 
 def test_status_names_dead_letters_with_their_error(with_dead_letter: Holocron) -> None:
-    said = told(holocron(with_dead_letter, "status"))
+    said = printed(holocron(with_dead_letter, "status"))
     assert "title Button" in said
     assert "the server said 500" in said
 
@@ -181,15 +181,15 @@ def test_status_in_json_holds_the_rows_of_the_views(finished_sample: Holocron) -
 
 
 def test_status_of_an_empty_lake_says_what_fills_it(tmp_path: Path) -> None:
-    said = told(holocron(sample_holocron(tmp_path), "status"))
+    said = printed(holocron(sample_holocron(tmp_path), "status"))
     assert said.endswith("The lake is empty. `holocron run` fills it.")
 
 
-def test_status_tells_of_a_broken_source_file(finished_sample: Holocron, tmp_path: Path) -> None:
+def test_status_names_a_broken_source_file(finished_sample: Holocron, tmp_path: Path) -> None:
     copy = finished_sample.copy_to(tmp_path)
     (copy.sources_folder / "broken.yaml").write_text("name: broken\nkind: gopher\n")
     result = holocron(copy, "status")
-    assert "page_types sample" in told(result)
+    assert "page_types sample" in printed(result)
     assert "broken.yaml, line 2, key 'kind'" in result.stderr
 
 
@@ -264,16 +264,18 @@ def test_sql_that_hides_what_it_reads_finds_every_view(finished_sample: Holocron
     ("query", "problem"),
     [("selec 1", "syntax error"), ("from nowhere", "nowhere"), ("select no_such from pages", "no_such")],
 )
-def test_bad_sql_is_told_in_a_message(finished_sample: Holocron, query: str, problem: str) -> None:
+def test_bad_sql_is_reported_in_a_message(finished_sample: Holocron, query: str, problem: str) -> None:
     assert problem in complaint(holocron(finished_sample, "sql", query))
 
 
 def test_sql_of_an_empty_lake_has_no_rows(tmp_path: Path) -> None:
-    assert told(holocron(sample_holocron(tmp_path), "sql", "from entities")) == "0 rows"
+    assert printed(holocron(sample_holocron(tmp_path), "sql", "from entities")) == "0 rows"
 
 
 def test_sources_are_listed_with_what_they_read(finished_sample: Holocron) -> None:
-    assert f"sample yes mediawiki_dump {SAMPLE_EXPORT}" in told(holocron(finished_sample, "sources", "list"))
+    assert f"sample yes mediawiki_dump {SAMPLE_EXPORT}" in printed(
+        holocron(finished_sample, "sources", "list")
+    )
     assert answered(holocron(finished_sample, "sources", "list", "--json")) == [
         {"source": "sample", "enabled": True, "kind": "mediawiki_dump", "origin": str(SAMPLE_EXPORT)}
     ]
@@ -281,9 +283,9 @@ def test_sources_are_listed_with_what_they_read(finished_sample: Holocron) -> No
 
 def test_sources_are_switched_off_and_on(tmp_path: Path) -> None:
     new = sample_holocron(tmp_path)
-    assert told(holocron(new, "sources", "disable", "sample")) == "disabled sample"
+    assert printed(holocron(new, "sources", "disable", "sample")) == "disabled sample"
     assert new.source().enabled is False
-    assert told(holocron(new, "sources", "enable", "sample")).startswith("enabled sample: ")
+    assert printed(holocron(new, "sources", "enable", "sample")).startswith("enabled sample: ")
     assert new.source().enabled is True
 
 
@@ -306,7 +308,7 @@ def test_an_unknown_source_is_named_with_its_file(tmp_path: Path, command: list[
     ],
     ids=["no YAML", "wrong value", "unknown key"],
 )
-def test_a_malformed_source_file_is_told_with_line_and_key(tmp_path: Path, text: str, place: str) -> None:
+def test_a_malformed_source_file_is_reported_with_line_and_key(tmp_path: Path, text: str, place: str) -> None:
     new = sample_holocron(tmp_path)
     (new.sources_folder / "bad.yaml").write_text(text)
     assert f"{new.sources_folder / 'bad.yaml'}, {place}" in complaint(holocron(new, "sources", "list"))
@@ -316,19 +318,19 @@ def test_a_dead_letter_is_requeued_with_author_and_reason(with_dead_letter: Holo
     done = holocron(
         with_dead_letter, "requeue", "--title", "Button", "--reason", "fixed there", "--author", "Ada"
     )
-    assert told(done) == "requeued 1 page"
+    assert printed(done) == "requeued 1 page"
     (row,) = all_decisions(with_dead_letter.lake)
     assert (row["title"], row["author"], row["reason"]) == ("Button", "Ada", "fixed there")
-    assert "It is pending: requeue." in told(holocron(with_dead_letter, "page", "Button"))
+    assert "It is pending: requeue." in printed(holocron(with_dead_letter, "page", "Button"))
 
 
 def test_all_dead_letters_are_requeued_at_once(with_dead_letter: Holocron) -> None:
-    assert told(holocron(with_dead_letter, "requeue", "--all", "--reason", "fixed")) == "requeued 1 page"
-    assert told(holocron(with_dead_letter, "requeue", "--all", "--reason", "again")) == "requeued 0 pages"
+    assert printed(holocron(with_dead_letter, "requeue", "--all", "--reason", "fixed")) == "requeued 1 page"
+    assert printed(holocron(with_dead_letter, "requeue", "--all", "--reason", "again")) == "requeued 0 pages"
 
 
 def test_what_is_not_given_up_is_tried_again_at_once_where_it_failed(with_dead_letter: Holocron) -> None:
-    said = told(holocron(with_dead_letter, "requeue", "--title", "DUO-14", "--reason", "hm"))
+    said = printed(holocron(with_dead_letter, "requeue", "--title", "DUO-14", "--reason", "hm"))
     assert "DUO-14 of sample is not given up: what failed about it is tried again at once" in said
     assert [row["title"] for row in all_decisions(with_dead_letter.lake)] == ["DUO-14"]
 

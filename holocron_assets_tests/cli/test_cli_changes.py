@@ -1,4 +1,4 @@
-"""Commands that bring a live wiki up to date at once: run and recheck; and what status tells of it."""
+"""Commands that bring a live wiki up to date at once: run and recheck; and what status shows of it."""
 
 import json
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def test_a_second_run_fetches_exactly_what_changed_and_does_not_wait(
     assert len(wiki.fetched()) == 7
 
 
-def test_a_run_on_a_wiki_that_tells_nothing_fails_and_says_why(
+def test_a_run_on_a_wiki_that_lists_no_changes_fails_and_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with live_wiki(tmp_path, "A") as (holocron, wiki):
@@ -74,13 +74,13 @@ def test_a_run_on_a_wiki_that_tells_nothing_fails_and_says_why(
         assert "may be asked again at" in silent.stdout
 
 
-def test_recheck_finds_and_fetches_what_the_wiki_did_not_tell_of(
+def test_recheck_finds_and_fetches_what_the_wiki_did_not_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with live_wiki(tmp_path, "A", "B") as (holocron, wiki):
         assert do(monkeypatch, holocron, "run").exit_code == 0
-        wiki.edit("A", "another text", told=False)
-        wiki.edit("Unheard of", "text", told=False)
+        wiki.edit("A", "another text", listed=False)
+        wiki.edit("Unheard of", "text", listed=False)
         assert fetched_since(wiki, 2) == []
         checked = do(monkeypatch, holocron, "recheck", "--source", "live")
         assert checked.exit_code == 0, checked.output
@@ -99,11 +99,11 @@ def test_recheck_of_a_dump_says_that_its_pages_do_not_change(
     assert "'dump' is a dump: its pages do not change" in refused.stderr
 
 
-def test_status_tells_of_looks_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_status_shows_readings_and_checks_of_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with live_wiki(tmp_path, "A", "B") as (holocron, _):
         do(monkeypatch, holocron, "run")
         do(monkeypatch, holocron, "recheck", "--source", "live")
-    (told,) = json.loads(do(monkeypatch, holocron, "status", "--json").stdout)["changes"]
-    assert told["source"] == "live"
-    assert (told["waiting_changes"], told["check_of"], told["pages_checked"]) == (0, "person", 2)
+    (shown,) = json.loads(do(monkeypatch, holocron, "status", "--json").stdout)["changes"]
+    assert shown["source"] == "live"
+    assert (shown["waiting_changes"], shown["check_of"], shown["pages_checked"]) == (0, "person", 2)
     assert "Changes" in do(monkeypatch, holocron, "status").stdout

@@ -56,7 +56,7 @@ def test_what_is_paused_is_listed_until_it_is_resumed(holocron: Holocron) -> Non
     assert len(json.loads(said(holocron, "controls", "--history", "--json"))) == 3
 
 
-def test_saying_it_twice_changes_nothing_and_tells_so(holocron: Holocron) -> None:
+def test_a_second_pause_changes_nothing_and_the_answer_says_so(holocron: Holocron) -> None:
     said(holocron, "pause", "--all", *BECAUSE)
     again = said(holocron, "pause", "--all", "--reason", "other", "--author", "ben")
     assert again.startswith("already: everything is paused since ")
@@ -67,7 +67,7 @@ def test_saying_it_twice_changes_nothing_and_tells_so(holocron: Holocron) -> Non
     assert len(json.loads(said(holocron, "controls", "--history", "--json"))) == 1
 
 
-def test_who_resumes_everything_is_told_what_is_held_back_by_itself(holocron: Holocron) -> None:
+def test_resuming_everything_names_what_is_still_held_back_by_itself(holocron: Holocron) -> None:
     said(holocron, "pause", "--source", "one", *BECAUSE)
     said(holocron, "drain", "--all", *BECAUSE)
     resumed = said(holocron, "resume", "--all", *BECAUSE)
@@ -121,13 +121,13 @@ def in_memory(holocron: Holocron, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("in_memory")
-def test_run_does_the_rest_tells_what_is_held_back_and_its_rows_are_found_by_tag(
+def test_run_does_the_rest_and_names_what_is_held_back_and_its_rows_are_found_by_tag(
     holocron: Holocron,
 ) -> None:
     said(holocron, "pause", "--source", "one", *BECAUSE)
-    told = said(holocron, "run", "--tag", "experiment=first", "--tag", "by=ada")
-    assert "held back source one is paused since " in told
-    assert "Nothing to do" not in told
+    printed = said(holocron, "run", "--tag", "experiment=first", "--tag", "by=ada")
+    assert "held back source one is paused since " in printed
+    assert "Nothing to do" not in printed
     assert holocron.lake.partitions(PAGES) == ["other-000001"]
     with connect(holocron.lake) as connection:
         made = "from lake.{} as made join run_tags using (run_id) where value = 'first'"
@@ -149,7 +149,7 @@ def test_run_does_the_rest_tells_what_is_held_back_and_its_rows_are_found_by_tag
     ],
 )
 @pytest.mark.parametrize("scope", [ALL, Scope("source", "one")], ids=str)
-def test_who_names_what_is_held_back_is_told_what_lets_it_go_on(
+def test_a_command_for_something_held_back_names_the_command_that_resumes_it(
     holocron: Holocron, command: tuple[str, ...], scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(holocron.folder)

@@ -55,13 +55,13 @@ def test_a_decision_moves_a_page_and_its_entity_until_it_is_undone(
     said = done(of, "decide", "classify", TITLE, *DROID, "--reason", "She is built", "--author", "Ada")
     assert said.startswith("Decided: 'Issa Dorrane' of sample is of type Droid.")
     run(monkeypatch, of)
-    told = done(of, "page", TITLE)
-    assert "promoted entity of type Droid" in told
-    assert "Ada decided on" in told
-    assert "She is built" in told
-    assert "PersonCharacter by infobox" in told
+    shown = done(of, "page", TITLE)
+    assert "promoted entity of type Droid" in shown
+    assert "Ada decided on" in shown
+    assert "She is built" in shown
+    assert "PersonCharacter by infobox" in shown
     (row,) = all_decisions(of.lake)
-    assert row["decision_id"] in told
+    assert row["decision_id"] in shown
     (entity,) = entities_of(of, TITLE)
     assert (entity["entity_type"], entity["method"], entity["confidence"]) == ("Droid", "person", 1.0)
     assert entity["entity_id"] == before["entity_id"]
@@ -73,7 +73,7 @@ def test_a_decision_moves_a_page_and_its_entity_until_it_is_undone(
     assert entity["entity_id"] == before["entity_id"]
 
 
-def test_a_page_tells_of_decisions_about_its_entity_whichever_was_named_first(
+def test_a_page_shows_decisions_about_its_entity_whichever_was_named_first(
     finished_sample: Holocron, tmp_path: Path
 ) -> None:
     of = finished_sample.copy_to(tmp_path)
@@ -95,7 +95,7 @@ def test_a_type_is_needed(finished_sample: Holocron) -> None:
         ((TITLE, *DROID, "--source", "none"), "none"),
     ],
 )
-def test_what_cannot_be_decided_is_told(
+def test_a_decision_that_cannot_be_made_is_reported(
     finished_sample: Holocron, arguments: tuple[str, ...], problem: str
 ) -> None:
     result = holocron(finished_sample, "decide", "classify", *arguments, "--reason", "x")

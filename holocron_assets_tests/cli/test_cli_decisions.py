@@ -42,7 +42,7 @@ def complaint(lake: Lake, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("command", "told", "recorded"),
+    ("command", "statement", "recorded"),
     [
         (
             ("merge", "Varn", "Gort"),
@@ -60,12 +60,12 @@ def complaint(lake: Lake, *arguments: str) -> str:
         ),
         (
             ("promote", known_as("Gorts")),
-            "'Gort' of sample belongs into the knowledge base",
+            "'Gort' of sample belongs in the knowledge base",
             {"kind": "promote", "entity_id": known_as("Gort")},
         ),
         (
             ("suppress", "Unit 4", "--type", "Droid"),
-            "'Unit 4' of sample does not belong into the knowledge base",
+            "'Unit 4' of sample does not belong in the knowledge base",
             {"kind": "suppress", "entity_id": known_as("Unit 4")},
         ),
         (
@@ -80,17 +80,19 @@ def complaint(lake: Lake, *arguments: str) -> str:
         ),
     ],
 )
-def test_a_decision_is_recorded_with_author_and_reason_and_told(
-    lake: Lake, command: tuple[str, ...], told: str, recorded: dict[str, Any]
+def test_a_decision_is_recorded_with_author_and_reason_and_printed(
+    lake: Lake, command: tuple[str, ...], statement: str, recorded: dict[str, Any]
 ) -> None:
     answer = said(lake, "decide", *command, *SIGNED)
     (row,) = all_decisions(lake)
-    assert answer.startswith(f"Decided: {told}. `holocron decide undo {row['decision_id']}` takes it back.")
+    assert answer.startswith(
+        f"Decided: {statement}. `holocron decide undo {row['decision_id']}` takes it back."
+    )
     wanted = {**recorded, "author": "ada", "reason": "I know"}
     assert {name: row[name] for name in wanted} == wanted
 
 
-def test_who_merges_canon_and_legends_is_told_so(lake: Lake) -> None:
+def test_a_merge_of_canon_and_legends_prints_a_warning(lake: Lake) -> None:
     assert "no machine would merge them" in said(lake, "decide", "merge", "Varn/Legends", "Varn", *SIGNED)
     assert "no machine" not in said(lake, "decide", "merge", "Gort", "Varn", *SIGNED)
 
@@ -109,7 +111,7 @@ def test_who_merges_canon_and_legends_is_told_so(lake: Lake) -> None:
         (("promote", "Varn", "--reason", " "), "a decision needs a reason"),
     ],
 )
-def test_what_cannot_be_decided_is_told_and_leaves_nothing(
+def test_a_decision_that_cannot_be_made_is_reported_and_leaves_nothing(
     lake: Lake, command: tuple[str, ...], problem: str
 ) -> None:
     assert problem in complaint(lake, "decide", *command[:1], *SIGNED, *command[1:])
@@ -135,7 +137,7 @@ def test_a_decision_is_undone_by_any_part_of_its_id_and_so_is_the_undo(lake: Lak
     assert "3 decisions have '20' in the id" in complaint(lake, "decisions", "show", "20")
 
 
-def test_the_list_tells_what_was_decided_and_what_counts(lake: Lake) -> None:
+def test_the_list_shows_what_was_decided_and_what_counts(lake: Lake) -> None:
     assert said(lake, "decisions", "list") == "0 decisions"
     said(lake, "decide", "merge", "Varn", "Gort", *SIGNED)
     said(lake, "decide", "promote", "Élan", *SIGNED)
@@ -147,10 +149,10 @@ def test_the_list_tells_what_was_decided_and_what_counts(lake: Lake) -> None:
         ("promote", "ada", True),
         ("undo", "ben", True),
     ]
-    told = said(lake, "decisions", "list")
-    assert "no: undone" in told
-    assert "[bold]no" in told
-    assert told.endswith("3 decisions")
+    shown = said(lake, "decisions", "list")
+    assert "no: undone" in shown
+    assert "[bold]no" in shown
+    assert shown.endswith("3 decisions")
     only = json.loads(holocron(lake, "decisions", "list", "--kind", "promote", "--json").stdout)
     assert [row["decision_id"] for row in only] == [promoted["decision_id"]]
 
@@ -161,7 +163,7 @@ def test_one_decision_is_shown_with_what_undid_it(lake: Lake) -> None:
     said(lake, "decide", "undo", made["decision_id"], *SIGNED)
     shown = json.loads(holocron(lake, "decisions", "show", made["decision_id"], "--json").stdout)
     assert (shown["counts"], shown["undone_by"]) == (False, [all_decisions(lake)[-1]["decision_id"]])
-    assert "'Varn' of sample belongs into the knowledge base" in said(
+    assert "'Varn' of sample belongs in the knowledge base" in said(
         lake, "decisions", "show", made["decision_id"]
     )
 
@@ -182,19 +184,19 @@ def test_a_file_of_decisions_goes_into_a_folder_that_is_there_and_names_types_th
     lake: Lake, tmp_path: Path
 ) -> None:
     said(lake, "decide", "split", "Varn", "Gort", *SIGNED)
-    told = complaint(lake, "decisions", "export", str(tmp_path / "none" / "decisions.jsonl"))
-    assert "there is no folder" in told
+    message = complaint(lake, "decisions", "export", str(tmp_path / "none" / "decisions.jsonl"))
+    assert "there is no folder" in message
     row = new_decision(
         "classify", source="sample", title="Varn", value="Nonsense", author="eve", reason="of another lake"
     )
     record(lake, [row])
     file = tmp_path / "decisions.jsonl"
     said(lake, "decisions", "export", str(file))
-    told = complaint(Lake(tmp_path / "other"), "decisions", "import", str(file))
-    assert "line 2: 'Nonsense' is no type of page; the types are PersonCharacter, " in told
+    message = complaint(Lake(tmp_path / "other"), "decisions", "import", str(file))
+    assert "line 2: 'Nonsense' is no type of page; the types are PersonCharacter, " in message
 
 
-def test_who_merges_into_what_was_suppressed_just_now_is_told_so(lake: Lake) -> None:
+def test_a_merge_into_an_entity_suppressed_just_now_prints_a_warning(lake: Lake) -> None:
     said(lake, "decide", "suppress", "Gort", *SIGNED)
     assert "leaves the knowledge base with it" in said(lake, "decide", "merge", "Varn", "Gorts", *SIGNED)
 
@@ -205,12 +207,12 @@ def test_the_examples_of_the_docs_can_be_typed_along(finished_sample: Holocron, 
         facts = query(connection, "select fact_id from entity_facts where title = 'Issa Dorrane' limit 1")
     for line in DOCS.read_text(encoding="utf-8").splitlines():
         if line.startswith("    holocron "):
-            told = line.replace("FACT_ID", facts[0]["fact_id"]).replace(
+            command = line.replace("FACT_ID", facts[0]["fact_id"]).replace(
                 "decisions.jsonl", f"{tmp_path}/d.jsonl"
             )
-            if "DECISION_ID" in told:
-                told = told.replace("DECISION_ID", all_decisions(lake)[0]["decision_id"])
-            said(lake, *shlex.split(told, comments=True)[1:])
+            if "DECISION_ID" in command:
+                command = command.replace("DECISION_ID", all_decisions(lake)[0]["decision_id"])
+            said(lake, *shlex.split(command, comments=True)[1:])
     assert [row["kind"] for row in all_decisions(lake)] == [
         *("classify", "merge", "split", "promote", "suppress", "accept", "reject", "undo")
     ]

@@ -1,4 +1,4 @@
-"""`holocron dispatch`, `stale` and `status`: what a person and a script are told of models."""
+"""`holocron dispatch`, `stale` and `status`: what a person and a script learn of models."""
 
 import json
 import os
@@ -28,9 +28,9 @@ class Commands:
         self.settings = holocron.folder / "dispatch.yaml"
 
     def run(self, *arguments: str, **environment: str) -> Result:
-        told = {"HOLOCRON_LLM": "auto", "OLLAMA_HOST": self.ollama.url, "COLUMNS": "140"}
+        variables = {"HOLOCRON_LLM": "auto", "OLLAMA_HOST": self.ollama.url, "COLUMNS": "140"}
         settings = {"HOLOCRON_DISPATCH": str(self.settings)}
-        everything = {**self.holocron.environment, **settings, **told, **environment}
+        everything = {**self.holocron.environment, **settings, **variables, **environment}
         return CliRunner().invoke(main, arguments, env=everything)
 
     def json(self, *arguments: str, **environment: str) -> Any:
@@ -54,7 +54,7 @@ def files(folder: Path) -> dict[Path, int]:
     return {file: file.stat().st_mtime_ns for file in folder.rglob("*") if file.is_file()}
 
 
-def test_a_dry_run_tells_model_turns_reasons_and_scores(commands: Commands) -> None:
+def test_a_dry_run_shows_model_turns_reasons_and_scores(commands: Commands) -> None:
     report = commands.json("dispatch", "--dry-run")
     assert (report["mode"], report["at_work"], report["loaded"]) == ("live", None, [])
     assert report["lacking"] == []
@@ -107,14 +107,14 @@ def test_settings_that_cannot_be_read_are_named(commands: Commands) -> None:
     assert "dispatch.yaml: mode: " in " ".join(result.stderr.split())
 
 
-def test_a_model_that_nobody_can_ask_is_told_of(commands: Commands) -> None:
+def test_a_model_that_nobody_can_ask_is_reported(commands: Commands) -> None:
     commands.ollama.models.clear()
     assert commands.json("dispatch", "--dry-run")["lacking"] == [MODEL]
     assert f"`ollama pull {MODEL}`" in commands.words("stale")
     assert commands.json("status")["models"]["problem"] == f"the model server has not got {MODEL}"
 
 
-def test_stale_counts_what_was_never_looked_at(commands: Commands) -> None:
+def test_stale_counts_what_was_never_opened(commands: Commands) -> None:
     rows = {row["interrogation"]: row for row in commands.json("stale")}
     assert rows["page_classification"] == {
         "interrogation": "page_classification",
@@ -126,10 +126,10 @@ def test_stale_counts_what_was_never_looked_at(commands: Commands) -> None:
         "kept": None,
         "dead": None,
     }
-    assert "1 never looked at" in commands.words("stale")
+    assert "1 never begun" in commands.words("stale")
 
 
-def test_status_tells_how_far_each_interrogation_is(commands: Commands) -> None:
+def test_status_shows_how_far_each_interrogation_is(commands: Commands) -> None:
     report = commands.json("status")
     rows = {row["interrogation"]: row for row in report["interrogations"]}
     row = rows["page_classification"]
@@ -148,7 +148,7 @@ def test_status_tells_how_far_each_interrogation_is(commands: Commands) -> None:
         ({"OLLAMA_HOST": "localhost:abc"}, "OLLAMA_HOST is 'localhost:abc', which is no address"),
     ],
 )
-def test_status_is_told_without_a_model_too(
+def test_status_is_shown_without_a_model_too(
     commands: Commands, environment: dict[str, str], problem: str
 ) -> None:
     report = commands.json("status", **environment)
@@ -162,9 +162,9 @@ def test_a_broken_interrogation_is_named_in_one_line_and_the_rest_is_shown(tmp_p
     broken.write_text("key: mood\n", encoding="utf-8")
     environment = {**os.environ, "HOLOCRON_INTERROGATIONS": str(tmp_path), "HOLOCRON_DATA": str(tmp_path)}
     holocron = Path(sys.executable).with_name("holocron")
-    told = subprocess.run(  # noqa: S603 - our own command
+    done = subprocess.run(  # noqa: S603 - our own command
         [holocron, "stale"], env=environment, capture_output=True, text=True, check=False
     )
-    assert told.returncode == 0
-    assert told.stderr.startswith(f"An interrogation is left out: {broken}: ")
-    assert told.stderr.count("\n") == 1
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"An interrogation is left out: {broken}: ")
+    assert done.stderr.count("\n") == 1

@@ -75,12 +75,12 @@ def test_a_database_of_dagster_that_is_gone_is_an_error_with_its_place_and_no_pa
     monkeypatch.setenv("HOLOCRON_POSTGRES_URL", NOBODY_LISTENS)
 
     @clear_errors
-    def look() -> None:
+    def connect() -> None:
         with sql.create_engine(NOBODY_LISTENS.replace("postgresql", "postgresql+psycopg2", 1)).connect():
             pass
 
     with pytest.raises(ClickException, match=r"Dagster's database at 127\.0\.0\.1:1 failed: .*") as raised:
-        look()
+        connect()
     assert "Connection refused; check that it can be used" in raised.value.message
     assert "secret-word" not in raised.value.message
 

@@ -20,10 +20,10 @@ def holocron(of: Holocron, *arguments: str) -> Result:
 
 
 def test_two_lakes_are_compared_by_their_hashes(finished_sample: Holocron, tmp_path: Path) -> None:
-    told = holocron(finished_sample, "hash", "--json").stdout
+    hashes = holocron(finished_sample, "hash", "--json").stdout
     known = tmp_path / "known.json"
-    known.write_text(told)
-    assert holocron(finished_sample, "hash").stdout.strip() == json.loads(told)["sha256"]
+    known.write_text(hashes)
+    assert holocron(finished_sample, "hash").stdout.strip() == json.loads(hashes)["sha256"]
     assert holocron(finished_sample, "hash", "--diff", str(known)).exit_code == 0
     other = finished_sample.copy_to(tmp_path / "other")
     write_partition(other.lake, ENTITIES, "Species", [])
@@ -40,7 +40,7 @@ def test_a_file_that_holds_no_hashes_is_refused(finished_sample: Holocron, tmp_p
     assert "notes.json is not what `holocron hash --json` prints" in " ".join(said.output.split())
 
 
-def test_an_export_is_told_in_a_table_with_the_content_hash(
+def test_an_export_is_shown_in_a_table_with_the_content_hash(
     finished_sample: Holocron, tmp_path: Path
 ) -> None:
     out = tmp_path / "kb"

@@ -47,8 +47,8 @@ def test_steps_are_commands_and_the_exit_code_says_how_they_went(holocron: Holoc
     )
     result = do(holocron, "run", "some")
     assert result.exit_code == 1, result.output
-    told = {row["step"]: (row["status"], row["exit_code"]) for row in last_run(holocron.lake, "some")}
-    assert told == {
+    outcomes = {row["step"]: (row["status"], row["exit_code"]) for row in last_run(holocron.lake, "some")}
+    assert outcomes == {
         "fine": ("done", 0),
         "wrong": ("failed", 1),
         "dependent": ("skipped", None),
@@ -68,7 +68,7 @@ def test_steps_are_commands_and_the_exit_code_says_how_they_went(holocron: Holoc
         ("{name: a, run: crowl}", "there is no command `holocron crowl`"),
         ("{name: a, run: sources}", "`holocron sources` is no command by itself"),
         ("{name: a, run: crawl --sauce sample}", "No such option"),
-        ("{name: a, run: backup -h}", "`holocron backup` would only tell about itself"),
+        ("{name: a, run: backup -h}", "`holocron backup` would only print its help"),
         ("{name: a, run: crawl}", "Missing option '--source'"),
         ("{name: a, run: crawl --source nowhere}", "no source is called 'nowhere'; there are sample"),
         ("{name: a, run: group run some}", "a group is no step of a group"),
@@ -99,8 +99,8 @@ def test_a_step_may_name_a_file_and_a_source_that_earlier_steps_make(holocron: H
     )
     result = do(holocron, "run", "some")
     assert result.exit_code == 1, result.output
-    told = {row["step"]: (row["status"], row["exit_code"]) for row in last_run(holocron.lake, "some")}
-    assert told == {
+    outcomes = {row["step"]: (row["status"], row["exit_code"]) for row in last_run(holocron.lake, "some")}
+    assert outcomes == {
         "makes": ("done", 0),
         "restores": ("failed", 1),  # it read the folder, and the data folder is not empty
         "imports": ("failed", 2),  # nobody made that file, which the step itself says
@@ -108,7 +108,7 @@ def test_a_step_may_name_a_file_and_a_source_that_earlier_steps_make(holocron: H
     }
 
 
-def test_a_group_that_another_process_runs_is_not_run_beside_it(holocron: Holocron) -> None:
+def test_a_group_that_another_process_runs_is_not_run_at_the_same_time(holocron: Holocron) -> None:
     write(holocron, "{name: a, run: sources list}")
     with FileLock(holocron.lake.locks / "group-some.lock"):
         result = do(holocron, "run", "some")

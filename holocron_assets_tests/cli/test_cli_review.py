@@ -42,12 +42,12 @@ def test_the_queue_is_a_table_with_the_most_important_first(lake: Lake) -> None:
     assert "\u202e" not in output
 
 
-def test_it_can_be_filtered_and_cut(lake: Lake) -> None:
+def test_the_queue_can_be_filtered_and_cut(lake: Lake) -> None:
     assert "2 items." in review(lake, "--kind", "statement").stdout
     assert "7 items, 1 of them shown." in review(lake, "--limit", "1").stdout
 
 
-def test_a_source_that_is_none_is_told_of(lake: Lake) -> None:
+def test_an_unknown_source_is_reported(lake: Lake) -> None:
     refused = review(lake, "--source", "nope")
     assert refused.exit_code == 1
     assert "nope" in refused.stderr
@@ -90,7 +90,7 @@ def test_either_of_a_pair_can_stay(lake: Lake) -> None:
     assert f" M  One thing: {stays} stays" in output
 
 
-def test_a_pairs_reason_is_told_once(lake: Lake) -> None:
+def test_the_reason_of_a_pair_is_shown_once(lake: Lake) -> None:
     assert walk(lake, "--kind", "pair", answers="q\n").count("told by a test. A model proposes") == 1
 
 
@@ -128,7 +128,7 @@ def test_a_walk_merges_and_accepts(lake: Lake) -> None:
     }
 
 
-def test_an_answer_that_is_none_is_asked_for_again(lake: Lake) -> None:
+def test_an_invalid_answer_is_asked_for_again(lake: Lake) -> None:
     output = walk(lake, "--kind", "promotion", answers="zzz\nu\np\n\n")
     assert "'zzz' is none of the answers above." in output
     assert "'u' is none of the answers above." in output, "there is nothing to undo yet"

@@ -21,7 +21,7 @@ from holocron_assets.cli.shared import clear_errors
 from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
 from holocron_assets.lake.views.database import connect, query
-from holocron_assets.telemetry.long_work import told_in_lines
+from holocron_assets.telemetry.long_work import progress_lines
 
 pytestmark = pytest.mark.system
 
@@ -79,12 +79,12 @@ def test_a_run_without_a_terminal_says_in_lines_how_far_it_is(
     new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     new.add_source("small", copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=1))
-    monkeypatch.setattr(local_commands, "told_in_lines", partial(told_in_lines, every=0.05))
+    monkeypatch.setattr(local_commands, "progress_lines", partial(progress_lines, every=0.05))
     result = do(monkeypatch, new, "run")
     assert result.exit_code == 0, result.output
     lines = [line for line in result.stdout.splitlines() if re.fullmatch(r".+: \d+ of \d+ done, \d+ s", line)]
     assert len(lines) > 3
-    assert len({line.partition(":")[0] for line in lines}) > 1, "they tell what is done"
+    assert len({line.partition(":")[0] for line in lines}) > 1, "they say what is done"
 
 
 def test_run_without_a_source_says_how_to_get_one(new: Holocron, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def test_run_leaves_a_disabled_source_alone_unless_it_is_named(
     assert len(titles(new)) == 2
 
 
-def test_run_tells_what_failed_and_still_does_the_other_sources(
+def test_run_reports_what_failed_and_still_does_the_other_sources(
     new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     new.add_source("small", copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=2))
@@ -172,7 +172,7 @@ def test_import_under_the_name_of_another_source_is_refused(
     assert "Give this file a source of its own" in words(result.stderr)
 
 
-def test_import_of_a_missing_file_is_told(new: Holocron, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_import_reports_a_missing_file(new: Holocron, monkeypatch: pytest.MonkeyPatch) -> None:
     result = do(monkeypatch, new, "import", "nowhere.xml", "--source", "small")
     assert result.exit_code == 2
     assert "nowhere.xml" in words(result.stderr)
@@ -223,7 +223,7 @@ def test_crawl_of_a_wiki_that_is_not_there_says_so_and_loses_nothing(
 
 
 @pytest.mark.parametrize("question", [["status"], ["sql", "from pages", "--json"]])
-def test_who_reads_only_the_first_lines_is_told_of_no_error(
+def test_a_reader_of_only_the_first_lines_causes_no_error(
     finished_sample: Holocron, question: list[str]
 ) -> None:
     command = [str(Path(sys.executable).with_name("holocron")), *question]
@@ -240,11 +240,11 @@ def test_a_pipe_that_breaks_elsewhere_is_an_error(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     @clear_errors
-    def tell() -> None:
+    def write_to_a_broken_pipe() -> None:
         raise BrokenPipeError(errno.EPIPE, "of a model server")
 
     with pytest.raises(ClickException, match="of a model server"), capfd.disabled():
-        tell()
+        write_to_a_broken_pipe()
 
 
 def test_the_installed_command_runs_in_a_process_of_its_own(new: Holocron) -> None:

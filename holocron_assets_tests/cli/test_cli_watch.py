@@ -1,4 +1,4 @@
-"""`holocron status --watch`: looks again and again, in a terminal and in a pipe, until a signal ends it."""
+"""`holocron status --watch` takes snapshots, in a terminal and in a pipe, until a signal ends it."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def lines(process: "subprocess.Popen[str]") -> Iterator[str]:
     return iter(process.stdout)
 
 
-def test_in_a_pipe_each_look_is_a_block_and_ctrl_c_ends_it_well(finished_sample: Holocron) -> None:
+def test_in_a_pipe_each_snapshot_is_a_block_and_ctrl_c_ends_it_well(finished_sample: Holocron) -> None:
     with started(finished_sample) as process:
         blocks = 0
         for line in lines(process):
@@ -52,10 +52,10 @@ def test_in_a_pipe_each_look_is_a_block_and_ctrl_c_ends_it_well(finished_sample:
     assert "\x1b" not in rest
 
 
-def test_as_json_each_look_is_a_line_and_sigterm_ends_it_by_its_code(finished_sample: Holocron) -> None:
+def test_as_json_each_snapshot_is_a_line_and_sigterm_ends_it_by_its_code(finished_sample: Holocron) -> None:
     with started(finished_sample, "--json") as process:
-        told = lines(process)
-        first, second = json.loads(next(told)), json.loads(next(told))
+        printed = lines(process)
+        first, second = json.loads(next(printed)), json.loads(next(printed))
         process.send_signal(signal.SIGTERM)
         _, error = process.communicate(timeout=_PATIENCE_SECONDS)
     assert (process.returncode, error) == (143, "")

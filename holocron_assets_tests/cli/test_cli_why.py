@@ -38,8 +38,8 @@ MODEL = "qwen2.5-coder:1.5b"
 
 
 def asked(of: Holocron, *arguments: str, **environment: str) -> Result:
-    told = {**of.environment, "COLUMNS": "80", "HOLOCRON_LLM": "off", **environment}
-    return CliRunner().invoke(main, ["why", *arguments], env=told)
+    variables = {**of.environment, "COLUMNS": "80", "HOLOCRON_LLM": "off", **environment}
+    return CliRunner().invoke(main, ["why", *arguments], env=variables)
 
 
 def answers(of: Holocron, title: str, **environment: str) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def answers(of: Holocron, title: str, **environment: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def told_of(finished_sample: Holocron) -> Callable[[str], dict[str, Any]]:
+def explain_page(finished_sample: Holocron) -> Callable[[str], dict[str, Any]]:
     """The answers about a page of the finished sample, asked for once."""
     return cache(lambda title: answers(finished_sample, title))
 
@@ -60,8 +60,10 @@ def fetched(lake: Lake, title: str, source: Source | None = None) -> Answer:
     """Why a page of a made-up wiki is fetched or not."""
     source = source or wiki_source()
     report = page_report(lake, [source], source.name, title)
-    told = explain(lake, source, report, politeness_folder=lake.root / "polite", settings=DispatchSettings())
-    return told[0]
+    explained = explain(
+        lake, source, report, politeness_folder=lake.root / "polite", settings=DispatchSettings()
+    )
+    return explained[0]
 
 
 @pytest.fixture
@@ -69,24 +71,28 @@ def lake(tmp_path: Path) -> Lake:
     return open_lake(tmp_path)
 
 
-def test_a_promoted_page_is_told_of_from_request_to_entity(told_of: Callable[[str], dict[str, Any]]) -> None:
-    told = told_of("Issa Dorrane")
-    assert told["fetched"]["says"] == "It was fetched: revision 2397."
-    assert f"asked for in batch {SAMPLE_BATCH}, as new" in told["fetched"]["because"]
-    assert told["type"]["says"].startswith("Rules decided: PersonCharacter at 0.99. The template is for ")
-    assert told["type"]["because"][0].startswith("0.95 PersonCharacter by infobox: ")
-    assert told["entity"]["says"].startswith("It is a promoted entity of type PersonCharacter: ")
-    assert told["entity"]["commands"][0].startswith("holocron decide suppress ")
+def test_a_promoted_page_is_explained_from_request_to_entity(
+    explain_page: Callable[[str], dict[str, Any]],
+) -> None:
+    explained = explain_page("Issa Dorrane")
+    assert explained["fetched"]["says"] == "It was fetched: revision 2397."
+    assert f"asked for in batch {SAMPLE_BATCH}, as new" in explained["fetched"]["because"]
+    assert explained["type"]["says"].startswith(
+        "Rules decided: PersonCharacter at 0.99. The template is for "
+    )
+    assert explained["type"]["because"][0].startswith("0.95 PersonCharacter by infobox: ")
+    assert explained["entity"]["says"].startswith("It is a promoted entity of type PersonCharacter: ")
+    assert explained["entity"]["commands"][0].startswith("holocron decide suppress ")
 
 
 def test_an_unsure_page_is_no_entity_and_a_person_can_type_it(
-    told_of: Callable[[str], dict[str, Any]],
+    explain_page: Callable[[str], dict[str, Any]],
 ) -> None:
-    told = told_of("Shoal-chess")
-    assert told["type"]["says"].endswith("That is not sure: it is settled from 0.80 on.")
-    assert told["entity"]["says"] == "None: its type is not sure enough, 0.61 of 0.80."
+    explained = explain_page("Shoal-chess")
+    assert explained["type"]["says"].endswith("That is not sure: it is settled from 0.80 on.")
+    assert explained["entity"]["says"] == "None: its type is not sure enough, 0.61 of 0.80."
     decide = "holocron decide classify 'Shoal-chess' --source sample --type TYPE --reason WHY"
-    assert told["entity"]["commands"] == told["type"]["commands"] == [decide]
+    assert explained["entity"]["commands"] == explained["type"]["commands"] == [decide]
 
 
 @pytest.mark.full
@@ -100,27 +106,27 @@ def test_what_it_names_as_a_command_does_what_it_says(finished_sample: Holocron,
         if row["title"] == "Shoal-chess":
             row.update(method="person", primary_type="Concept", confidence=1.0, needs_review=False)
     write_partition(holocron.lake, PAGE_TYPES, SAMPLE_BATCH, types)
-    told = answers(holocron, "Shoal-chess")
-    assert told["type"]["says"].startswith("A person decided: Concept at 1.00.")
-    assert told["type"]["because"][0].endswith(": a game")
-    [undo] = told["type"]["commands"]
+    explained = answers(holocron, "Shoal-chess")
+    assert explained["type"]["says"].startswith("A person decided: Concept at 1.00.")
+    assert explained["type"]["because"][0].endswith(": a game")
+    [undo] = explained["type"]["commands"]
     arguments = undo.removeprefix("holocron ").replace("WHY", "no").split()
     assert CliRunner().invoke(main, arguments, env=dict(holocron.environment)).exit_code == 0
 
 
-def test_a_redirect_is_told_where_it_leads(told_of: Callable[[str], dict[str, Any]]) -> None:
-    told = told_of("Issa Dorrane/Canon")
-    assert told["entity"]["says"] == "None: it is a redirect to 'Issa Dorrane'."
-    assert "it is a redirect" in told["entity_facts"]["because"]
+def test_the_target_of_a_redirect_is_shown(explain_page: Callable[[str], dict[str, Any]]) -> None:
+    explained = explain_page("Issa Dorrane/Canon")
+    assert explained["entity"]["says"] == "None: it is a redirect to 'Issa Dorrane'."
+    assert "it is a redirect" in explained["entity_facts"]["because"]
 
 
-def test_conditions_that_a_page_does_not_meet_are_told_in_words(
-    told_of: Callable[[str], dict[str, Any]],
+def test_conditions_that_a_page_does_not_meet_are_explained_in_words(
+    explain_page: Callable[[str], dict[str, Any]],
 ) -> None:
-    told = told_of("Issa Dorrane")
-    assert told["page_classification"]["says"] == "Not asked: it does not want this page."
-    assert told["page_classification"]["because"] == ["its type is surer: below 0.8 is wanted"]
-    assert "it is of another type than ReferenceMeta" in told["entity_extraction"]["because"]
+    explained = explain_page("Issa Dorrane")
+    assert explained["page_classification"]["says"] == "Not asked: it does not want this page."
+    assert explained["page_classification"]["because"] == ["its type is surer: below 0.8 is wanted"]
+    assert "it is of another type than ReferenceMeta" in explained["entity_extraction"]["because"]
 
 
 def test_every_condition_that_a_key_sets_has_words() -> None:
@@ -130,14 +136,14 @@ def test_every_condition_that_a_key_sets_has_words() -> None:
             assert {*conditions} - {interrogation.wants.sql} <= _UNMET.keys()
 
 
-def test_nobody_is_asked_where_models_are_off(told_of: Callable[[str], dict[str, Any]]) -> None:
-    told = told_of("Issa Dorrane")["entity_facts"]
-    assert told["says"] == "Asked for, and not answered yet."
-    assert told["because"] == ["no model is asked: HOLOCRON_LLM is off"]
-    assert told["commands"] == ["holocron ask entity_facts 'Issa Dorrane' --source sample"]
+def test_nobody_is_asked_where_models_are_off(explain_page: Callable[[str], dict[str, Any]]) -> None:
+    explained = explain_page("Issa Dorrane")["entity_facts"]
+    assert explained["says"] == "Asked for, and not answered yet."
+    assert explained["because"] == ["no model is asked: HOLOCRON_LLM is off"]
+    assert explained["commands"] == ["holocron ask entity_facts 'Issa Dorrane' --source sample"]
 
 
-def test_what_is_asked_before_it_is_told(finished_sample: Holocron) -> None:
+def test_the_interrogations_that_come_before_it_are_named(finished_sample: Holocron) -> None:
     with FakeOllama(models={MODEL: "1" * 64}) as ollama:
         environment = {"HOLOCRON_LLM": "auto", "OLLAMA_HOST": ollama.url}
         first = answers(finished_sample, "Shoal-chess", **environment)["page_classification"]
@@ -147,7 +153,7 @@ def test_what_is_asked_before_it_is_told(finished_sample: Holocron) -> None:
     assert later["because"][1].startswith(f"before it: page_classification by {MODEL}, priority 800, ")
 
 
-def test_what_a_person_holds_back_is_told_with_the_command(finished_sample: Holocron, tmp_path: Path) -> None:
+def test_a_hold_is_shown_with_the_command_that_ends_it(finished_sample: Holocron, tmp_path: Path) -> None:
     holocron = finished_sample.copy_to(tmp_path)
     scope = Scope("interrogation", "entity_facts")
     control(holocron.lake, PAUSE, scope, author="Ada", reason="too dear")
@@ -166,7 +172,7 @@ def test_what_a_person_holds_back_is_told_with_the_command(finished_sample: Holo
     ],
     ids=["answered", "dead", "failed", "asked otherwise"],
 )
-def test_what_became_of_a_question_is_told(
+def test_the_outcome_of_a_question_is_shown(
     finished_sample: Holocron, tmp_path: Path, run: dict[str, Any], says: str
 ) -> None:
     holocron = finished_sample.copy_to(tmp_path)
@@ -177,11 +183,11 @@ def test_what_became_of_a_question_is_told(
     row = row_of(LLM_RUNS, item_id=str(key), source="sample", **{**common, **run})
     write_partition(holocron.lake, LLM_RUNS, f"entity_facts-{SAMPLE_BATCH}", [row])
     page = Page(holocron.source(), "Issa Dorrane", key, {"signals": [{"batch": SAMPLE_BATCH}]})
-    told = {one.about: one for one in why_asked(holocron.lake, page, DispatchSettings())}
-    assert told["entity_facts"].says.startswith(says)
+    answers_by_topic = {one.about: one for one in why_asked(holocron.lake, page, DispatchSettings())}
+    assert answers_by_topic["entity_facts"].says.startswith(says)
 
 
-def test_a_pending_page_tells_how_many_come_before_it(lake: Lake) -> None:
+def test_a_pending_page_is_shown_with_how_many_come_before_it(lake: Lake) -> None:
     put_seeds(lake, "A", "B", "C")
     put_outcomes(lake, "wiki-000001", outcome("A"))
     put_links(lake, "wiki-000001", ("A", "C"))
@@ -192,30 +198,33 @@ def test_a_pending_page_tells_how_many_come_before_it(lake: Lake) -> None:
     assert last.commands == ("holocron crawl --source wiki --title 'B'",)
 
 
-def test_what_keeps_a_source_from_being_asked_is_told(lake: Lake) -> None:
+def test_the_reasons_why_a_source_is_not_asked_are_shown(lake: Lake) -> None:
     put_seeds(lake, "A")
     control(lake, PAUSE, Scope("source", "wiki"), author="Ada", reason="they asked us to")
-    told = fetched(lake, "A", wiki_source(enabled=False))
-    assert told.because[0] == "source wiki is switched off, so nothing asks for it by itself"
-    assert "by Ada: they asked us to" in told.because[1]
-    assert told.commands[:2] == ("holocron sources enable wiki", "holocron resume --source wiki --reason WHY")
+    answer = fetched(lake, "A", wiki_source(enabled=False))
+    assert answer.because[0] == "source wiki is switched off, so nothing asks for it by itself"
+    assert "by Ada: they asked us to" in answer.because[1]
+    assert answer.commands[:2] == (
+        "holocron sources enable wiki",
+        "holocron resume --source wiki --reason WHY",
+    )
 
 
 @pytest.mark.parametrize(
-    ("status", "told", "says", "command"),
+    ("status", "columns", "says", "command"),
     [
         ("dead", {"attempts": 4}, "It was given up after 4 attempts: A: dead.", "holocron requeue "),
         ("failed", {}, "It failed once, and is due again at ", "holocron crawl "),
         ("missing", {}, "The wiki has no such page.", "holocron crawl "),
     ],
 )
-def test_what_came_of_asking_is_told(
-    lake: Lake, status: str, told: dict[str, Any], says: str, command: str
+def test_the_outcome_of_a_request_is_shown(
+    lake: Lake, status: str, columns: dict[str, Any], says: str, command: str
 ) -> None:
     put_seeds(lake, "A")
     now = utc_now()
     due: dict[str, Any] = {"due_at": now + timedelta(minutes=9)} if status == "failed" else {}
-    put_outcomes(lake, "wiki-000001", outcome("A", status, fetched_at=now, **told, **due))
+    put_outcomes(lake, "wiki-000001", outcome("A", status, fetched_at=now, **columns, **due))
     answer = fetched(lake, "A")
     assert answer.says.startswith(says)
     assert answer.commands[0].startswith(command)
@@ -229,7 +238,7 @@ def test_a_page_in_flight_names_its_batch(lake: Lake) -> None:
     assert answer.commands == ("holocron launch crawl_batch --partition wiki-000001",)
 
 
-def test_a_page_that_is_not_wanted_tells_which_key_says_so(lake: Lake) -> None:
+def test_for_a_page_that_is_not_wanted_the_key_that_excludes_it_is_named(lake: Lake) -> None:
     put_seeds(lake, "A", "Gallery of things")
     answer = fetched(lake, "Gallery of things", wiki_source(exclude=("^Gallery",)))
     assert answer.says == "It is not asked for: a pattern to exclude fits it."
@@ -237,9 +246,9 @@ def test_a_page_that_is_not_wanted_tells_which_key_says_so(lake: Lake) -> None:
 
 
 def test_a_fetched_page_whose_batch_was_not_settled_has_no_type_yet(fetched_sample: Holocron) -> None:
-    told = answers(fetched_sample, "Issa Dorrane")
-    assert told["type"]["says"].startswith("It has no type yet: ")
-    assert told["type"]["commands"] == [f"holocron launch settle_batch --partition {SAMPLE_BATCH}"]
+    explained = answers(fetched_sample, "Issa Dorrane")
+    assert explained["type"]["says"].startswith("It has no type yet: ")
+    assert explained["type"]["commands"] == [f"holocron launch settle_batch --partition {SAMPLE_BATCH}"]
 
 
 def test_of_an_unknown_title_the_nearest_are_named(finished_sample: Holocron) -> None:

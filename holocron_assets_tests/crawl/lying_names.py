@@ -1,4 +1,4 @@
-"""A name server that says what a test wants, listeners that note who connects, and a wire to stand-ins."""
+"""A name server that says what a test wants, listeners that note connections, and a wire to stand-ins."""
 
 import asyncio
 import socket
@@ -35,8 +35,8 @@ class Names:
         self.asked.append(host)
         if host not in self.answers:
             return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        told = self.answers[host]
-        addresses = told.pop(0) if len(told) > 1 else told[0]
+        rounds = self.answers[host]
+        addresses = rounds.pop(0) if len(rounds) > 1 else rounds[0]
         return [_entry(address, port) for address in addresses]
 
 
@@ -58,7 +58,7 @@ def lying_names(monkeypatch: pytest.MonkeyPatch, answers: Mapping[str, list[list
 
 
 class Wire:
-    """The Internet: whoever connects to a public address reaches what a test has put there.
+    """The Internet: a connection to a public address reaches what a test has put there.
 
     Attributes:
         connected: the addresses that were connected to, as given to the system.

@@ -19,8 +19,8 @@ def main(url: str, limit: int) -> None:
         before = peak_mb()
         answer = client.send("GET", url, {"meet": "the bomb"})
         said = read_answer(answer)
-        told = {"grew_mb": peak_mb() - before, "problem": said.problem}
-    sys.stdout.write(json.dumps(told))
+        report = {"grew_mb": peak_mb() - before, "problem": said.problem}
+    sys.stdout.write(json.dumps(report))
 
 
 if __name__ == "__main__":

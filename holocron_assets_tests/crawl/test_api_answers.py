@@ -1,10 +1,10 @@
-"""Telling the API's JSON from everything else that a web server may say."""
+"""The API's JSON is distinguished from everything else that a web server may say."""
 
 import json
 
 import pytest
 
-from holocron_assets.crawl.http.client import HttpAnswer
+from holocron_assets.crawl.http.outcomes import HttpAnswer
 from holocron_assets.crawl.mediawiki.answers import read_answer
 
 
@@ -25,7 +25,7 @@ def test_an_answer_without_anything_found_is_the_apis_all_the_same() -> None:
     assert (api.problem, api.query, api.next_continue) == (None, {}, None)
 
 
-def test_an_error_of_the_api_is_told_in_its_own_words() -> None:
+def test_an_error_of_the_api_is_reported_in_its_own_words() -> None:
     api = read_answer(answer('{"error": {"code": "maxlag", "info": "Waiting for a server."}}'))
     assert (api.error_code, api.problem) == ("maxlag", "API error 'maxlag': Waiting for a server.")
     assert api.content is not None
@@ -67,18 +67,18 @@ def test_commas_within_texts_are_no_values() -> None:
 
 
 @pytest.mark.fault(4, "an error of the API, or an address, that fills megabytes")
-def test_what_a_peer_says_is_told_no_longer_than_an_error_should_be() -> None:
+def test_what_a_server_says_is_cut_to_the_length_of_an_error() -> None:
     long = "y" * 100_000
     said = json.dumps({"error": {"code": long, "info": long}})
-    for told in (read_answer(answer(said)), read_answer(answer("", 301, location=f"http://{long}/"))):
-        assert len(str(told.problem)) < 1000
+    for read in (read_answer(answer(said)), read_answer(answer("", 301, location=f"http://{long}/"))):
+        assert len(str(read.problem)) < 1000
 
 
 def test_bytes_that_are_not_utf8_give_no_content() -> None:
     assert read_answer(HttpAnswer(200, {}, b'{"query": "\xff"}')).content is None
 
 
-def test_an_api_that_moved_is_told_with_its_new_address() -> None:
+def test_an_api_that_moved_is_reported_with_its_new_address() -> None:
     problem = read_answer(answer("", 301, location="https://new.example.org/api.php")).problem
     assert "'https://new.example.org/api.php'" in str(problem)
     assert "put that address in the source file" in str(problem)

@@ -21,8 +21,8 @@ def logged(log: str, action: str, **said: Any) -> dict[str, Any]:
 
 def changes(*entries: dict[str, Any]) -> list[tuple[str, str, int | None]]:
     content = {"curtimestamp": "2026-11-21T15:00:00Z", "query": {"recentchanges": list(entries)}}
-    told = read_changes(ApiAnswer(content))
-    found = [change for one in told.entries for change in one.changes]
+    listed = read_changes(ApiAnswer(content))
+    found = [change for one in listed.entries for change in one.changes]
     assert all(change.changed_at == AT for change in found)
     return [(change.kind, change.title, change.revision_id) for change in found]
 
@@ -34,14 +34,14 @@ def test_an_edit_and_a_new_page_name_their_revision() -> None:
 
 def test_a_move_is_a_change_of_both_pages() -> None:
     parameters = {"target_ns": 0, "target_title": "Gamma two", "suppressredirect": False}
-    told = changes(logged("move", "move", revid=7, logparams=parameters))
-    assert told == [("move", "Gamma", None), ("move", "Gamma two", None)]
+    found = changes(logged("move", "move", revid=7, logparams=parameters))
+    assert found == [("move", "Gamma", None), ("move", "Gamma two", None)]
 
 
 def test_a_move_that_leaves_no_redirect_leaves_nothing() -> None:
     parameters = {"target_ns": 0, "target_title": "Gamma two", "suppressredirect": True}
-    told = changes(logged("move", "move_redir", logparams=parameters))
-    assert told == [("delete", "Gamma", None), ("move", "Gamma two", None)]
+    found = changes(logged("move", "move_redir", logparams=parameters))
+    assert found == [("delete", "Gamma", None), ("move", "Gamma two", None)]
 
 
 @pytest.mark.parametrize("action", ["delete", "delete_redir", "delete_redir2"])
@@ -56,8 +56,8 @@ def test_restorations_and_imports_bring_revisions_back() -> None:
 
 
 def test_a_merge_of_histories_changes_both_pages() -> None:
-    told = changes(logged("merge", "merge", logparams={"dest_ns": 0, "dest_title": "Delta"}))
-    assert told == [("restore", "Gamma", None), ("restore", "Delta", None)]
+    found = changes(logged("merge", "merge", logparams={"dest_ns": 0, "dest_title": "Delta"}))
+    assert found == [("restore", "Gamma", None), ("restore", "Delta", None)]
 
 
 def test_a_log_entry_that_made_a_revision_is_an_edit_and_any_other_is_none() -> None:
@@ -65,7 +65,7 @@ def test_a_log_entry_that_made_a_revision_is_an_edit_and_any_other_is_none() -> 
     assert changes(logged("delete", "revision"), logged("patrol", "patrol")) == []
 
 
-def test_an_entry_whose_page_is_hidden_tells_of_no_change() -> None:
+def test_an_entry_whose_page_is_hidden_is_no_change() -> None:
     hidden = logged("delete", "delete", actionhidden=True)
     del hidden["title"]
     assert changes(hidden) == []
@@ -77,9 +77,9 @@ def test_log_parameters_that_are_a_list_or_absent_are_none() -> None:
 
 def test_an_answer_says_when_it_was_given_and_where_its_list_goes_on() -> None:
     following = {"rccontinue": "20261121144715|3", "continue": "-||"}
-    told = read_changes(ApiAnswer({"curtimestamp": "2026-11-21T15:00:00Z", "continue": following}))
-    assert told.wiki_time == datetime(2026, 11, 21, 15, tzinfo=UTC)
-    assert (told.entries, told.following) == ((), following)
+    listed = read_changes(ApiAnswer({"curtimestamp": "2026-11-21T15:00:00Z", "continue": following}))
+    assert listed.wiki_time == datetime(2026, 11, 21, 15, tzinfo=UTC)
+    assert (listed.entries, listed.following) == ((), following)
 
 
 @pytest.mark.parametrize(

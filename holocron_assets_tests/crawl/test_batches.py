@@ -114,7 +114,7 @@ def test_a_crawl_that_follows_links_has_no_more_than_four_batches_unfinished(lak
     assert cut(lake, depth=1) == ["05:IJ"]
 
 
-def test_one_that_follows_none_has_forty_and_is_looked_at_again_when_half_are_done(lake: Lake) -> None:
+def test_a_queue_without_a_batch_under_way_gets_forty_and_is_filled_when_half_are_done(lake: Lake) -> None:
     put_seeds(lake, *[f"Page {number:03}" for number in range(100)])
     assert len(cut(lake)) == 40
     for number in range(1, 20):
@@ -234,10 +234,10 @@ def test_pages_that_changed_wait_for_each_other_for_an_hour(lake: Lake) -> None:
 
 def test_pages_that_changed_are_cut_at_once_when_they_fill_a_batch(lake: Lake) -> None:
     put_read(lake, *"ABC")
-    told = [
+    edits = [
         (title, "edit", LONG_AGO + HOUR + timedelta(minutes=number)) for number, title in enumerate("CAB")
     ]
-    put_changes(lake, *told, revision_id=2)
+    put_changes(lake, *edits, revision_id=2)
     assert cut(lake, now_after=HOUR * 1.5) == ["02:CA"]
     assert cut(lake, now_after=HOUR * 1.5) == []
     assert statuses(lake, wiki_source()) == {"A": "in flight", "B": "pending", "C": "in flight"}
@@ -258,7 +258,7 @@ def test_pages_that_changed_fill_up_a_batch_that_is_cut_for_new_ones(lake: Lake)
     assert cut(lake, batch_size=3, now_after=HOUR * 1.3) == []
 
 
-def test_new_pages_keep_their_rules_beside_pages_that_changed(lake: Lake) -> None:
+def test_new_pages_keep_their_rules_next_to_pages_that_changed(lake: Lake) -> None:
     put_read(lake, *"ABC")
     put_seeds(lake, *"MN", "O")
     put_changes(lake, ("A", "edit", LONG_AGO + HOUR), revision_id=2)
@@ -280,7 +280,7 @@ def test_pages_that_changed_and_wait_take_no_room_from_new_ones(lake: Lake) -> N
     assert cut(lake, most=2, now_after=HOUR * 1.1) == ["02:MN", "03:OP"]
 
 
-def test_who_does_not_gather_cuts_changes_at_once(lake: Lake) -> None:
+def test_without_gathering_changes_are_cut_at_once(lake: Lake) -> None:
     put_read(lake, "A")
     put_changes(lake, ("A", "edit", LONG_AGO + HOUR), revision_id=2)
     assert cut_batches(lake, wiki_source(), now=LONG_AGO + HOUR, gather=False) == ["wiki-000002"]

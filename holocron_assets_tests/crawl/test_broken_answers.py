@@ -12,7 +12,8 @@ import pytest
 from broken_server import BOMBS, BROKEN, GOOD, MORE_THAN_IT_SAYS, ODD, gzipped, zeros
 from fake_mediawiki import Behaviour, FakeWiki, api, to_be_reset
 
-from holocron_assets.crawl.http.client import HttpAnswer, HttpClient
+from holocron_assets.crawl.http.client import HttpClient
+from holocron_assets.crawl.http.outcomes import HttpAnswer
 from holocron_assets.crawl.mediawiki.answers import read_answer
 
 pytestmark = pytest.mark.system
@@ -118,6 +119,6 @@ def test_a_bomb_takes_no_more_memory_than_the_limit_allows(
         check=True,
     )
     assert done.stderr == ""
-    told = json.loads(done.stdout)
-    assert problem in told["problem"]
-    assert told["grew_mb"] < most_mb
+    report = json.loads(done.stdout)
+    assert problem in report["problem"]
+    assert report["grew_mb"] < most_mb

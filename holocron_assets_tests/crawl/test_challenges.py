@@ -20,7 +20,7 @@ HTML = {"content-type": "text/html; charset=utf-8"}
         ({"x-amzn-waf-action": "Challenge", "content-type": "text/plain"}, b""),
     ],
 )
-def test_walls_are_told(headers: dict[str, str], body: bytes) -> None:
+def test_pages_that_demand_proof_of_a_person_are_recognised(headers: dict[str, str], body: bytes) -> None:
     assert is_challenge(headers, body)
 
 

@@ -30,14 +30,14 @@ def test_without_the_block_a_wiki_is_asked_every_five_minutes_and_never_checked(
     assert wiki_file(tmp_path, "").changes == Changes(every_minutes=5, recheck=None)
 
 
-def test_the_block_says_how_often_to_look_and_when_to_check(tmp_path: Path) -> None:
+def test_the_block_says_how_often_to_read_changes_and_when_to_check(tmp_path: Path) -> None:
     said = "changes: {every_minutes: 30, recheck: {cron: '0 3 * * 0', timezone: Europe/Berlin}}\n"
     wanted = Changes(every_minutes=30, recheck=Recheck(cron="0 3 * * 0", timezone="Europe/Berlin"))
     assert wiki_file(tmp_path, said).changes == wanted
 
 
 @pytest.mark.parametrize(
-    ("recheck", "key", "told"),
+    ("recheck", "key", "problem"),
     [
         ("{cron: '0 3 * *'}", "cron", "five fields"),
         ("{cron: '60 3 * * 0'}", "cron", "'60 3 * * 0' is none: Bad minute"),
@@ -53,22 +53,22 @@ def test_the_block_says_how_often_to_look_and_when_to_check(tmp_path: Path) -> N
     ],
 )
 def test_a_schedule_that_cannot_be_is_named_with_line_and_key(
-    tmp_path: Path, recheck: str, key: str, told: str
+    tmp_path: Path, recheck: str, key: str, problem: str
 ) -> None:
     with pytest.raises(SourceError) as caught:
         wiki_file(tmp_path, f"changes:\n  recheck: {recheck}\n")
     message = str(caught.value)
     assert f"wiki.yaml, line 8, key 'changes.recheck.{key}'" in message
-    assert told in message
+    assert problem in message
 
 
 @pytest.mark.parametrize("minutes", ["0", "1441", "5.5", "often"])
-def test_looks_are_a_minute_to_a_day_apart(tmp_path: Path, minutes: str) -> None:
+def test_readings_are_a_minute_to_a_day_apart(tmp_path: Path, minutes: str) -> None:
     with pytest.raises(SourceError, match=r"changes\.every_minutes"):
         wiki_file(tmp_path, f"changes: {{every_minutes: {minutes}}}\n")
 
 
-def test_a_dump_has_no_changes_to_look_for(tmp_path: Path) -> None:
+def test_a_dump_has_no_changes_to_read(tmp_path: Path) -> None:
     file = tmp_path / "dump.yaml"
     file.write_text(
         "name: dump\nenabled: true\nkind: mediawiki_dump\naddress: a.xml\nchanges: {every_minutes: 5}\n"

@@ -114,7 +114,7 @@ def test_a_page_that_was_missing_settles_an_edit_only_when_it_is_surely_later(
         (READ_AT - 5 * MINUTE, READ_AT + HOUR, False),
     ],
 )
-def test_other_changes_are_settled_by_asking_after_we_were_told_or_surely_after_them(
+def test_other_changes_are_settled_by_a_request_after_they_were_read_or_surely_after_them(
     lake: Lake, kind: str, changed_at: datetime, seen_at: datetime, *, stays: bool
 ) -> None:
     put_changes(lake, ("A", kind, seen_at), changed_at=changed_at)
@@ -128,8 +128,8 @@ def test_a_page_that_nobody_asked_for_is_forgotten_unless_it_is_being_read(lake:
 
 
 def test_where_every_page_is_wanted_an_unknown_one_stays_unless_it_is_gone(lake: Lake) -> None:
-    told = [("Fresh", "new"), ("Left", "delete"), ("Moved", "move")]
-    put_changes(lake, *[(title, kind, READ_AT) for title, kind in told])
+    listed = [("Fresh", "new"), ("Left", "delete"), ("Moved", "move")]
+    put_changes(lake, *[(title, kind, READ_AT) for title, kind in listed])
     assert kept(lake, WHOLE) == ["Fresh", "Moved"]
 
 

@@ -1,4 +1,4 @@
-"""Looking for changes on a fake wiki: what is told, from where a look goes on, and what is never lost."""
+"""Reading the changes of a fake wiki: what is listed, where a reading goes on, and what is never lost."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,10 +60,10 @@ def reading(lake: Lake, wiki: ChangingWiki, *, seconds: float = 10) -> ChangesRe
         return read_changes(lake, source, client, seconds=seconds)
 
 
-def hurried_look(
+def hurried_reading(
     lake: Lake, wiki: ChangingWiki, *, patience_seconds: float, requests_per_second: float = 100.0
 ) -> ChangesReading:
-    """A look as a sensor makes it, which has to be done soon."""
+    """A reading as a sensor makes it, which has to be done soon."""
     source = source_of(
         wiki,
         politeness={
@@ -77,7 +77,7 @@ def hurried_look(
         return read_changes(lake, source, client, seconds=patience_seconds)
 
 
-def told(reading: ChangesReading) -> list[tuple[str, str]]:
+def kinds_and_titles(reading: ChangesReading) -> list[tuple[str, str]]:
     return [(row["kind"], row["title"]) for row in reading.rows]
 
 
@@ -85,7 +85,7 @@ def stored(lake: Lake) -> dict[str, Any]:
     return {row["title"]: row for row in read_partition(lake, PAGE_CHANGES, "wiki")}
 
 
-def test_a_look_tells_what_changed_and_the_next_one_only_what_changed_since(tmp_path: Path) -> None:
+def test_a_reading_lists_what_changed_and_the_next_one_only_what_changed_since(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A", "B", "C", "D") as (lake, wiki):
         wiki.edit("A")
         wiki.delete("B")
@@ -94,14 +94,14 @@ def test_a_look_tells_what_changed_and_the_next_one_only_what_changed_since(tmp_
         second = reading(lake, wiki)
         wiki.restore("B")
         third = reading(lake, wiki)
-    assert told(first) == [("edit", "A"), ("delete", "B"), ("move", "C"), ("move", "C two")]
-    assert (told(second), second.footer) == ([], None)
-    assert told(third) == [("restore", "B")]
+    assert kinds_and_titles(first) == [("edit", "A"), ("delete", "B"), ("move", "C"), ("move", "C two")]
+    assert (kinds_and_titles(second), second.footer) == ([], None)
+    assert kinds_and_titles(third) == [("restore", "B")]
     kinds = {title: row["kind"] for title, row in stored(lake).items()}
     assert kinds == {"A": "edit", "B": "restore", "C": "move", "C two": "move"}
 
 
-def test_the_first_look_begins_when_the_first_pages_were_begun(tmp_path: Path) -> None:
+def test_the_first_reading_begins_when_the_first_pages_were_begun(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A", "B", "C") as (lake, wiki):
         with ago(2 * 60 * MINUTE):
             wiki.edit("A")
@@ -110,7 +110,7 @@ def test_the_first_look_begins_when_the_first_pages_were_begun(tmp_path: Path) -
         with ago(59 * MINUTE):
             wiki.edit("C")
         first = reading(lake, wiki)
-    assert told(first) == [("edit", "B"), ("edit", "C")], "a margin for clocks, but not for ever"
+    assert kinds_and_titles(first) == [("edit", "B"), ("edit", "C")], "a margin for clocks, but not for ever"
     assert not first.gap
 
 
@@ -121,9 +121,9 @@ def test_a_wiki_whose_clock_is_wrong_is_asked_by_its_own_clock(tmp_path: Path, a
             wiki.edit("A")
         with ago(30 * MINUTE):
             wiki.delete("B")
-        assert told(reading(lake, wiki)) == [("delete", "B")]
+        assert kinds_and_titles(reading(lake, wiki)) == [("delete", "B")]
         wiki.edit("A")
-        assert told(reading(lake, wiki)) == [("edit", "A")]
+        assert kinds_and_titles(reading(lake, wiki)) == [("edit", "A")]
     changed_ago = utc_now() - stored(lake)["B"]["changed_at"]
     assert abs(changed_ago - 30 * MINUTE) < MINUTE
     state = last_reading(lake, "wiki")
@@ -131,27 +131,27 @@ def test_a_wiki_whose_clock_is_wrong_is_asked_by_its_own_clock(tmp_path: Path, a
     assert abs(state["place"] - utc_now() - ahead) < MINUTE
 
 
-def test_a_long_list_is_read_in_several_looks_from_where_each_stopped(tmp_path: Path) -> None:
+def test_a_long_list_is_read_in_several_readings_from_where_each_stopped(tmp_path: Path) -> None:
     titles = [f"Page {number}" for number in range(5)]
     with crawled_wiki(tmp_path, *titles, list_limit=2) as (lake, wiki):
         for title in titles:
             wiki.edit(title)
-        looks = [reading(lake, wiki, seconds=0) for _ in range(3)]
+        readings = [reading(lake, wiki, seconds=0) for _ in range(3)]
         following = [said.get("rccontinue") for said in wiki.asked(list="recentchanges", rclimit="max")]
-    assert [len(one.rows) for one in looks] == [2, 2, 1]
-    assert [one.goes_on for one in looks] == [True, True, False]
+    assert [len(one.rows) for one in readings] == [2, 2, 1]
+    assert [one.goes_on for one in readings] == [True, True, False]
     assert [place is not None for place in following] == [False, True, True]
     assert set(stored(lake)) == set(titles)
-    assert looks[1].due_at <= utc_now() < looks[2].due_at
+    assert readings[1].due_at <= utc_now() < readings[2].due_at
 
 
-def test_an_entry_that_is_listed_late_is_told_and_the_others_are_not_told_again(tmp_path: Path) -> None:
+def test_an_entry_that_is_listed_late_is_read_and_the_others_are_not_read_again(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
         wiki.delete("A")
         reading(lake, wiki)
         with ago(3 * MINUTE):
             wiki.delete("B")
-        assert told(reading(lake, wiki)) == [("delete", "B")]
+        assert kinds_and_titles(reading(lake, wiki)) == [("delete", "B")]
 
 
 def test_a_kill_before_the_changes_are_written_loses_none(
@@ -163,10 +163,10 @@ def test_a_kill_before_the_changes_are_written_loses_none(
         with pytest.raises(KeyboardInterrupt):
             reading(lake, wiki)
         monkeypatch.undo()
-        assert told(reading(lake, wiki)) == [("edit", "A")]
+        assert kinds_and_titles(reading(lake, wiki)) == [("edit", "A")]
 
 
-def test_a_kill_after_the_changes_are_written_tells_them_twice_and_keeps_one(
+def test_a_kill_after_the_changes_are_written_reports_them_twice_and_keeps_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
@@ -177,7 +177,7 @@ def test_a_kill_after_the_changes_are_written_tells_them_twice_and_keeps_one(
             reading(lake, wiki)
         before = stored(lake)
         monkeypatch.undo()
-        assert told(reading(lake, wiki)) == [("edit", "A"), ("delete", "B")]
+        assert kinds_and_titles(reading(lake, wiki)) == [("edit", "A"), ("delete", "B")]
     assert stored(lake) == before
 
 
@@ -193,7 +193,7 @@ def test_a_list_that_does_not_reach_back_starts_a_check_of_everything(tmp_path: 
             wiki.edit("B")
             late = reading(lake, wiki)
             assert not reading(lake, wiki).gap, "one check is enough"
-    assert (late.gap, told(late)) == (True, [("edit", "B")])
+    assert (late.gap, kinds_and_titles(late)) == (True, [("edit", "B")])
     (begun,) = passes(lake, "wiki")
     assert (begun["why"], begun["finished_at"]) == ("gap", None)
     state = last_reading(lake, "wiki")
@@ -213,7 +213,7 @@ def test_a_gap_starts_a_check_anew_that_had_come_half_way(tmp_path: Path) -> Non
     assert len(passes(lake, "wiki")) == 1
 
 
-def test_an_empty_list_is_a_gap_only_when_nobody_looked_for_a_day(tmp_path: Path) -> None:
+def test_an_empty_list_is_a_gap_only_after_a_day_without_a_reading(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
         assert not reading(lake, wiki).gap
         with time_machine.travel(utc_now() + 23 * 60 * MINUTE):
@@ -222,7 +222,7 @@ def test_an_empty_list_is_a_gap_only_when_nobody_looked_for_a_day(tmp_path: Path
             assert reading(lake, wiki).gap
 
 
-def test_the_first_edit_of_a_list_that_was_empty_is_no_gap_unless_nobody_looked_for_a_day(
+def test_the_first_edit_of_an_empty_list_is_a_gap_only_after_a_day_without_a_reading(
     tmp_path: Path,
 ) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
@@ -234,8 +234,8 @@ def test_the_first_edit_of_a_list_that_was_empty_is_no_gap_unless_nobody_looked_
         with time_machine.travel(utc_now() + 2 * DAY):
             wiki.edit("A")
             late = reading(lake, wiki)
-    assert (told(first), first.gap) == ([("edit", "A")], False)
-    assert (told(late), late.gap) == ([("edit", "A")], True)
+    assert (kinds_and_titles(first), first.gap) == ([("edit", "A")], False)
+    assert (kinds_and_titles(late), late.gap) == ([("edit", "A")], True)
 
 
 def test_a_host_that_may_be_asked_once_a_tick_is_kept_current_one_request_a_tick(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_a_host_that_may_be_asked_once_a_tick_is_kept_current_one_request_a_tick
 
         def tick(after: timedelta) -> ChangesReading:
             with time_machine.travel(now + after):
-                made = hurried_look(lake, wiki, patience_seconds=1, requests_per_second=0.1)
+                made = hurried_reading(lake, wiki, patience_seconds=1, requests_per_second=0.1)
             asked.append(len(wiki.asked(list="recentchanges")))
             return made
 
@@ -259,9 +259,17 @@ def test_a_host_that_may_be_asked_once_a_tick_is_kept_current_one_request_a_tick
         state = last_reading(lake, "wiki")
     assert asked == [1, 2, 3, 4], "the oldest entry, the list; and two days later the list, the oldest entry"
     assert "its rate is 0.1" in (begun.problem or "")
-    assert (told(first), first.problem, first.due_at > now + 5 * MINUTE) == ([("edit", "A")], None, True)
-    assert (told(late), late.gap, late.due_at < now + 2 * DAY + MINUTE / 2) == ([("edit", "B")], False, True)
-    assert (told(proven), proven.gap, proven.problem) == ([], True, None)
+    assert (kinds_and_titles(first), first.problem, first.due_at > now + 5 * MINUTE) == (
+        [("edit", "A")],
+        None,
+        True,
+    )
+    assert (kinds_and_titles(late), late.gap, late.due_at < now + 2 * DAY + MINUTE / 2) == (
+        [("edit", "B")],
+        False,
+        True,
+    )
+    assert (kinds_and_titles(proven), proven.gap, proven.problem) == ([], True, None)
     assert proven.due_at > now + 2 * DAY + 5 * MINUTE
     assert state is not None
     assert state["unproven_since"] is None
@@ -270,7 +278,7 @@ def test_a_host_that_may_be_asked_once_a_tick_is_kept_current_one_request_a_tick
 def test_a_slow_answer_is_waited_for_and_is_no_failure_of_the_host(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
         wiki.fake.delay_seconds = 0.6
-        made = hurried_look(lake, wiki, patience_seconds=0.5)
+        made = hurried_reading(lake, wiki, patience_seconds=0.5)
     assert "the time to ask it is over for now" in (made.problem or "")
     outcomes = [row["outcome"] for row in read_partition(lake, HTTP_ATTEMPTS, "wiki-changes")]
     assert outcomes == ["ok", "slot"]
@@ -298,10 +306,10 @@ def test_a_wiki_that_does_not_answer_is_asked_again_from_the_same_place(tmp_path
     assert state["problem"] == refused.problem
     with crawled_wiki(tmp_path, "A") as (lake, again):
         again.entries = wiki.entries
-        assert told(reading(lake, again)) == [("edit", "A")]
+        assert kinds_and_titles(reading(lake, again)) == [("edit", "A")]
 
 
-def test_what_was_told_before_a_wiki_fell_silent_is_kept(tmp_path: Path) -> None:
+def test_changes_that_were_read_before_a_wiki_stopped_answering_are_kept(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A", "B", "C", list_limit=2) as (lake, wiki):
         with ago(2 * MINUTE):
             wiki.edit("C")
@@ -316,7 +324,7 @@ def test_what_was_told_before_a_wiki_fell_silent_is_kept(tmp_path: Path) -> None
 
         wiki.fake.answer = answer_once
         half = reading(lake, wiki)
-        assert (told(half), half.goes_on) == ([("edit", "A")], False)
+        assert (kinds_and_titles(half), half.goes_on) == ([("edit", "A")], False)
         assert half.problem is not None
         state = last_reading(lake, "wiki")
     assert state is not None
@@ -332,10 +340,12 @@ def test_a_continuation_that_the_wiki_refuses_is_given_up_for_the_place(tmp_path
         refused = reading(lake, wiki)
         assert refused.problem is not None
         assert "badcontinue" in refused.problem
-        assert told(reading(lake, wiki)) == [("edit", "C")]
+        assert kinds_and_titles(reading(lake, wiki)) == [("edit", "C")]
 
 
-def test_a_wiki_that_refuses_to_list_changes_is_asked_again_only_when_a_look_is_due(tmp_path: Path) -> None:
+def test_a_wiki_that_refuses_to_list_changes_is_asked_again_only_when_a_reading_is_due(
+    tmp_path: Path,
+) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
         wiki.fake.will(api_error("readapidenied"))
         refused = reading(lake, wiki)
@@ -343,7 +353,7 @@ def test_a_wiki_that_refuses_to_list_changes_is_asked_again_only_when_a_look_is_
     assert refused.due_at > utc_now() + 4 * MINUTE
 
 
-def test_looks_are_due_as_often_as_the_source_says(tmp_path: Path) -> None:
+def test_readings_are_due_as_often_as_the_source_says(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
         source = source_of(wiki, changes={"every_minutes": 30})
         assert (next_reading(lake, source) or utc_now()) <= utc_now()
@@ -353,7 +363,7 @@ def test_looks_are_due_as_often_as_the_source_says(tmp_path: Path) -> None:
     assert abs(made.due_at - utc_now() - 30 * MINUTE) < MINUTE
 
 
-def test_exports_and_wikis_of_which_nothing_was_cut_are_not_looked_at(tmp_path: Path) -> None:
+def test_exports_and_wikis_without_a_batch_have_no_readings_of_changes(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     assert next_reading(lake, wiki_source()) is None
     put_manifest(lake, "dump-000001", "A")

@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holocron_assets.crawl.dumps import listing as dump_listing
-from holocron_assets.crawl.dumps import stream as dump_stream
+from holocron_assets.crawl.dumps import parser as dump_parser
 from holocron_assets.crawl.dumps.export import read_pages
-from holocron_assets.crawl.dumps.index import DumpIndex
-from holocron_assets.crawl.dumps.listing import usable_index
+from holocron_assets.crawl.dumps.listing import DumpIndex, usable_index
 from holocron_assets.crawl.dumps.parser import PageParser
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.paths import Lake
@@ -55,7 +54,7 @@ def test_any_pages_of_any_export_are_those_that_reading_it_whole_gives(
     with (
         tempfile.TemporaryDirectory() as name,
         place_spacing(spacing),
-        patch.object(dump_stream, "_CHUNK_BYTES", chunk),
+        patch.object(dump_parser, "_CHUNK_BYTES", chunk),
     ):
         export = write_export(Path(name) / f"wiki.xml{suffix}", written)
         whole = list(read_pages(export))
@@ -77,7 +76,7 @@ def test_a_batch_costs_what_it_holds_wherever_it_lies(tmp_path: Path, suffix: st
             parsed += len(fed)
             super().feed(fed)
 
-    with patch("holocron_assets.crawl.dumps.index.PageParser", CountingParser):
+    with patch("holocron_assets.crawl.dumps.listing.PageParser", CountingParser):
         batch = list(index.read(range(2_900, 2_950)))
     assert [page.title for page in batch] == [f"page {number}" for number in range(2_900, 2_950)]
     assert parsed < 600_000

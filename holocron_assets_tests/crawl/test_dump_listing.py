@@ -16,8 +16,7 @@ from small_wiki import reading
 
 from holocron_assets.crawl.dumps import listing as dump_listing
 from holocron_assets.crawl.dumps.export import DumpError, read_pages
-from holocron_assets.crawl.dumps.index import load_index
-from holocron_assets.crawl.dumps.listing import list_dump, usable_index
+from holocron_assets.crawl.dumps.listing import list_dump, load_index, usable_index
 from holocron_assets.crawl.dumps.parser import PageParser
 from holocron_assets.crawl.fetch import fetch_batch
 from holocron_assets.crawl.frontier.batches import cut_batches

@@ -158,7 +158,7 @@ def test_an_orderly_error_ends_the_run_keeps_what_was_read_and_counts_against_no
     assert set(by_title(rows).values()) == {("ok", 1)}
 
 
-def test_what_is_read_beside_an_error_is_kept(lake: Lake) -> None:
+def test_what_is_read_next_to_an_error_is_kept(lake: Lake) -> None:
     together = Barrier(3, timeout=9)
 
     def trouble(titles: set[str]) -> None:

@@ -228,7 +228,7 @@ def test_a_failed_page_waits_until_it_is_due_and_counts_its_failures(lake: Lake)
     assert (page.title, page.failures, page.reason) == ("Now", 3, "retry")
 
 
-def test_a_page_that_is_due_later_than_any_delay_was_told_so_by_a_wrong_clock_and_does_not_wait(
+def test_a_page_that_is_due_later_than_any_delay_has_it_from_a_wrong_clock_and_does_not_wait(
     lake: Lake,
 ) -> None:
     put_seeds(lake, "A")

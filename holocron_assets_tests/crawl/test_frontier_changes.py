@@ -1,4 +1,4 @@
-"""Pages that their wiki told to have changed: which are fetched again."""
+"""Pages that their wiki listed as changed: which are fetched again."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -109,14 +109,14 @@ def test_a_change_revives_a_page_that_had_died(lake: Lake) -> None:
 
 
 def test_unknown_titles_are_wanted_where_every_page_is_and_the_change_brings_one(lake: Lake) -> None:
-    told = [
+    listed = [
         ("Fresh", "new"),
         ("Undone", "restore"),
         ("Left", "delete"),
         ("Red", "new"),
         ("Template:T", "new"),
     ]
-    put_changes(lake, *[(title, kind, READ_AT + MINUTE) for title, kind in told], revision_id=9)
+    put_changes(lake, *[(title, kind, READ_AT + MINUTE) for title, kind in listed], revision_id=9)
     assert pending(lake) == []
     found = {page.title: (page.reason, page.depth) for page in pending_pages(lake, WHOLE, limit=9)}
     assert found == dict.fromkeys(("Fresh", "Red", "Undone"), ("changed", 0))
@@ -146,7 +146,7 @@ def test_filters_hold_for_pages_that_changed_and_reach_does_not(lake: Lake) -> N
     assert statuses(lake, wiki_source(namespaces=(0, TEMPLATES)))["Template:Added"] == "pending"
 
 
-def test_the_page_that_was_told_of_first_comes_first_and_all_that_changed_come_before_new_ones(
+def test_the_page_that_was_reported_first_comes_first_and_changed_pages_before_new_ones(
     lake: Lake,
 ) -> None:
     put_seeds(lake, "A", "Gone", "Dead", "New", "Newer")

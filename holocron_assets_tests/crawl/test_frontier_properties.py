@@ -130,7 +130,7 @@ def write(lake: Lake, state: State, now: datetime | None = None) -> None:
     last = {page.title: page.status for batch in state.batches for page in batch}
     for title, number in state.requeued_after.items():
         if last.get(title) == "dead":  # nobody requeues what is not
-            told = new_decision(
+            decision = new_decision(
                 "requeue",
                 source="wiki",
                 title=title,
@@ -138,7 +138,7 @@ def write(lake: Lake, state: State, now: datetime | None = None) -> None:
                 reason="a test",
                 now=LONG_AGO + number * HOUR,
             )
-            record(lake, [told])
+            record(lake, [decision])
     if len(state.batches) in state.compacted_before:
         make_known_links(lake, state.source)
 

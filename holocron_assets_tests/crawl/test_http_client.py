@@ -19,7 +19,8 @@ from fake_mediawiki import (
     truncated,
 )
 
-from holocron_assets.crawl.http.client import HttpAnswer, HttpClient
+from holocron_assets.crawl.http.client import HttpClient
+from holocron_assets.crawl.http.outcomes import HttpAnswer
 
 AGENT = "Holocron-tests/1 (tests@example.org)"
 
@@ -123,7 +124,7 @@ def test_the_deadline_covers_the_whole_request(
 
 
 @pytest.mark.fault(4, "a name server that hangs")
-def test_the_deadline_covers_the_look_up_of_the_name(
+def test_the_deadline_covers_the_lookup_of_the_name(
     client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     woken = threading.Event()
@@ -163,7 +164,7 @@ def test_nobody_listening_is_an_error(client: HttpClient) -> None:
 
 
 @pytest.mark.fault(4, "an API that redirects to another host")
-def test_a_redirect_is_told_and_not_followed(client: HttpClient, wiki: FakeWiki) -> None:
+def test_a_redirect_is_reported_and_not_followed(client: HttpClient, wiki: FakeWiki) -> None:
     with FakeWiki() as other:
         wiki.will(page(302, "", Location=other.api_url))
         answer = ask(client, wiki)

@@ -106,7 +106,7 @@ def test_rows_of_killed_runs_are_stored_once_by_the_next(tmp_path: Path) -> None
     assert stored(lake) == ["one", "two", "three", "four"]
 
 
-def test_rows_that_a_killed_look_left_yesterday_are_stored_by_the_next_of_its_kind(tmp_path: Path) -> None:
+def test_rows_that_a_killed_reading_left_yesterday_are_stored_by_the_next_of_its_kind(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     scopes = ("wiki-changes-20261120", "wiki-recheck-20261120", "other-wiki-changes-20261120")
     for scope in scopes:

@@ -49,7 +49,7 @@ def rows(lake: Lake) -> dict[str, dict[str, object]]:
     return {row["title"]: row for row in read_partition(lake, KNOWN_LINKS, "wiki")}
 
 
-def test_it_holds_a_row_for_every_title_that_is_known_of(lake: Lake) -> None:
+def test_known_links_hold_a_row_for_every_known_title(lake: Lake) -> None:
     put_seeds(lake, "A", "S")
     put_batch(lake, 1, {"A": ["B", "C"], "B": ["C", "Category:D"]})
     footer = make_known_links(lake, wiki_source(depth=2))
@@ -69,7 +69,7 @@ def test_it_holds_a_row_for_every_title_that_is_known_of(lake: Lake) -> None:
     assert found["A"]["answered_at"] == found["A"]["asked_at"] == LONG_AGO
 
 
-def test_its_footer_names_the_batches_that_it_covers(lake: Lake) -> None:
+def test_the_footer_of_known_links_names_the_batches_that_they_cover(lake: Lake) -> None:
     source = wiki_source(depth=1)
     put_seeds(lake, "A")
     put_batch(lake, 1, {"A": ["B"]})
@@ -169,7 +169,7 @@ def test_links_that_were_read_otherwise_since_are_taken_in_before_a_source_is_do
     assert titles(pending_pages(lake, source, limit=9)) == ["B"]
 
 
-def test_it_is_made_anew_once_enough_batches_are_new(lake: Lake) -> None:
+def test_known_links_are_made_anew_once_enough_batches_are_new(lake: Lake) -> None:
     source = wiki_source()
     put_seeds(lake, *"ABC")
     put_batch(lake, 1, {"A": []})

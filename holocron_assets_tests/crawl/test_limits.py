@@ -72,7 +72,7 @@ with HostLimits("127.0.0.1:8090", politeness, folder) as limits:
 
 
 @contextmanager
-def child(  # noqa: PLR0913 - one for each thing that the child is told
+def child(  # noqa: PLR0913 - one for each thing that the child gets
     folder: Path, *, rate: float, in_flight: int = 8, turns: int = 1, hold: float = 0, burst: int = 1
 ) -> Iterator[subprocess.Popen[str]]:
     arguments = [str(folder), *(str(number) for number in (rate, in_flight, turns, hold, burst))]
@@ -104,7 +104,7 @@ def test_requests_leave_evenly_spaced_at_the_given_rate(tmp_path: Path) -> None:
     assert moments[-1] - moments[0] > 0.79
 
 
-def test_a_turn_tells_how_long_it_waited(tmp_path: Path) -> None:
+def test_a_turn_records_how_long_it_waited(tmp_path: Path) -> None:
     with limits_of(tmp_path, rate=2) as limits:
         with limits.turn() as first:
             pass
@@ -181,7 +181,7 @@ def test_a_retry_after_seen_by_one_process_holds_all(tmp_path: Path) -> None:
         assert read_times(process)[0][1] - started > 0.9
 
 
-def test_a_short_hold_is_slept_through_and_told(tmp_path: Path) -> None:
+def test_a_short_hold_is_slept_through_and_recorded(tmp_path: Path) -> None:
     with limits_of(tmp_path) as limits:
         fail(limits, "0")
         with limits.turn() as turn:

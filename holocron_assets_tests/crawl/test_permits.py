@@ -12,7 +12,7 @@ from holocron_assets.crawl.politeness.breaker import Breaker
 from holocron_assets.crawl.politeness.days import Day
 from holocron_assets.crawl.politeness.host_state import HostState
 from holocron_assets.crawl.politeness.pace import Pace
-from holocron_assets.crawl.politeness.permits import Permit, permit
+from holocron_assets.crawl.politeness.rules import Permit, permit
 from holocron_assets.crawl.sources.settings import Politeness
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
@@ -73,7 +73,7 @@ def test_the_days_limit_is_in_the_way() -> None:
     assert asked(state, requests_per_day=101).obstacle is None
 
 
-def test_of_several_obstacles_the_longest_is_told() -> None:
+def test_of_several_obstacles_the_longest_is_given() -> None:
     state = HostState(not_before=NOON + 60, day=Day(NOON + 3600, 100))
     assert in_the_way(asked(state, requests_per_day=100)) == ("daily_limit", 3600)
 

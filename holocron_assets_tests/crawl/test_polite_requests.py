@@ -43,7 +43,7 @@ def columns(crawl: Crawl, *names: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.fault(4, "a captcha page with status 403")
-def test_a_captcha_is_met_once_and_told_in_plain_words(tmp_path: Path) -> None:
+def test_a_captcha_is_met_once_and_reported_in_plain_words(tmp_path: Path) -> None:
     with crawl_at(NOON, tmp_path) as (crawl, clock):
         crawl.wiki.will(page(403, CAPTCHA))
         with pytest.raises(WikiUnavailable, match=r"left alone for .* s: it wants proof that we are human"):
@@ -78,7 +78,7 @@ def test_a_wiki_that_is_down_for_a_day_is_asked_a_few_times_in_it(tmp_path: Path
 @pytest.mark.parametrize(
     "strain", [page(429, "", Retry_After="0"), page(503, ""), page(504, "")], ids=["429", "503", "504"]
 )
-def test_strain_slows_down_and_good_answers_speed_up_again_which_the_rows_tell(
+def test_strain_slows_down_and_good_answers_speed_up_again_and_the_rows_record_it(
     tmp_path: Path, strain: Behaviour
 ) -> None:
     with crawl_at(NOON, tmp_path) as (crawl, clock):
@@ -87,10 +87,10 @@ def test_strain_slows_down_and_good_answers_speed_up_again_which_the_rows_tell(
         for _ in range(10):
             clock.shift(10)
             crawl.fetch("A")
-        told = [row for row in columns(crawl, "pace", "decision") if row[1]]
-        assert told[0][0] == 0.5
-        assert "asked less, at 50.0% of its rate" in told[0][1]
-        assert told[1] == (0.625, "asked more, at 62.5% of its rate")
+        recorded = [row for row in columns(crawl, "pace", "decision") if row[1]]
+        assert recorded[0][0] == 0.5
+        assert "asked less, at 50.0% of its rate" in recorded[0][1]
+        assert recorded[1] == (0.625, "asked more, at 62.5% of its rate")
 
 
 @pytest.mark.fault(4, "a wiki that answers slowly")
@@ -138,7 +138,7 @@ def test_a_days_limit_is_neither_lost_nor_kept_for_ever_when_the_clock_is_moved(
         )
 
 
-def test_a_short_hold_that_another_caused_is_told_in_the_row(tmp_path: Path) -> None:
+def test_a_short_hold_that_another_process_caused_is_recorded_in_the_row(tmp_path: Path) -> None:
     with crawling(tmp_path) as crawl:
         crawl.wiki.will(page(503, ""))
         due_after(crawl)

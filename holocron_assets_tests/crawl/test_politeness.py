@@ -174,7 +174,7 @@ def test_a_thousand_failures_in_a_row_do_not_overflow() -> None:
     assert decide(BROKEN, state).wait_seconds == LONGEST_OPEN
 
 
-def test_jitter_stretches_a_wait_by_up_to_half() -> None:
+def test_jitter_extends_a_wait_by_up_to_half() -> None:
     state = HostState(consecutive_failures=3)
     assert [decide(BROKEN, state, jitter).wait_seconds for jitter in (0, 0.5, 1)] == [8, 10, 12]
     state = HostState(consecutive_failures=4)

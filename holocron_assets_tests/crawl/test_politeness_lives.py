@@ -11,8 +11,7 @@ from holocron_assets.crawl.http.outcomes import LONGEST_WAIT_SECONDS, Answer
 from holocron_assets.crawl.politeness.breaker import FAILURES_TO_OPEN, LONGEST_OPEN_SECONDS
 from holocron_assets.crawl.politeness.host_state import HostState, hold_seconds
 from holocron_assets.crawl.politeness.pace import SLOWEST
-from holocron_assets.crawl.politeness.permits import permit
-from holocron_assets.crawl.politeness.rules import Decision, judge
+from holocron_assets.crawl.politeness.rules import Decision, judge, permit
 from holocron_assets.crawl.sources.settings import Politeness
 
 START = 1_800_000_000.0
@@ -102,7 +101,7 @@ def lived(politeness: Politeness, history: list[tuple[Answer, float, float]]) ->
 def test_in_no_window_of_true_time_leave_more_than_rate_and_bursts_allow(
     politeness: Politeness, history: list[tuple[Answer, float, float]]
 ) -> None:
-    """A clock that is set ahead looks like a rest, once: it lets one burst more leave."""
+    """A clock that is set ahead counts as a rest, once: it lets one burst more leave."""
     life, _ = lived(politeness, history)
     for first, last in combinations(range(len(life.sent)), 2):
         since, until = life.sent[first], life.sent[last]

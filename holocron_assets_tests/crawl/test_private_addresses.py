@@ -168,11 +168,11 @@ def test_each_host_that_may_be_private_allows_itself_alone(
     lying_names(monkeypatch, names)
     port = port_of(wiki.api_url)
     with HttpClient(AGENT, private_hosts=["wiki.lan", "münchen.lan"]) as client:
-        told = {
+        statuses = {
             host: client.send("GET", f"http://{host}:{port}/api.php", {}).status
             for host in ("wiki.lan", "WIKI.lan", "münchen.lan", "other.lan", "127.0.0.1", "sub.wiki.lan.")
         }
-    assert told == {"wiki.lan": 200, "WIKI.lan": 200, "münchen.lan": 200} | dict.fromkeys(
+    assert statuses == {"wiki.lan": 200, "WIKI.lan": 200, "münchen.lan": 200} | dict.fromkeys(
         ["other.lan", "127.0.0.1", "sub.wiki.lan."]
     )
 
@@ -209,7 +209,7 @@ def test_a_host_that_cannot_be_is_an_error_not_a_crash(host: str) -> None:
 
 
 @pytest.mark.fault(5, "a source whose wiki is at an address of the own network")
-def test_a_source_at_a_private_address_is_refused_for_good_and_told_what_to_add(
+def test_a_source_at_a_private_address_is_refused_for_good_with_what_to_add(
     reader: Reader, wiki: FakeWiki
 ) -> None:
     for obey_robots in (False, True):

@@ -51,7 +51,7 @@ def test_only_what_is_meant_and_dead_comes_back(
     assert asked(lake, source, titles) == []
 
 
-def test_who_decided_and_why_is_kept(lake: Lake) -> None:
+def test_the_author_and_reason_of_a_requeue_are_kept(lake: Lake) -> None:
     requeue(lake, source="wiki", titles=["A"], author="Ann", reason="the wiki was mended")
     requeue(lake, source="wiki", titles=["It's"], author="Ben", reason="so was this")
     with connect(lake) as connection:

@@ -61,13 +61,13 @@ def asked_titles(wiki: ChangingWiki) -> list[list[str]]:
     return [said["titles"].split("|") for said in wiki.asked(prop="info")]
 
 
-def test_a_pass_finds_what_nobody_told_of(tmp_path: Path) -> None:
+def test_a_pass_finds_changes_that_were_never_listed(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "Same", "Edited", "Deleted", "Moved", missing=("Created", "Absent")) as (
         lake,
         wiki,
     ):
-        edited, created = wiki.edit("Edited", told=False), wiki.edit("Created", told=False)
-        wiki.delete("Deleted", told=False)
+        edited, created = wiki.edit("Edited", listed=False), wiki.edit("Created", listed=False)
+        wiki.delete("Deleted", listed=False)
         wiki.move("Moved", "Moved away")
         start_pass(lake, "wiki", "person", utc_now())
         ended, rows = check(lake, wiki)
@@ -96,7 +96,7 @@ def test_fifty_titles_are_asked_for_at_once_and_each_once(tmp_path: Path) -> Non
 
 def test_a_page_that_was_fetched_twice_is_compared_with_its_newest_answer(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
-        newest = wiki.edit("A", told=False)
+        newest = wiki.edit("A", listed=False)
         put_manifest(lake, "wiki-000002", "A", "B")
         rows = [outcome("A", revision_id=newest, fetched_at=utc_now())]
         rows.append(outcome("B", "failed", fetched_at=utc_now(), attempts=1, due_at=utc_now()))
@@ -107,7 +107,7 @@ def test_a_page_that_was_fetched_twice_is_compared_with_its_newest_answer(tmp_pa
 
 def test_a_page_that_was_fetched_and_is_missing_since_is_known_to_be_missing(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
-        wiki.delete("A", told=False)
+        wiki.delete("A", listed=False)
         put_manifest(lake, "wiki-000002", "A", "Odd")
         rows = [outcome("A", "missing", fetched_at=utc_now()), outcome("Odd", "invalid")]
         put_outcomes(lake, "wiki-000002", *rows, manifest=False)
@@ -123,7 +123,7 @@ def test_a_run_ends_in_time_and_the_next_goes_on_where_it_was(
     titles = [f"Page {number}" for number in range(120)]
     monkeypatch.setattr(revision_check, "_STEP", 50)
     with crawled_wiki(tmp_path, *titles) as (lake, wiki):
-        wiki.edit("Page 7", told=False)
+        wiki.edit("Page 7", listed=False)
         start_pass(lake, "wiki", "schedule", utc_now())
         first, _ = check(lake, wiki, seconds=0)
         assert (first["checked"], first["finished_at"]) == (50, None)
@@ -173,7 +173,7 @@ def test_a_kill_between_changes_and_place_checks_those_pages_again(
         raise KeyboardInterrupt
 
     with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
-        wiki.edit("A", told=False)
+        wiki.edit("A", listed=False)
         start_pass(lake, "wiki", "person", utc_now())
         monkeypatch.setattr(revision_check, "_note", killed)
         with pytest.raises(KeyboardInterrupt):

@@ -331,7 +331,7 @@ def test_a_crawl_delay_too_long_to_sleep_through_raises_with_its_due_time(crawl:
     assert crawl.outcomes() == ["ok", "ok", "rate"]
 
 
-def test_who_has_to_be_done_soon_does_not_wait_for_another_process_that_asks_for_it(crawl: Crawl) -> None:
+def test_a_hurried_request_does_not_wait_for_another_process_that_reads_robots_txt(crawl: Crawl) -> None:
     hurried = HostLimits(
         crawl.wiki.host, crawl.limits.politeness, crawl.limits.folder.parent, patience_seconds=0.2
     )

@@ -238,7 +238,7 @@ def test_a_dump_that_breaks_off_keeps_the_pages_before_and_says_where(lake: Lake
     assert "cut.xml" in listing.problem
     assert "'B'" in listing.problem
     assert seeds_are_usable(lake, source), "the pages before the break are crawled"
-    assert seeds_are_stale(lake, source), "each run says so again, until the file is mended"
+    assert seeds_are_stale(lake, source), "each run says so again, until the file is repaired"
     write_export(tmp_path / "cut.xml", page("A", 1), page("B", 2), page("C", 3))
     assert seeds_are_stale(lake, source)
 

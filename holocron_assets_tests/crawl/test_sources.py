@@ -115,7 +115,7 @@ def test_the_host_has_its_port_always(tmp_path: Path, address: str, host: str) -
     assert source.origin == address
 
 
-def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path: Path) -> None:
+def test_everything_that_is_wrong_with_a_file_is_reported_at_once(tmp_path: Path) -> None:
     text = """\
 name: other
 enabled: yes
@@ -253,8 +253,8 @@ def test_a_wrong_value_is_named_with_what_is_allowed(
 def test_private_hosts_are_as_an_address_has_them_in_any_case(tmp_path: Path) -> None:
     path = tmp_path / "wiki.yaml"
     path.write_text(WIKI + "private_hosts: [LocalHost, 10.1.2.3, '[::1]', 'fd00::1', münchen.lan]\n")
-    told = load_source(path).private_hosts
-    assert told == ("localhost", "10.1.2.3", "::1", "fd00::1", "münchen.lan")
+    hosts = load_source(path).private_hosts
+    assert hosts == ("localhost", "10.1.2.3", "::1", "fd00::1", "münchen.lan")
 
 
 @pytest.mark.parametrize(

@@ -45,14 +45,14 @@ def test_a_wiki_that_is_left_alone_is_listed_with_the_time_and_the_reason(tmp_pa
         reason="it wants proof that we are human",
         breaker=Breaker(is_open=True, openings=1),
     )
-    told = [
+    expected = [
         (
             "left alone",
             NOON + timedelta(hours=1),
             "it is being left alone (it wants proof that we are human)",
         )
     ]
-    assert standing(tmp_path, state) == told
+    assert standing(tmp_path, state) == expected
 
 
 def test_a_wiki_that_awaits_its_probe_is_listed(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_quiet_hours_and_a_reached_limit_are_listed(tmp_path: Path) -> None:
     assert found == ("quiet hours", NOON + timedelta(hours=6), "these are its quiet hours (UTC)")
 
 
-def test_no_run_is_started_for_a_wiki_that_is_left_alone_and_the_reason_is_told(tmp_path: Path) -> None:
+def test_no_run_is_started_for_a_wiki_that_is_left_alone_and_the_reason_is_given(tmp_path: Path) -> None:
     resting = wiki_source("resting", address="http://127.0.0.1:2/api.php")
     asked_less = wiki_source("asked_less", address="http://127.0.0.1:3/api.php")
     for source, state in (

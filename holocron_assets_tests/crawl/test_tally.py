@@ -11,7 +11,7 @@ from holocron_assets.crawl.http import polite_requests
 from holocron_assets.crawl.http.log import Tally
 
 
-def test_a_tally_tells_requests_retries_times_and_decisions(tmp_path: Path) -> None:
+def test_a_tally_counts_requests_retries_times_and_decisions(tmp_path: Path) -> None:
     tally = Tally()
     with crawling(tmp_path) as crawl:
         crawl.wiki.will(page(503, "down"))

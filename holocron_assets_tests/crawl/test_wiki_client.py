@@ -102,7 +102,7 @@ def test_every_title_asked_for_gets_the_page_that_answers_for_it(crawl: Crawl) -
     }
 
 
-def test_a_title_that_the_answer_leaves_out_is_told_by_name(crawl: Crawl) -> None:
+def test_a_title_that_the_answer_leaves_out_is_reported_by_name(crawl: Crawl) -> None:
     crawl.wiki.will(says(batchcomplete=True, query={"pages": [page_object("A")]}))
     assert crawl.fetch("A", "B") == {"A": page_object("A"), "B": None}
 
@@ -188,7 +188,7 @@ def test_a_wiki_that_repeats_a_continue_for_ever_is_left(crawl: Crawl) -> None:
     assert len(crawl.wiki.requests) == 2
 
 
-def test_a_listing_tells_where_it_goes_on_and_can_be_taken_up_there(crawl: Crawl) -> None:
+def test_a_listing_says_where_it_goes_on_and_can_be_taken_up_there(crawl: Crawl) -> None:
     last = says(batchcomplete=True, query={"allpages": linked("C")})
     crawl.wiki.will(
         says(**{"continue": {"apcontinue": "C", "continue": "-||"}}, query={"allpages": linked("A", "B")}),
@@ -210,7 +210,7 @@ def test_category_members_are_listed_in_the_wanted_namespaces(crawl: Crawl) -> N
     assert (sent["cmtitle"], sent["cmnamespace"]) == ("Category:Ice worlds", "0|4")
 
 
-def test_a_row_tells_the_request_without_its_titles(crawl: Crawl) -> None:
+def test_a_row_records_the_request_without_its_titles(crawl: Crawl) -> None:
     crawl.fetch("Secret plans", "Other plans")
     (attempt,) = crawl.attempts
     HTTP_ATTEMPTS.to_arrow([attempt], "sample-000001")
@@ -237,13 +237,13 @@ def test_threads_keep_to_the_requests_in_flight(crawl: Crawl) -> None:
     assert crawl.outcomes() == ["ok"] * 16
 
 
-def test_a_wiki_without_what_titles_are_read_by_is_told_what_lacks(crawl: Crawl) -> None:
+def test_for_a_wiki_that_does_not_say_how_to_read_titles_the_missing_field_is_named(crawl: Crawl) -> None:
     crawl.wiki.will(says(batchcomplete=True, query={"general": {"sitename": "A wiki"}}))
     with pytest.raises(WikiUnavailable, match=r"general\.case"):
         crawl.client.site()
 
 
-def test_a_small_wiki_that_tells_only_the_needful_is_a_site(crawl: Crawl) -> None:
+def test_a_small_wiki_that_gives_only_the_required_fields_is_a_site(crawl: Crawl) -> None:
     general = {"sitename": "A wiki", "case": "case-sensitive"}
     namespaces = {"0": {"id": 0, "name": ""}, "4": {"id": 4, "name": "A wiki", "canonical": "Project"}}
     aliases = [{"id": 4, "alias": "AW"}]

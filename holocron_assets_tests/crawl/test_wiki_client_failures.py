@@ -68,7 +68,7 @@ def test_a_failure_that_passes_is_tried_again_and_recorded(
     assert 1 <= first["retry_wait_s"] <= 1.5
     assert (second["started_at"] - first["started_at"]).total_seconds() >= first["retry_wait_s"]
     assert [first["attempt"], second["attempt"]] == [1, 2]
-    assert second["limiter_wait_s"] < 1  # the wait for the host is told in the first row
+    assert second["limiter_wait_s"] < 1  # the wait for the host is recorded in the first row
 
 
 @pytest.mark.fault(4, "500 three times")

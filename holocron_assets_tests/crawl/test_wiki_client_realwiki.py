@@ -69,7 +69,7 @@ def crawl(realwiki: Any, http: HttpClient, limits: HostLimits) -> Crawl:
     return Crawl(realwiki.api_url, http, limits)
 
 
-def test_the_wiki_tells_what_titles_are_read_by(crawl: Crawl) -> None:
+def test_the_wiki_says_how_titles_are_read(crawl: Crawl) -> None:
     row = crawl.client.site()
     SITES.to_arrow([row], "real")
     assert (row["site_name"], row["title_case"]) == ("Real wiki", "first-letter")
@@ -95,7 +95,7 @@ def test_category_members_are_listed_redirects_too(crawl: Crawl) -> None:
     assert list(crawl.client.list_category_members("No such category", [0])) == [([], None)]
 
 
-def test_a_category_whose_name_cannot_be_is_refused(crawl: Crawl) -> None:
+def test_a_category_with_an_impossible_name_is_refused(crawl: Crawl) -> None:
     with pytest.raises(WikiRefused, match="invalidtitle"):
         list(crawl.client.list_category_members("a[b", [0]))
 

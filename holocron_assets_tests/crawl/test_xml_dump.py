@@ -154,7 +154,7 @@ def test_ids_may_be_missing_or_senseless(tmp_path: Path) -> None:
     assert (page.page_id, page.revision_id, page.status) == (None, None, "ok")
 
 
-def test_without_an_ns_the_title_tells_the_namespace(tmp_path: Path) -> None:
+def test_without_an_ns_the_namespace_comes_from_the_title(tmp_path: Path) -> None:
     site_info = SITE_INFO.format(case="first-letter")
     pages = [
         page_xml(title, namespace=None) for title in ("Mond", "Kategorie:Monde", "Forum:Frage", "Duell: Hoth")

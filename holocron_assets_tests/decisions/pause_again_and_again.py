@@ -9,4 +9,4 @@ from holocron_assets.lake.place.paths import Lake
 lake, author = Lake(Path(sys.argv[1])), sys.argv[2]
 for number in range(int(sys.argv[3])):
     control(lake, PAUSE, Scope("source", f"{author}_{number}"), author=author, reason="x")
-    print(number, flush=True)  # noqa: T201 - who started this waits for it
+    print(number, flush=True)  # noqa: T201 - the process that started this waits for it

@@ -137,7 +137,7 @@ def test_the_last_word_counts_also_where_the_clock_was_set_back(
     assert not say(lake, RESUME, WIKI).is_held(source="wiki")
 
 
-def test_who_looks_often_reads_only_what_was_said_since(
+def test_a_repeated_read_reads_only_what_was_said_since(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = Lake(tmp_path)
@@ -160,12 +160,12 @@ def test_what_was_said_before_a_kill_is_kept(tmp_path: Path) -> None:
     command = [sys.executable, str(WRITER), str(tmp_path), "ada", "1000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:  # noqa: S603 - our own
         assert writer.stdout
-        told = [writer.stdout.readline().strip() for _ in range(5)]
+        written = [writer.stdout.readline().strip() for _ in range(5)]
         writer.kill()
-        told += writer.stdout.read().split()
+        written += writer.stdout.read().split()
     held = {scope.name for scope in standing_controls(Lake(tmp_path)).held}
-    assert {f"ada_{number}" for number in told} <= held
-    assert len(held) <= len(told) + 1
+    assert {f"ada_{number}" for number in written} <= held
+    assert len(held) <= len(written) + 1
 
 
 def test_a_damaged_word_is_an_error_and_not_a_resume(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_the_view_of_what_is_held_back_says_the_same(tmp_path: Path) -> None:
     say(lake, PRIORITIZE, OTHER, priority=3)
     with connect(lake, tables=[CONTROLS]) as connection:
         rows = query(connection, "from held_back")
-    told = {Scope(row["scope"], row["name"]): (row["action"], row["since"]) for row in rows}
+    shown = {Scope(row["scope"], row["name"]): (row["action"], row["since"]) for row in rows}
     standing = standing_controls(lake).held
-    assert told == {scope: (hold.action, hold.since) for scope, hold in standing.items()}
-    assert told.keys() == {WIKI, OTHER, ALL}
+    assert shown == {scope: (hold.action, hold.since) for scope, hold in standing.items()}
+    assert shown.keys() == {WIKI, OTHER, ALL}

@@ -82,7 +82,7 @@ def test_what_the_lake_has_already_is_imported_again_though_its_type_is_gone(tmp
     assert import_decisions(lake, file, types=()) == Imported(3, 0)
 
 
-def test_a_clock_that_is_somewhat_fast_is_let_be(tmp_path: Path) -> None:
+def test_a_clock_that_is_slightly_fast_is_accepted(tmp_path: Path) -> None:
     lake, file = Lake(tmp_path), tmp_path / "decisions.jsonl"
     file.write_text(changed(decided_at=(datetime.now(UTC) + timedelta(minutes=5)).isoformat()))
     assert import_decisions(lake, file, types=TYPES) == Imported(1, 1)

@@ -95,14 +95,14 @@ def counts(row: Row, rows: Sequence[Row]) -> bool:
 @given(steps)
 def test_what_stands_is_what_nothing_that_counts_undoes(made: list[tuple[str, str] | int]) -> None:
     rows = log_of(made)
-    told = standing_of(rows)
+    standing_now = standing_of(rows)
     wanted = [row for row in rows if row["kind"] != "undo" and counts(row, rows)]
-    assert list(told.rows) == wanted
+    assert list(standing_now.rows) == wanted
     for kinds, columns, found in (
-        (("merge", "split"), ("entity_id", "other_id"), told.pairs),
-        (("promote", "suppress"), ("entity_id",), told.states),
-        (("accept", "reject"), ("statement_id",), told.statements),
-        (("classify",), ("title_key",), told.types),
+        (("merge", "split"), ("entity_id", "other_id"), standing_now.pairs),
+        (("promote", "suppress"), ("entity_id",), standing_now.states),
+        (("accept", "reject"), ("statement_id",), standing_now.statements),
+        (("classify",), ("title_key",), standing_now.types),
     ):
         last = {frozenset(row[name] for name in columns): row for row in wanted if row["kind"] in kinds}
         assert [frozenset(key if isinstance(key, frozenset) else [key]) for key in found] == list(last)
@@ -143,7 +143,7 @@ def test_a_merge_and_a_split_are_of_one_pair_whichever_is_named_first(tmp_path: 
     assert standing(lake).pairs == {frozenset({"one", "two"}): split}
 
 
-def test_an_undo_tells_whom_it_concerns_and_comes_after_what_it_undoes(tmp_path: Path) -> None:
+def test_an_undo_names_its_page_and_comes_after_what_it_undoes(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     of_tomorrow = made_at(datetime.now(UTC) + timedelta(days=1), "classify")  # its clock was wrong
     record(lake, [of_tomorrow])
@@ -192,7 +192,7 @@ def test_a_decision_says_who_why_and_about_what(kind: str, changed: dict[str, st
         decision(kind, 0, **changed)
 
 
-def test_names_of_any_script_and_reasons_of_many_lines_are_let_be() -> None:
+def test_names_of_any_script_and_reasons_of_many_lines_are_accepted() -> None:
     row = decision("promote", author="Ünal \u0645\u06cc\u200c" + "a" * 90, reason="one\n" + "a" * 996)
     assert (len(row["author"]), len(row["reason"])) == (98, 1000)
 
@@ -229,11 +229,11 @@ def test_the_log_is_read_again_only_where_it_was_added_to(
     assert standing(Lake(tmp_path)) is before
     read: list[str] = []
 
-    def told(opened: Lake, table: Table, partition: str) -> list[dict[str, Any]]:
+    def noted(opened: Lake, table: Table, partition: str) -> list[dict[str, Any]]:
         read.append(partition)
         return read_partition(opened, table, partition)
 
-    monkeypatch.setattr(append_log, "read_partition", told)
+    monkeypatch.setattr(append_log, "read_partition", noted)
     last = recorded(lake, "suppress")
     assert standing(lake).states == {"one": last}
     assert read == [last["decision_id"]]
@@ -246,10 +246,10 @@ def test_the_mark_of_a_kind_changes_with_what_counts_of_that_kind_only(tmp_path:
     recorded(lake, "merge")
     assert standing_mark(lake, "classify") == empty
     classified = recorded(lake, "classify")
-    told = standing_mark(lake, "classify")
-    assert told != empty
+    mark = standing_mark(lake, "classify")
+    assert mark != empty
     undoing(lake, recorded(lake, "classify"))
-    assert standing_mark(lake, "classify") == told
+    assert standing_mark(lake, "classify") == mark
     undoing(lake, classified)
     assert standing_mark(lake, "classify") == empty
 

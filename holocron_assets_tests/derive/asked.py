@@ -80,11 +80,11 @@ def _bundle(text: str) -> Bundle:
     return Bundle((EvidenceItem(1, "page", "Page", text),) if text else (), ())
 
 
-async def ask(fake: FakeOllama | str, asked: Item, *, attempt: int = 1, **told: Any) -> Outcome:
+async def ask(fake: FakeOllama | str, asked: Item, *, attempt: int = 1, **options: Any) -> Outcome:
     """Ask about an item once, with an engine of its own."""
     async with open_client(fake if isinstance(fake, str) else fake.url) as client:
         engine = Engine(client, run_id="run-1")
-        return await engine.answer(asked, model=SMALL, digest=DIGEST, attempt=attempt, **told)
+        return await engine.answer(asked, model=SMALL, digest=DIGEST, attempt=attempt, **options)
 
 
 def outcomes(outcome: Outcome) -> list[str]:

@@ -140,9 +140,9 @@ def says(
     return behave
 
 
-def answers(answer: Any, **told: Any) -> Behaviour:
+def answers(answer: Any, **options: Any) -> Behaviour:
     """Reply with this as JSON."""
-    return says(json.dumps(answer), **told)
+    return says(json.dumps(answer), **options)
 
 
 def fenced(answer: Any) -> Behaviour:
@@ -226,7 +226,7 @@ class FakeOllama:
         gets: other requests, by path.
         most_in_flight: most chats that were under way or waiting at once.
         given_up: chats that hung until the client hung up.
-        is_away: whether it hangs up on whoever comes.
+        is_away: whether it hangs up on every client.
         refused: how often it did.
         address: where it listens.
     """

@@ -12,20 +12,20 @@ HEADERS = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\n"
 CHUNKED = HEADERS + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
-def line(content: str, **told: Any) -> bytes:
+def line(content: str, **fields: Any) -> bytes:
     """One piece of a reply."""
     piece = {"model": "small:1b", "message": {"role": "assistant", "content": content}, "done": False}
-    return json.dumps({**piece, **told}).encode() + b"\n"
+    return json.dumps({**piece, **fields}).encode() + b"\n"
 
 
-def last_line(content: str = "", **told: Any) -> bytes:
+def last_line(content: str = "", **fields: Any) -> bytes:
     figures = {"prompt_eval_count": 20, "eval_count": 9, "total_duration": 3_000_000}
-    return line(content, **{"done": True, "done_reason": "stop", **figures, **told})
+    return line(content, **{"done": True, "done_reason": "stop", **figures, **fields})
 
 
-def lines(text: str, **told: Any) -> list[bytes]:
+def lines(text: str, **fields: Any) -> list[bytes]:
     """A good reply in pieces of a few characters."""
-    return [*(line(text[start : start + 5]) for start in range(0, len(text), 5)), last_line(**told)]
+    return [*(line(text[start : start + 5]) for start in range(0, len(text), 5)), last_line(**fields)]
 
 
 def chunked(bodies: list[bytes]) -> bytes:
@@ -39,8 +39,8 @@ def chunk(body: bytes) -> bytes:
 
 def with_length(body: bytes, length: int | None = None, headers: bytes = b"") -> bytes:
     """A whole reply that says how long it is."""
-    told = b"Content-Length: %d\r\n" % (len(body) if length is None else length)
-    return HEADERS + headers + told + b"\r\n" + body
+    length_header = b"Content-Length: %d\r\n" % (len(body) if length is None else length)
+    return HEADERS + headers + length_header + b"\r\n" + body
 
 
 def sends(reply: bytes) -> Behaviour:

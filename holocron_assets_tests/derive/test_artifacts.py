@@ -1,4 +1,4 @@
-"""What a model was told and what it answered, as files."""
+"""What a model was asked and what it answered, as files."""
 
 import asyncio
 import json
@@ -174,15 +174,15 @@ def test_the_command_names_the_files_it_wrote(tmp_path: Path, monkeypatch: pytes
     work(lake)
     monkeypatch.setenv("HOLOCRON_DATA", str(tmp_path))
     out = tmp_path / "out"
-    told = CliRunner().invoke(main, ["artifacts", "kinds", "Ash", "--to", str(out)])
-    assert told.exit_code == 0
-    assert str(out / "kinds" / "Ash" / "output.json") in told.output.split()
+    result = CliRunner().invoke(main, ["artifacts", "kinds", "Ash", "--to", str(out)])
+    assert result.exit_code == 0
+    assert str(out / "kinds" / "Ash" / "output.json") in result.output.split()
     missing = CliRunner().invoke(main, ["artifacts", "kinds", "Nobody", "--to", str(out)])
     assert missing.exit_code == 1
     assert "nothing is kept" in missing.output
 
 
-def test_what_a_shadow_was_told_is_written_for_the_live_one_that_it_serves(tmp_path: Path) -> None:
+def test_the_request_of_a_shadow_is_written_for_the_live_one_that_it_serves(tmp_path: Path) -> None:
     lake = a_wiki(tmp_path, TEXTS)
     work(lake, asked=KINDS.model_copy(update={"shadow": True})).publish("run-1")
     work(lake).publish("run-2")

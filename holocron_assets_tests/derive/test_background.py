@@ -10,17 +10,17 @@ import pytest
 
 from holocron_assets.derive.gpu.background import reports_of
 
-Tell = Callable[[int], None]
+Report = Callable[[int], None]
 
 
-async def count_to_three(tell: Tell) -> str:
+async def count_to_three(report: Report) -> str:
     for number in (1, 2, 3):
-        tell(number)
+        report(number)
         await asyncio.sleep(0)
     return "done"
 
 
-def test_what_is_told_is_given_in_order_and_the_result_last() -> None:
+def test_reports_are_given_in_order_and_the_result_last() -> None:
     given = []
 
     def read() -> Iterator[int]:
@@ -34,8 +34,8 @@ def test_what_is_told_is_given_in_order_and_the_result_last() -> None:
 def test_the_loop_goes_on_while_the_caller_is_busy() -> None:
     ticks = []
 
-    async def work(tell: Tell) -> None:
-        tell(0)
+    async def work(report: Report) -> None:
+        report(0)
         for _ in range(10):
             await asyncio.sleep(0.01)
             ticks.append(1)
@@ -46,9 +46,9 @@ def test_the_loop_goes_on_while_the_caller_is_busy() -> None:
         assert len(ticks) == 10
 
 
-def test_what_the_coroutine_raises_comes_out_after_what_it_told() -> None:
-    async def work(tell: Tell) -> None:
-        tell(1)
+def test_what_the_coroutine_raises_comes_out_after_what_it_reported() -> None:
+    async def work(report: Report) -> None:
+        report(1)
         raise LookupError("no such page")
 
     working = reports_of(work)
@@ -60,8 +60,8 @@ def test_what_the_coroutine_raises_comes_out_after_what_it_told() -> None:
 def test_a_caller_that_leaves_cancels_the_coroutine_and_waits_for_its_end() -> None:
     ended = Event()
 
-    async def work(tell: Tell) -> None:
-        tell(1)
+    async def work(report: Report) -> None:
+        report(1)
         try:
             await asyncio.sleep(60)
         finally:
@@ -77,9 +77,9 @@ def test_a_caller_that_leaves_cancels_the_coroutine_and_waits_for_its_end() -> N
 def test_an_interrupt_of_the_caller_cancels_the_coroutine() -> None:
     ended = Event()
 
-    async def work(tell: Tell) -> None:
+    async def work(report: Report) -> None:
         try:
-            tell(1)
+            report(1)
             await asyncio.sleep(60)
         finally:
             ended.set()

@@ -57,7 +57,7 @@ def why(
     return [part.differences for part in stale_partitions(lake, [asked], digests=digests)]
 
 
-def test_a_batch_that_was_never_looked_at_is_work_of_an_unknown_amount(lake: Lake) -> None:
+def test_a_batch_that_was_never_counted_is_work_of_an_unknown_amount(lake: Lake) -> None:
     (waiting,) = backlog(lake, [KINDS], digests=DIGESTS, now=NOW)
     assert (waiting.interrogation, waiting.model, waiting.priority) == ("kinds", "small:1b", 500)
     assert (waiting.items, waiting.uncounted, waiting.completions, waiting.due) == (0, 1, 0, None)
@@ -119,7 +119,7 @@ def test_without_its_model_an_interrogation_is_left_out_unless_asked_for(lake: L
     assert stale_partitions(lake, [KINDS], digests={}, without_models=True) == []
 
 
-def test_a_second_look_reads_no_footer(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_check_reads_no_footer(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     make(lake)
     changed = interrogation(prompt="Else.", **WANTS)
     assert why(lake, changed) == [("prompt",)]

@@ -1,4 +1,4 @@
-"""Batches that were begun: what is left of them, what a change has asked again, and what is told of it."""
+"""Batches that were begun: what is left of them, what a change has asked again, and what commands show."""
 
 import asyncio
 from collections.abc import Mapping
@@ -104,17 +104,17 @@ def test_a_batch_is_opened_again_only_when_its_journal_grew(
     assert (opened, counts and counts.untried) == ([BATCH, BATCH], 2)
 
 
-def test_a_look_opens_so_many_batches_and_the_next_looks_the_others(lake: Lake) -> None:
+def test_a_count_opens_a_few_batches_and_the_next_counts_open_the_others(lake: Lake) -> None:
     write_wiki(lake, {"Fir": "'''Fir''' is a fir.", "Yew": "'''Yew''' is a yew."}, SECOND)
     for batch in (BATCH, SECOND):
         ask(lake, most=1, batch=batch)
 
-    def looked_at() -> set[str]:
+    def counted_batches() -> set[str]:
         parts = stale_partitions(lake, [KINDS], digests=DIGESTS, most_opened=1)
         return {part.partition for part in parts if part.counts}
 
-    assert looked_at() == {SECOND}
-    assert looked_at() == {BATCH, SECOND}
+    assert counted_batches() == {SECOND}
+    assert counted_batches() == {BATCH, SECOND}
 
 
 def test_a_page_that_another_batch_holds_newer_is_not_asked_about(lake: Lake) -> None:
@@ -137,7 +137,7 @@ def test_a_changed_schema_is_named_though_the_table_has_other_columns_then(lake:
     assert (row["why"], row["to_ask"], row["kept"]) == (["schema"], 4, 0)
 
 
-def test_stale_tells_beforehand_what_is_asked_again_and_what_is_kept(lake: Lake) -> None:
+def test_stale_shows_beforehand_what_is_asked_again_and_what_is_kept(lake: Lake) -> None:
     write_wiki(lake, {"Fir": "'''Fir''' is a fir."}, SECOND)
     ask(lake)
     assert stale_rows(lake, [KINDS], DIGESTS) == [
@@ -173,8 +173,8 @@ def test_a_dead_letter_that_a_person_brought_back_is_work_again(lake: Lake) -> N
             ask(lake, on={"What is Birch?": malformed()})
             clock.shift(timedelta(minutes=11))
         assert stale_partitions(lake, [KINDS], digests=DIGESTS) == []
-        told: dict[str, Any] = {"author": "a person", "reason": "another look"}
-        record(lake, [new_decision("requeue", source="wiki", title="Birch", **told)])
+        by_whom: dict[str, Any] = {"author": "a person", "reason": "another look"}
+        record(lake, [new_decision("requeue", source="wiki", title="Birch", **by_whom)])
         part = one(lake)
         assert part.differences == REQUEUED
         assert part.counts is not None
@@ -206,7 +206,7 @@ def test_the_tally_adds_up(lake: Lake) -> None:
     assert (row["done"], row["answered"], row["due"]) == (1, 4, 1)
 
 
-def test_without_its_model_an_interrogation_is_told_of_as_far_as_it_is_done(lake: Lake) -> None:
+def test_without_its_model_an_interrogation_is_shown_with_its_progress(lake: Lake) -> None:
     ask(lake)
     (row,) = interrogation_rows(lake, [KINDS], {}, datetime.now(UTC))
     assert (row["done"], row["to_do"], row["answered"]) == (1, 0, 4)
@@ -225,13 +225,13 @@ def test_a_batch_that_cannot_be_opened_keeps_no_other_from_its_turn(lake: Lake) 
     assert (waiting.completions, waiting.uncounted) == (1, 1)
 
 
-def test_a_look_ends_in_time_however_long_each_batch_takes(
+def test_a_count_ends_in_time_however_long_each_batch_takes(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_wiki(lake, {"Fir": "'''Fir''' is a fir."}, SECOND)
     for batch in (BATCH, SECOND):
         ask(lake, most=1, batch=batch)
-    monkeypatch.setattr(backlog_module, "LOOK_SECONDS", -1.0)
+    monkeypatch.setattr(backlog_module, "OPENING_SECONDS", -1.0)
     assert not [part for part in stale_partitions(lake, [KINDS], digests=DIGESTS) if part.counts]
     all_of_them = stale_partitions(lake, [KINDS], digests=DIGESTS, most_opened=None)
     assert all(part.counts for part in all_of_them)

@@ -165,7 +165,7 @@ def test_a_changed_answer_asks_again_about_the_items_that_read_it_and_no_others(
     assert why_stale(lake, sayings) == []
 
 
-def test_how_many_a_changed_answer_asks_again_is_told_without_making_the_items(
+def test_items_that_a_changed_answer_asks_again_are_counted_without_making_them(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer(lake, KINDS)
@@ -344,7 +344,7 @@ def test_a_pair_builds_on_what_was_answered_about_the_same_pair(lake: Lake) -> N
     assert "place" in work.items[0].question
 
 
-def test_what_an_interrogation_reads_is_told_for_the_lineage() -> None:
+def test_the_tables_that_an_interrogation_reads_are_listed_for_the_lineage() -> None:
     sql = "with derived_kinds as (from derived_kinds) select name from derived_kinds, entities, page_links"
     _, sayings = chain(
         {**READS, "inputs": [], "question": "What?", "evidence": [{"source": "sql", "sql": sql}]}

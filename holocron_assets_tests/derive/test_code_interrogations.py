@@ -108,9 +108,9 @@ def test_a_query_answers_every_page_of_a_batch(tmp_path: Path) -> None:
         ("Varn", 0, "Varn", 17, "sql", True),
         ("Moor", 0, "Moor", 30, "sql", True),
     ]
-    told = runs(lake)["Varn"]
-    assert (told["status"], told["calls"], told["run_id"]) == ("ok", 0, "run-1")
-    assert json.loads(told["output"]) == {"words": [{"word": "Varn", "size": 17}]}
+    run = runs(lake)["Varn"]
+    assert (run["status"], run["calls"], run["run_id"]) == ("ok", 0, "run-1")
+    assert json.loads(run["output"]) == {"words": [{"word": "Varn", "size": 17}]}
     assert lake.partitions(GPU_RUNS) == []  # it had no GPU
 
 
@@ -124,7 +124,7 @@ def test_a_query_answers_about_pairs_by_their_values(tmp_path: Path) -> None:
     ]
 
 
-def test_a_function_answers_from_the_parts_of_a_page_and_its_quotes_are_looked_up(tmp_path: Path) -> None:
+def test_a_function_answers_from_the_parts_of_a_page_and_its_quotes_are_checked(tmp_path: Path) -> None:
     lake, asked = a_wiki(tmp_path, PILOTS), by_python(rows={"quotes": ["quote"]})
     assert answered(lake, asked).outcome == "complete"
     assert rows(lake, asked, "title", "kind", "quote", "supported", "model") == [
@@ -138,18 +138,18 @@ def test_what_a_function_does_wrong_is_its_items_error_and_no_others(tmp_path: P
     lake = a_wiki(tmp_path, {title: f"'''{title}''' is here." for title in titles})
     session = answered(lake, by_python("code_functions:moody"))
     assert (session.items, session.remaining, session.dead) == (8, 3, 4)
-    told = runs(lake)
-    assert {title: row["status"] for title, row in told.items()} == {
+    rows = runs(lake)
+    assert {title: row["status"] for title, row in rows.items()} == {
         **dict.fromkeys(("Bad", "Exit", "Later"), "failed"),
         **dict.fromkeys(("Never", "Text", "Two", "Wrong"), "dead"),
         "Fine": "ok",
     }
-    assert told["Bad"]["due_at"] is not None
-    assert "ZeroDivisionError: no pilots to divide by (line" in told["Bad"]["error"]
-    assert told["Never"]["error"] == "Never: it has no pilots at all"
-    assert told["Two"]["error"] == "Two: gave 2 rows; without `rows.each`, an answer is one row"
-    assert told["Wrong"]["error"].startswith("Wrong: answer.kind: 'robot' is not one of")
-    assert "gave str instead of a row" in told["Text"]["error"]
+    assert rows["Bad"]["due_at"] is not None
+    assert "ZeroDivisionError: no pilots to divide by (line" in rows["Bad"]["error"]
+    assert rows["Never"]["error"] == "Never: it has no pilots at all"
+    assert rows["Two"]["error"] == "Two: gave 2 rows; without `rows.each`, an answer is one row"
+    assert rows["Wrong"]["error"].startswith("Wrong: answer.kind: 'robot' is not one of")
+    assert "gave str instead of a row" in rows["Text"]["error"]
 
 
 def test_a_function_cannot_change_what_it_is_given(tmp_path: Path) -> None:
@@ -163,9 +163,9 @@ def test_a_function_cannot_change_what_it_is_given(tmp_path: Path) -> None:
 def test_a_query_that_fails_with_one_pages_values_fails_that_page_alone(tmp_path: Path) -> None:
     lake = a_wiki(tmp_path, {"12": "'''12''' is a number.", "Moor": "The '''Moor''' is a place."})
     answered(lake, by_sql("select cast(cast($title as int) as varchar) as word"))
-    told = runs(lake)
-    assert (told["12"]["status"], told["Moor"]["status"]) == ("ok", "dead")
-    assert "Could not convert string 'Moor'" in told["Moor"]["error"]
+    rows = runs(lake)
+    assert (rows["12"]["status"], rows["Moor"]["status"]) == ("ok", "dead")
+    assert "Could not convert string 'Moor'" in rows["Moor"]["error"]
 
 
 def test_the_same_page_in_another_batch_is_not_answered_again(tmp_path: Path) -> None:
@@ -198,13 +198,13 @@ def test_comments_and_docstrings_make_no_other_version(
     monkeypatch.syspath_prepend(tmp_path)
     texts = {
         "plain_code": "def f(x):\n    return x + 1\n",
-        "told_code": '"""A module."""\n\n# why\ndef f( x ):\n    """Add."""\n    return x+1  # one\n',
+        "commented_code": '"""A module."""\n\n# why\ndef f( x ):\n    """Add."""\n    return x+1  # one\n',
         "other_code": "def f(x):\n    return x + 2\n",
     }
     for name, text in texts.items():
         (tmp_path / f"{name}.py").write_text(text)
-    plain, told, other = map(module_version, texts)
-    assert plain == told != other
+    plain, commented, other = map(module_version, texts)
+    assert plain == commented != other
 
 
 def test_a_changed_query_makes_its_table_stale_and_no_other(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_equals_share_a_turn_and_what_one_does_not_need_goes_to_the_others() -> 
     assert turns(work("a"), work("b", items=10), work("c")) == [("a", 45), ("b", 10), ("c", 45)]
 
 
-def test_the_odd_item_goes_to_who_waits_longest() -> None:
+def test_the_odd_item_goes_to_the_interrogation_that_waits_longest() -> None:
     shares = turns(work("a"), work("b", hours=0.5), work("c"))
     assert shares == [("b", 34), ("a", 33), ("c", 33)]
 
@@ -124,11 +124,11 @@ def test_the_decision_gives_its_reasons() -> None:
 
 
 def test_the_decision_as_json_holds_every_score() -> None:
-    told = decide([work("a", LARGE, 500, hours=2), work("b", SMALL, 300)], set(), NOW).to_json()
-    assert told["model"] == LARGE
-    assert told["turns"] == [{"interrogation": "a", "items": 100}]
-    assert [score["effective_priority"] for score in told["scores"]] == [600, 300]
-    assert told["scores"][0]["ageing"] == 100
+    as_json = decide([work("a", LARGE, 500, hours=2), work("b", SMALL, 300)], set(), NOW).to_json()
+    assert as_json["model"] == LARGE
+    assert as_json["turns"] == [{"interrogation": "a", "items": 100}]
+    assert [score["effective_priority"] for score in as_json["scores"]] == [600, 300]
+    assert as_json["scores"][0]["ageing"] == 100
 
 
 NAMES = [f"interrogation_{number}" for number in range(6)]
@@ -234,7 +234,7 @@ def test_work_that_is_done_turn_by_turn_all_gets_done(backlog: list[Waiting]) ->
 
 
 @given(st.integers(0, 700), st.integers(1, 299), st.integers(0, 59))
-def test_nothing_starves_beside_ever_new_work_that_is_less_than_300_more_important(
+def test_nothing_starves_while_new_work_that_is_less_than_300_more_important_comes(
     priority: int, more: int, minutes: int
 ) -> None:
     """The other model's work never ends, but what it has is always fresh."""

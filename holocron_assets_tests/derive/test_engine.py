@@ -41,10 +41,10 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
 
 
-def asked(*script: Behaviour, about: Item | None = None, **told: Any) -> tuple[Outcome, FakeOllama]:
+def asked(*script: Behaviour, about: Item | None = None, **options: Any) -> tuple[Outcome, FakeOllama]:
     with FakeOllama(answer=lambda _: GOOD) as fake:
         fake.script.extend(script)
-        return asyncio.run(ask(fake, about or item(), **told)), fake
+        return asyncio.run(ask(fake, about or item(), **options)), fake
 
 
 def test_a_good_reply_is_an_answer_after_one_call() -> None:
@@ -83,7 +83,7 @@ def test_a_call_is_a_whole_row_of_llm_attempts() -> None:
 @pytest.mark.parametrize(
     ("reply", "strategy"), [(fenced(GOOD), "fenced"), (with_trailing_text(GOOD), "repaired")]
 )
-def test_how_a_reply_was_read_is_told(reply: Behaviour, strategy: str) -> None:
+def test_the_way_a_reply_was_read_is_recorded(reply: Behaviour, strategy: str) -> None:
     outcome, _ = asked(reply)
     assert (outcome.status, outcome.answer, outcome.parse_strategy) == ("ok", GOOD, strategy)
 
@@ -118,9 +118,9 @@ def test_words_for_another_error_than_the_one_that_came_cost_the_item_nothing() 
     assert "Your last answer cannot be used" in fake.prompts[1]
 
 
-@pytest.mark.parametrize("told", [10**30, -(10**30)])
-def test_counts_that_no_column_holds_are_made_to_fit(told: int) -> None:
-    outcome, _ = asked(answers(GOOD, tokens_in=10, tokens_out=told))
+@pytest.mark.parametrize("tokens", [10**30, -(10**30)])
+def test_counts_that_no_column_holds_are_made_to_fit(tokens: int) -> None:
+    outcome, _ = asked(answers(GOOD, tokens_in=10, tokens_out=tokens))
     table = LLM_ATTEMPTS.arrow_schema
     assert pa.Table.from_pylist([dict(call) for call in outcome.calls], table).num_rows == len(outcome.calls)
 

@@ -1,4 +1,4 @@
-"""Whose fault a failure is: the item's, the server's or the model's, and what a person is told to do."""
+"""Whose fault a failure is: the item's, the server's or the model's, and what a person is asked to do."""
 
 import asyncio
 import os
@@ -42,10 +42,10 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
 
 
-def asked(*script: Behaviour, **told: Any) -> Outcome:
+def asked(*script: Behaviour, **options: Any) -> Outcome:
     with FakeOllama(answer=lambda _: GOOD) as fake:
         fake.script.extend(script)
-        return asyncio.run(ask(fake, item(), **told))
+        return asyncio.run(ask(fake, item(), **options))
 
 
 async def ask_in_turn(engine: Engine, items: int) -> list[Outcome]:
@@ -150,7 +150,7 @@ def test_the_client_is_there_whatever_ollama_host_says() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_server_that_does_not_let_us_in_is_for_good_and_says_what_to_see_to(status: int) -> None:
+def test_a_server_that_refuses_access_is_a_permanent_error_that_names_the_key(status: int) -> None:
     found = asked(fails(status, "no key"))
     assert (outcomes(found), found.counts, found.due_at) == (["refused"], False, None)
     assert isinstance(found.problem, PermanentError)
@@ -242,7 +242,7 @@ def test_no_model_of_those_wanted_names_the_command() -> None:
 
 
 @pytest.mark.parametrize("work", [lambda engine: engine.models(), lambda engine: engine.unload(SMALL)])
-def test_a_server_that_is_down_is_told_of_whatever_is_looked_up(work: Callable[[Engine], Any]) -> None:
+def test_a_server_that_is_down_is_reported_whatever_is_asked_of_it(work: Callable[[Engine], Any]) -> None:
     with pytest.raises(ModelServerUnavailable, match="ollama serve"):
         with_engine(refused_url(), work)
 
@@ -273,7 +273,7 @@ def test_warming_up_spares_the_first_call_a_load_because_num_ctx_is_the_same() -
 
 
 @pytest.mark.fault(9, "a model with less context than was asked for")
-def test_a_model_that_reads_less_than_it_is_told_to_is_refused_before_it_cuts_anything() -> None:
+def test_a_model_with_a_smaller_context_than_asked_for_is_refused_before_it_cuts() -> None:
     with (
         FakeOllama(context_length=2048) as fake,
         pytest.raises(ContextTooSmallError, match="reads 2048 tokens"),
@@ -286,11 +286,11 @@ def test_warming_up_a_missing_model_says_what_gets_it() -> None:
         with_engine(fake, lambda engine: engine.warm_up("none:1b", 4096))
 
 
-@pytest.mark.parametrize(("told", "slots"), [("", 2), ("4", 4), ("0", 1)])
-def test_slots_are_those_that_the_server_is_told_of(
-    told: str, slots: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("setting", "slots"), [("", 2), ("4", 4), ("0", 1)])
+def test_slots_are_those_of_the_servers_setting(
+    setting: str, slots: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OLLAMA_NUM_PARALLEL", told)
+    monkeypatch.setenv("OLLAMA_NUM_PARALLEL", setting)
     assert with_engine(refused_url(), lambda engine: engine.slots()) == slots
 
 

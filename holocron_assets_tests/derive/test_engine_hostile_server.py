@@ -154,7 +154,7 @@ def test_an_answer_that_runs_out_in_white_space_gets_another_try_but_no_more_roo
 
 
 @pytest.mark.fault(9, "a redirect")
-def test_a_redirect_is_not_followed_so_that_no_prompt_goes_astray() -> None:
+def test_a_redirect_is_not_followed_so_that_no_prompt_reaches_another_server() -> None:
     with FakeOllama() as elsewhere:
         outcome, _ = asked(redirects(elsewhere.url))
         assert elsewhere.chats == []
@@ -164,7 +164,7 @@ def test_a_redirect_is_not_followed_so_that_no_prompt_goes_astray() -> None:
 
 @pytest.mark.fault(9, "figures that cannot be")
 @pytest.mark.parametrize(
-    "told",
+    "figures",
     [
         {"eval_count": -5, "prompt_eval_count": -1},
         {"eval_count": None, "prompt_eval_count": None, "total_duration": None},
@@ -174,8 +174,8 @@ def test_a_redirect_is_not_followed_so_that_no_prompt_goes_astray() -> None:
     ],
     ids=["negative counts", "no counts", "absurd durations", "no date", "a date long ago"],
 )
-def test_figures_that_cannot_be_cost_no_answer_and_fit_their_columns(told: dict[str, Any]) -> None:
-    outcome, _ = asked(sends(chunked(lines(TEXT, **told))))
+def test_figures_that_cannot_be_cost_no_answer_and_fit_their_columns(figures: dict[str, Any]) -> None:
+    outcome, _ = asked(sends(chunked(lines(TEXT, **figures))))
     assert (outcome.status, outcome.answer) == ("ok", GOOD)
     [call] = outcome.calls
     for name in ("tokens_in", "tokens_out", "load_ms", "prompt_ms", "generation_ms"):
@@ -201,6 +201,13 @@ def test_a_connection_that_was_closed_meanwhile_costs_nothing() -> None:
     with FakeOllama(on={"Page": answers_and_hangs_up}) as fake:
         found = asyncio.run(work(fake.url))
     assert [outcomes(outcome) for outcome in found] == [["ok"]] * 4
+
+
+@pytest.mark.fault(9, "the server closes the connection on which it is checked")
+def test_a_connection_that_ends_during_the_check_of_a_server_does_not_stop_the_run() -> None:
+    outcome, _ = asked(fails(500), sends(b""))
+    assert outcome.problem is None
+    assert outcome.due_at
 
 
 @pytest.mark.fault(9, "another model answers")

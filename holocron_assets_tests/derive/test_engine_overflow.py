@@ -1,4 +1,4 @@
-"""Telling from counts that a server cut a prompt in silence, and never telling it wrongly."""
+"""Counts show that a server cut a prompt in silence, and never show it wrongly."""
 
 import pytest
 from hypothesis import given
@@ -16,17 +16,17 @@ def prose(words: int) -> str:
 
 @pytest.mark.fault(9, "a prompt cut in silence")
 @pytest.mark.parametrize("kept", [2, 3, 5])
-def test_a_prompt_cut_to_half_a_context_is_told(kept: int) -> None:
+def test_a_prompt_cut_to_half_a_context_is_detected(kept: int) -> None:
     assert was_cut(prose(6000), tokens_in=2048 + kept, tokens_out=50, num_ctx=4096)
 
 
-def test_a_table_of_digits_cut_to_half_a_context_is_told() -> None:
+def test_a_table_of_digits_cut_to_half_a_context_is_detected() -> None:
     digits = "1234567890 " * 500  # 500 words, and 5,500 tokens where each digit is one
     assert was_cut(digits, tokens_in=2050, tokens_out=50, num_ctx=4096)
 
 
 @pytest.mark.fault(9, "a context that fills up while the answer is written")
-def test_a_context_that_filled_up_while_the_answer_was_written_is_told() -> None:
+def test_a_context_that_filled_up_while_the_answer_was_written_is_detected() -> None:
     assert was_cut(prose(100), tokens_in=4000, tokens_out=96, num_ctx=4096)
 
 

@@ -227,7 +227,7 @@ def test_a_fence_that_a_text_holds_is_not_used() -> None:
     assert FENCE.findall(Bundle(echoing, ()).text)[0] != first_choice
 
 
-def test_a_quote_is_looked_for_in_the_page_and_not_in_what_the_interrogation_says() -> None:
+def test_a_quote_is_searched_in_the_page_and_not_in_what_the_interrogation_says() -> None:
     bundle = bundle_of(
         {"source": "inline", "text": "Varn is a desert planet."}, {"source": "page", "part": "all"}
     )
@@ -262,7 +262,7 @@ def test_redacted_evidence_holds_no_secret_anywhere() -> None:
     assert bundle.items[3].text == "[email 1]\n[card 1]"
 
 
-def test_hashes_tell_nothing_of_a_secret() -> None:
+def test_hashes_reveal_nothing_of_a_secret() -> None:
     one, other = (
         bundle_of(
             {"source": "page", "part": "all"},

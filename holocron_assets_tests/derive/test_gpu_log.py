@@ -1,4 +1,4 @@
-"""What a stretch of calls came to: busy share, loads, and its row."""
+"""What a session of calls came to: busy share, loads, and its row."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -64,7 +64,7 @@ def test_nothing_asked_is_nothing_busy_and_no_row(tmp_path: Path) -> None:
     assert lake.partitions(GPU_RUNS) == []
 
 
-def test_a_row_tells_what_a_stretch_came_to(tmp_path: Path) -> None:
+def test_a_row_has_the_result_of_a_session(tmp_path: Path) -> None:
     lake, tally = Lake(tmp_path), tally_of(call(0, 4, load=1), call(5, 5))
     tally.items.update({"facts": 1, "extraction": 1})
     tally.failed_items, tally.calls_saved, tally.partitions_completed = 1, 7, 2

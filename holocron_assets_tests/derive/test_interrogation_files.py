@@ -77,7 +77,7 @@ def test_a_folder_holds_long_texts_as_files_of_their_own(tmp_path: Path) -> None
         read_interrogations(tmp_path)
 
 
-def test_a_shadow_stands_beside_the_live_one(tmp_path: Path) -> None:
+def test_a_shadow_exists_next_to_the_live_one(tmp_path: Path) -> None:
     write(tmp_path)
     write(tmp_path, "kinds_next", version=4, shadow=True)
     live, shadow = read_interrogations(tmp_path)
@@ -345,7 +345,7 @@ def test_eight_are_shipped() -> None:
     ]
 
 
-def test_those_of_one_model_share_a_context_so_that_it_is_never_reloaded() -> None:
+def test_interrogations_of_one_model_share_a_context_so_that_it_is_never_reloaded() -> None:
     assert len({(one.model, one.options.num_ctx) for one in ASKING_MODELS}) == 1
 
 

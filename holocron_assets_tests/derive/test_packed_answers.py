@@ -42,7 +42,7 @@ def pack(lake: Lake) -> None:
     assert not journal_path(lake, KINDS, BATCH).exists()
 
 
-def told(lake: Lake, batch: str = BATCH) -> str:
+def answers_of(lake: Lake, batch: str = BATCH) -> str:
     rows = read_partition(lake, LLM_RUNS, scope_of(KINDS.name, batch))
     return json.dumps([(row["subject"], row["status"], row["attempts"], row["output"]) for row in rows])
 
@@ -51,14 +51,14 @@ def test_a_table_that_is_lost_is_made_again_from_packed_journals(lake: Lake) -> 
     work = work_on(lake)
     answer(work)
     work.publish("run-1")
-    before = told(lake)
+    before = answers_of(lake)
     pack(lake)
     for table in (KINDS.table, LLM_RUNS):
         lake.file(table, BATCH if table is KINDS.table else scope_of(KINDS.name, BATCH)).unlink()
     again = work_on(lake)
     assert again.is_complete
     assert again.publish("run-2") is not None
-    assert told(lake) == before
+    assert answers_of(lake) == before
 
 
 def test_a_partition_whose_journal_was_packed_half_way_goes_on_where_it_was(lake: Lake) -> None:

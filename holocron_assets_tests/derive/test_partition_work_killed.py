@@ -71,7 +71,7 @@ def test_a_journal_cut_at_any_byte_keeps_every_answer_that_was_acknowledged(tmp_
 def test_whatever_happens_attempts_are_counted_and_the_fourth_is_the_last(
     happened: list[tuple[str, str]],
 ) -> None:
-    """Beside the journal, attempts are counted by hand: an attempt ends, is broken off, or was a crash."""
+    """The test counts attempts without the journal: an attempt ends, is broken off, or was a crash."""
     with tempfile.TemporaryDirectory() as folder:
         journal = StateJournal(Path(folder) / "journal.jsonl")
         attempts, is_open, is_answered = Counter[str](), set[str](), set[str]()

@@ -99,7 +99,7 @@ def test_no_control_token_reaches_a_server_whole(token: str) -> None:
         assert token.lower() not in user_part(f"It said {written} and left.", "What is it?").lower()
 
 
-def test_what_only_looks_like_a_control_token_is_left_alone() -> None:
+def test_text_that_only_resembles_a_control_token_is_left_alone() -> None:
     said = "a <b> c, [1], [Note], <ref name=x>, x<y, [[Varn]], <-, [sic], (s), 3 <s 4, <br/>"
     assert user_part(said, "") == f"{said}\n\n"
 

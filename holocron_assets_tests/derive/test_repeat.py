@@ -59,7 +59,7 @@ def done(lake: Lake, *arguments: str, fake: FakeOllama | None = None) -> str:
     return result.output
 
 
-def told(lake: Lake, *arguments: str) -> dict[str, Any]:
+def compared(lake: Lake, *arguments: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(done(lake, "compare", *arguments, "--json", "--least", "0"))
     return found
 
@@ -101,7 +101,7 @@ def test_answers_that_deviate_are_shown_and_fail_the_command(lake: Lake) -> None
     assert '"place"' in result.output
     done(lake, "compare", "T", "--least", "0.5")
     done(lake, "compare", "T", "--field", "words")
-    report = told(lake, "T")
+    report = compared(lake, "T")
     assert report["fields"] == {"kind": 0.0, "words": 1.0}
     assert report["deviations"][0]["field"] == "kind"
 
@@ -110,7 +110,7 @@ def test_an_answer_that_fails_counts_against_agreement(lake: Lake) -> None:
     with FakeOllama(answer=lambda _: GOOD) as fake:
         fake.script.extend([malformed()] * 3)
         done(lake, "kinds", "--sample", "1", "--times", "2", "--tag", "T", fake=fake)
-    report = told(lake, "T")
+    report = compared(lake, "T")
     assert (report["unanswered"], report["overall"]) == (1, 0.0)
     [failed, _] = read_partition(lake, REPEAT_ANSWERS, "T")
     assert failed["output"] is None
@@ -121,7 +121,7 @@ def test_two_models_are_asked_about_the_same_items_and_compared(lake: Lake) -> N
     with FakeOllama(answer=lambda chat: GOOD if chat.model == SMALL else PLACE) as fake:
         done(lake, "kinds", "--sample", "4", "--times", "1", "--tag", "small", fake=fake)
         done(lake, "kinds", "--sample", "4", "--times", "2", "--tag", "L", "--model", LARGE, fake=fake)
-    report = told(lake, "small", "--with", "L")
+    report = compared(lake, "small", "--with", "L")
     assert report["items"] == 4
     assert report["fields"] == {"kind": 0.0, "words": 1.0}
     assert holocron(lake, "compare", "small").exit_code == 1
@@ -161,7 +161,7 @@ def test_a_shadow_is_compared_with_the_live_version_over_the_same_items(lake: La
     ):
         rows = [llm_run(name, title, answer) for title, answer in answers.items()]
         write_partition(lake, LLM_RUNS, f"{name}-{BATCH}", rows)
-    report = told(lake, "kinds")
+    report = compared(lake, "kinds")
     assert (report["items"], report["alike"]) == (2, 1)
     assert report["fields"] == {"kind": 0.5, "words": 1.0}
     assert report["deviations"][0]["subject"] == "Tree B"
@@ -178,7 +178,7 @@ def test_an_interrupted_experiment_goes_on_where_it_was(lake: Lake) -> None:
         fake.chats.clear()
         done(lake, "kinds", "--sample", "3", "--times", "2", "--tag", "T", fake=fake)
         assert len(fake.chats) == 3
-    assert told(lake, "T")["items"] == 3
+    assert compared(lake, "T")["items"] == 3
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def ask(lake: Lake, key: str, partition: str, answer: Any) -> list[Chat]:
 
 
 def timeline(lake: Lake) -> dict[str, list[tuple[int, str]]]:
-    """Years and telling pages of each entity's events, in their order."""
+    """Years of each entity's events and the pages that name them, in their order."""
     answered(lake, TIMELINE, PEOPLE)
     found: dict[str, list[tuple[int, str]]] = {}
     for row in read_partition(lake, TIMELINE.table, PEOPLE):
@@ -98,7 +98,7 @@ def lake(tmp_path: Path) -> Lake:
 
 def test_events_become_a_timeline_and_the_timeline_two_sentences(lake: Lake) -> None:
     assert len(ask(lake, "page_events", BATCH, events)) == 3
-    # What is not on the page stands in no timeline, and who has no event has none.
+    # What is not on the page is in no timeline, and an entity without events has none.
     assert timeline(lake) == {"e1": [(2, "Ifa Roon"), (12, "Ifa Roon")], "e2": [(7, "Captain Roon")]}
     chats = ask(lake, "entity_summary", PEOPLE, lambda _: {"summary": "She took Sallow. Then she left."})
     assert len(chats) == 2

@@ -61,25 +61,25 @@ async def until_reserved(gpu: GpuLock) -> None:
 
 def test_a_second_process_waits_until_the_first_gives_the_lock_back(lake: Lake) -> None:
     async def both() -> list[str]:
-        told = []
+        events = []
         first, second = GpuLock(lake, "first"), GpuLock(lake, "second")
         await first.take()
 
         async def wait() -> None:
             await second.take()
-            told.append("second has it")
+            events.append("second has it")
 
         waiting = asyncio.create_task(wait())
         await asyncio.sleep(0.2)
-        told.append("first ends")
+        events.append("first ends")
         first.give_back()
         await waiting
-        return told
+        return events
 
     assert asyncio.run(both()) == ["first ends", "second has it"]
 
 
-def test_who_waits_too_long_is_told_who_has_it_and_since_when(lake: Lake) -> None:
+def test_a_wait_that_is_too_long_names_who_has_the_lock_and_since_when(lake: Lake) -> None:
     async def both() -> None:
         first = GpuLock(lake, "dispatch asking qwen")
         await first.take()
@@ -93,30 +93,30 @@ def test_who_waits_too_long_is_told_who_has_it_and_since_when(lake: Lake) -> Non
 
 def test_the_batch_sees_a_reservation_gives_way_and_goes_on_when_it_ends(lake: Lake) -> None:
     async def both() -> list[str]:
-        told = []
+        events = []
         batch, question = GpuLock(lake, "batch"), GpuLock(lake, "a question")
         await batch.take()
         assert not batch.is_reserved()
 
         async def ask() -> None:
             async with question.reserved():
-                told.append("asked")
+                events.append("asked")
                 await asyncio.sleep(0.1)
-                told.append("answered")
+                events.append("answered")
 
         asking = asyncio.create_task(ask())
         await until_reserved(batch)
-        told.append("batch finishes what is under way")
+        events.append("batch finishes what is under way")
         await batch.let_pass()
-        told.append("batch goes on")
+        events.append("batch goes on")
         assert not batch.is_reserved()
         await asking
-        return told
+        return events
 
     assert asyncio.run(both()) == ["batch finishes what is under way", "asked", "answered", "batch goes on"]
 
 
-def test_a_second_question_is_refused_and_told_whose_is_first(lake: Lake) -> None:
+def test_a_second_question_is_refused_and_learns_whose_is_first(lake: Lake) -> None:
     async def both() -> None:
         first, second = GpuLock(lake, "page_classification about Yoda"), GpuLock(lake, "another")
         async with first.reserved(), second.reserved():
@@ -137,9 +137,7 @@ def test_a_reservation_ends_with_the_process_that_made_it(lake: Lake) -> None:
         asker.wait()
         assert not batch.is_reserved()
         asyncio.run(batch.take(seconds=1))
-    assert not (lake.locks / "gpu-gpu-reserved.json").exists(), (
-        "nothing is looked at again for a dead process"
-    )
+    assert not (lake.locks / "gpu-gpu-reserved.json").exists(), "no file is read again for a dead process"
 
 
 def test_the_lock_of_a_killed_batch_is_free_for_a_question_at_once(lake: Lake) -> None:
@@ -189,7 +187,7 @@ def test_a_question_that_takes_too_long_is_cancelled_and_frees_both(
     asyncio.run(batch.take(seconds=0))
 
 
-def test_a_lock_is_held_anew_by_who_gave_it_back(lake: Lake) -> None:
+def test_a_process_that_gave_a_lock_back_can_take_it_again(lake: Lake) -> None:
     async def again() -> None:
         gpu = GpuLock(lake, "batch")
         await gpu.take()
@@ -210,7 +208,7 @@ def test_pools_do_not_wait_for_each_other(lake: Lake) -> None:
     asyncio.run(both())
 
 
-def test_looking_for_a_reservation_takes_microseconds(lake: Lake) -> None:
+def test_checking_for_a_reservation_takes_microseconds(lake: Lake) -> None:
     gpu = GpuLock(lake, "batch")
     best = 1.0
     for _ in range(5):

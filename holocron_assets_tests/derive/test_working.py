@@ -231,7 +231,7 @@ def test_interrogations_of_equal_priority_take_turns_and_a_higher_one_goes_first
     assert (len(complete), session.outcome, len(fake.chats)) == (6, "complete", 60)
 
 
-def test_it_stops_when_another_models_turn_has_come_and_keeps_what_it_has(lake: Lake) -> None:
+def test_a_run_stops_when_another_models_turn_has_come_and_keeps_its_answers(lake: Lake) -> None:
     batches(lake, 1, 10)
     other = interrogation(key="other", model=LARGE, alternatives=[], priority=900, rows={})
     agenda = dispatched(lake, [KINDS], items_a_turn=4)
@@ -315,7 +315,7 @@ def test_a_partition_that_another_process_works_on_is_left_to_it(lake: Lake) -> 
     assert len(fake.chats) == 4
 
 
-def test_who_is_interrupted_keeps_every_answer_and_gives_the_locks_back(lake: Lake) -> None:
+def test_an_interrupted_run_keeps_every_answer_and_gives_the_locks_back(lake: Lake) -> None:
     (name,) = batches(lake, 1, 12)
     write_wiki(lake, {"Alone": "'''Alone''' is a pilot."}, "alone-000001")
     with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.1) as fake:
@@ -341,9 +341,9 @@ def test_who_is_interrupted_keeps_every_answer_and_gives_the_locks_back(lake: La
 def test_a_question_goes_between_two_requests_and_the_batch_does_not_ask_it_again(lake: Lake) -> None:
     (name,) = batches(lake, 1, 40)
     with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.1, slots=2) as fake:
-        told: list[Session] = []
+        sessions: list[Session] = []
         batch = threading.Thread(
-            target=lambda: told.append(work(model_run(lake, fake.url), Given(KINDS, [name]))[0])
+            target=lambda: sessions.append(work(model_run(lake, fake.url), Given(KINDS, [name]))[0])
         )
         batch.start()
         until(lambda: len(fake.chats) >= 3)
@@ -355,7 +355,7 @@ def test_a_question_goes_between_two_requests_and_the_batch_does_not_ask_it_agai
     assert place
     assert place[0] < 36, "it did not wait for the batch's end"
     assert len(fake.chats) == 40, "the batch did not ask it again"
-    assert told[0].outcome == "complete"
+    assert sessions[0].outcome == "complete"
     assert fake.loads[SMALL] == 1
     assert [row["started_by"] for row in logged(lake)] in (["ask", "person"], ["person", "ask"])
 
@@ -364,9 +364,9 @@ def test_a_question_to_another_model_costs_two_more_loads(lake: Lake) -> None:
     (name,) = batches(lake, 1, 60)
     other = interrogation(key="other", model=LARGE, alternatives=[], rows={})
     with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.05, slots=2, load_seconds=0.25) as fake:
-        told: list[Session] = []
+        sessions: list[Session] = []
         batch = threading.Thread(
-            target=lambda: told.append(work(model_run(lake, fake.url), Given(KINDS, [name]))[0])
+            target=lambda: sessions.append(work(model_run(lake, fake.url), Given(KINDS, [name]))[0])
         )
         batch.start()
         until(lambda: len(fake.chats) >= 3)
@@ -375,8 +375,8 @@ def test_a_question_to_another_model_costs_two_more_loads(lake: Lake) -> None:
         (again,) = asyncio.run(Question(lake, other, "wiki1", "Page 1 0", "gpu").answers(fake.url))
     assert (answer.is_new, again.is_new, again.answer) == (True, False, GOOD)
     assert (fake.loads[SMALL], fake.loads[LARGE], len(fake.chats)) == (2, 1, 61)
-    assert told[0].tally.loads == 2
-    assert told[0].outcome == "complete"
+    assert sessions[0].tally.loads == 2
+    assert sessions[0].outcome == "complete"
 
 
 def test_requests_that_wait_to_be_tried_again_leave_their_slot_to_others(

@@ -98,8 +98,8 @@ def write_entities(lake: Lake, entity_type: str, titles: Mapping[str, str], batc
     """Write the entities of a type: titles by id, with '>ID' after what is merged into another."""
     source = batch.rpartition("-")[0]
     rows = []
-    for position, (entity_id, told) in enumerate(titles.items()):
-        title, _, merged_into = told.partition(">")
+    for position, (entity_id, target) in enumerate(titles.items()):
+        title, _, merged_into = target.partition(">")
         rows.append(
             {
                 "entity_id": entity_id,

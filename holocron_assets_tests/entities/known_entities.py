@@ -21,7 +21,7 @@ def known_as(title: str, source: str = "sample") -> str:
 def entity(title: str, **changed: Any) -> Row:
     row = {column.name: None for column in ENTITIES.columns}
     source = changed.get("source", "sample")
-    told: dict[str, Any] = {
+    columns: dict[str, Any] = {
         "entity_id": known_as(title, source),
         "entity_type": "Species",
         "source": "sample",
@@ -42,7 +42,7 @@ def entity(title: str, **changed: Any) -> Row:
         "valid_from": datetime(2026, 3, 1, tzinfo=UTC),
         "run_id": "run",
     }
-    return {**row, **told, **changed}
+    return {**row, **columns, **changed}
 
 
 def statement(table: Table, **said: Any) -> Row:

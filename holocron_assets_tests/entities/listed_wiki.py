@@ -37,9 +37,9 @@ def list_of(*items: str, continuity: str = "can") -> str:
     return f"{{{{Top|{continuity}}}}}\nThis is a '''list'''.\n\n{lines}\n\n[[Category:Lists]]"
 
 
-def named(name: str, entity_type: str = "Droid", **told: Any) -> Row:
+def named(name: str, entity_type: str = "Droid", **columns: Any) -> Row:
     """What a model says of a list: that it names something."""
-    return {"name": name, "type": entity_type, "aliases": [], "supported": True, **told}
+    return {"name": name, "type": entity_type, "aliases": [], "supported": True, **columns}
 
 
 class ListedWiki:

@@ -79,7 +79,7 @@ class Wiki:
         return footer, changes
 
     def resolve_all(self) -> None:
-        """Resolve stale types from one look, as the job does."""
+        """Resolve stale types from one snapshot, as the job does."""
         with open_snapshot(self.lake) as snapshot:
             for entity_type in stale_mentions(snapshot, TYPES):
                 store_mentions(snapshot, entity_type, "run-1")
@@ -129,7 +129,7 @@ class Wiki:
         return {row["title"]: row["entity_id"] for row in rows}
 
     def reviews(self) -> dict[str, str]:
-        """Reason by title, of the entities that a person should look at."""
+        """Reason by title, of the entities that a person should check."""
         return {row["title"]: row["review_reason"] for row in self.query("from entity_reviews")}
 
     def query(self, sql: str) -> list[dict[str, Any]]:
@@ -198,9 +198,9 @@ class Wiki:
         return {**self._judged(page), "entity_type": page.entity_type, "has_lead": True}
 
     def _type(self, page: Seen) -> Row:
-        told = {"types": [], "reason": "a test says so", "taxonomy_version": "1"}
+        settled = {"types": [], "reason": "a test says so", "taxonomy_version": "1"}
         asked = {"model": page.model, "primary_type": page.entity_type or "Unknown"}
-        return {**self._judged(page), **told, **asked}
+        return {**self._judged(page), **settled, **asked}
 
     def _judged(self, page: Seen) -> dict[str, Any]:
         return {

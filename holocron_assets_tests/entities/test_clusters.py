@@ -167,7 +167,7 @@ def test_a_record_that_is_like_no_other_changes_nothing(
 
 
 @given(machine_pairs, decisions_made, members_of_all, states)
-def test_who_is_merged_leads_to_a_survivor_that_is_not_merged(
+def test_a_merged_entity_leads_to_a_survivor_that_is_not_merged(
     pairs: list[Row], decisions: list[Row], members: dict[str, Member], held: Held
 ) -> None:
     merged = merges(judge(pairs, decisions, members, held), members, held)
@@ -211,13 +211,13 @@ def test_a_person_decides_which_of_two_survives() -> None:
     assert clusters(judge([], [decision(1, "merge", "b", "a")], members, NOBODY), members)["b"] == "a"
 
 
-def test_who_was_merged_and_whose_survivor_is_merged_leads_to_the_last() -> None:
+def test_an_entity_whose_survivor_is_merged_too_leads_to_the_last_survivor() -> None:
     members = {name: member(name) for name in "abc"}
     made = [decision(1, "merge", "a", "b"), decision(2, "merge", "b", "c")]
     assert clusters(judge([], made, members, NOBODY), members) == {"a": "c", "b": "c", "c": "c"}
 
 
-def test_a_page_goes_before_a_mention_and_who_is_there_before_who_is_gone() -> None:
+def test_a_page_survives_a_mention_and_a_present_page_survives_one_that_is_gone() -> None:
     members = {"a": member("a"), "b": member("b", origin="page")}
     assert clusters(judge([pair("a", "b")], [], members, NOBODY), members) == {"a": "b", "b": "b"}
     gone = {"a": member("a", origin="page"), "b": member("b", origin="page", is_present=False)}

@@ -71,7 +71,7 @@ def test_an_entity_is_named_in_the_surest_way_that_finds_any(
     assert [row["title"] for row in find_entities(lake, named)] == titles
 
 
-def test_who_is_meant_is_told_by_source_or_type_where_a_title_does_not(lake: Lake) -> None:
+def test_source_or_type_name_the_entity_where_a_title_is_not_enough(lake: Lake) -> None:
     with pytest.raises(
         DecisionError, match=r"'Osk' may be 'Osk' of other \(Species, .*\) or 'Osk' of sample"
     ):
@@ -89,7 +89,7 @@ def test_of_a_name_that_several_have_the_one_that_they_were_merged_into_is_meant
 
 def test_a_merge_names_both_and_the_one_that_stays(lake: Lake) -> None:
     row = merge(lake, "Varn", "Gort")
-    told = {
+    expected = {
         "kind": "merge",
         "source": "sample",
         "title": "Varn",
@@ -98,7 +98,7 @@ def test_a_merge_names_both_and_the_one_that_stays(lake: Lake) -> None:
         "other_title": "Gort",
         **WORD,
     }
-    assert {name: row[name] for name in told} == told
+    assert {name: row[name] for name in expected} == expected
     assert all_decisions(lake) == [row]
 
 
@@ -164,21 +164,21 @@ def test_a_split_of_two_that_people_joined_through_a_third_names_the_decisions(l
 
 
 def test_a_state_is_decided_once_until_it_is_decided_otherwise(lake: Lake) -> None:
-    told = {"entity_id": known_as("Varn"), **WORD}
-    first = decide_state(lake, "promote", **told)
+    decision = {"entity_id": known_as("Varn"), **WORD}
+    first = decide_state(lake, "promote", **decision)
     assert (first["title"], first["kind"]) == ("Varn", "promote")
     with pytest.raises(DecisionError, match="it is decided already to promote 'Varn' of sample"):
-        decide_state(lake, "promote", **told)
-    decide_state(lake, "suppress", **told)
-    decide_state(lake, "promote", **told)
+        decide_state(lake, "promote", **decision)
+    decide_state(lake, "suppress", **decision)
+    decide_state(lake, "promote", **decision)
     assert len(all_decisions(lake)) == 3
 
 
 def test_promoting_what_was_merged_promotes_what_it_is_now_and_suppressing_it_is_refused(lake: Lake) -> None:
-    told = {"entity_id": known_as("Gorts"), **WORD}
-    assert decide_state(lake, "promote", **told)["entity_id"] == known_as("Gort")
+    decision = {"entity_id": known_as("Gorts"), **WORD}
+    assert decide_state(lake, "promote", **decision)["entity_id"] == known_as("Gort")
     with pytest.raises(DecisionError, match=r"'Gorts' of sample .* is merged into 'Gort' of sample"):
-        decide_state(lake, "suppress", **told)
+        decide_state(lake, "suppress", **decision)
 
 
 def test_what_people_merged_counts_as_merged_before_anything_is_run(lake: Lake) -> None:
@@ -239,8 +239,8 @@ def test_what_was_decided_of_two_is_not_decided_again(
     lake: Lake, decide: Callable[[Lake, str, str], Row], kind: str
 ) -> None:
     row = decide(lake, "Varn", "Gort")
-    told = f"decided already that 'Varn' of sample is {kind} as 'Gort': decision {row['decision_id']}"
-    with pytest.raises(DecisionError, match=told):
+    message = f"decided already that 'Varn' of sample is {kind} as 'Gort': decision {row['decision_id']}"
+    with pytest.raises(DecisionError, match=message):
         decide(lake, "Varn", "Gort")
     undo(lake, row["decision_id"], **WORD)
     decide(lake, "Varn", "Gort")
@@ -254,7 +254,7 @@ def test_a_split_is_not_decided_again_the_other_way_round_and_a_merge_is(lake: L
     assert merge(lake, "Gort", "Varn")["other_id"] == known_as("Varn")
 
 
-def test_who_merges_into_what_is_suppressed_is_told_so(lake: Lake) -> None:
+def test_a_merge_into_a_suppressed_entity_has_a_warning(lake: Lake) -> None:
     varn, gort = (named_entity(lake, known_as(title)) for title in ("Varn", "Gort"))
     decide_state(lake, "suppress", entity_id=known_as("Gort"), **WORD)
     warning = merge_warning(varn, gort, standing(lake))
@@ -286,8 +286,8 @@ def test_a_fact_or_relation_is_accepted_or_rejected(
     lake: Lake, named: str, identifier: str, said: str
 ) -> None:
     row = decide_statement(lake, "reject", statement_id=named, **WORD)
-    told = (row["statement_id"], row["value"], row["entity_id"], row["title"])
-    assert told == (identifier, said, known_as("Varn"), "Varn")
+    recorded = (row["statement_id"], row["value"], row["entity_id"], row["title"])
+    assert recorded == (identifier, said, known_as("Varn"), "Varn")
     with pytest.raises(DecisionError, match=f"it is decided already to reject '{said}' of 'Varn'"):
         decide_statement(lake, "reject", statement_id=named, **WORD)
     decide_statement(lake, "accept", statement_id=named, **WORD)

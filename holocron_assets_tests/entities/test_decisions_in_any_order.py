@@ -43,7 +43,7 @@ def crawled(folder: Path) -> Wiki:
 
 def follow(wiki: Wiki, made: Sequence[tuple[str, ...] | int | str]) -> None:
     for second, step in enumerate(made):
-        now, told = START + timedelta(seconds=second), {"author": "ada", "reason": "I know"}
+        now, by_whom = START + timedelta(seconds=second), {"author": "ada", "reason": "I know"}
         decided = all_decisions(wiki.lake)
         if step == "resolve":
             wiki.resolve()
@@ -52,10 +52,10 @@ def follow(wiki: Wiki, made: Sequence[tuple[str, ...] | int | str]) -> None:
             ids = {"entity_id": entity_id("sample", title)}
             if other:
                 ids["other_id"] = entity_id("sample", other[0])
-            record(wiki.lake, [new_decision(kind, source="sample", title=title, now=now, **ids, **told)])
+            record(wiki.lake, [new_decision(kind, source="sample", title=title, now=now, **ids, **by_whom)])
         elif isinstance(step, int) and decided:
             undoes = decided[-1 - step % len(decided)]["decision_id"]
-            record(wiki.lake, [new_decision("undo", undoes=undoes, now=now, **told)])
+            record(wiki.lake, [new_decision("undo", undoes=undoes, now=now, **by_whom)])
     wiki.resolve()
 
 

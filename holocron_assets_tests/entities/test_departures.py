@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from listed_wiki import droid
-from told_wiki import ToldWiki, page
+from wiki_with_facts import WikiWithFacts, page
 
 from holocron_assets.entities.deciding import decide_state
 from holocron_assets.lake.files.parquet import read_partition
@@ -14,14 +14,14 @@ PERSON, DROID = page("Character", "Varn"), droid("Varn")
 LESS_SURE_DROID = "{{Top|can}}\n'''Varn''' was an astromech droid.\n\n[[Category:Droids]]"
 
 
-def resolved(folder: Path, text: str) -> ToldWiki:
-    wiki = ToldWiki(folder)
+def resolved(folder: Path, text: str) -> WikiWithFacts:
+    wiki = WikiWithFacts(folder)
     wiki.crawl({"Varn": text})
     wiki.resolve()
     return wiki
 
 
-def standing(wiki: ToldWiki) -> dict[str, str]:
+def standing(wiki: WikiWithFacts) -> dict[str, str]:
     """Id by type, of what is not suppressed."""
     rows = wiki.query("select entity_type, entity_id from entities where state <> 'suppressed'")
     return {row["entity_type"]: row["entity_id"] for row in rows}

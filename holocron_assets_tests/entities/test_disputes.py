@@ -1,4 +1,4 @@
-"""A promoted entity keeps its type against who is less sure, until somebody is surer or decides."""
+"""A promoted entity keeps its type against a less sure one, until a surer type or a person decides."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -71,7 +71,7 @@ def test_types_resolved_in_either_order_come_to_the_same(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("surer", [replace(DOUBT, confidence=0.95), BY_A_PERSON], ids=["surer", "a person"])
-def test_who_is_as_sure_or_a_person_ends_the_dispute_and_takes_the_id_along(
+def test_a_type_as_sure_or_from_a_person_ends_the_dispute_and_takes_the_id_along(
     tmp_path: Path, surer: Seen
 ) -> None:
     wiki = disputed(tmp_path)
@@ -81,11 +81,11 @@ def test_who_is_as_sure_or_a_person_ends_the_dispute_and_takes_the_id_along(
     assert wiki.ids() == before
 
 
-def test_a_person_who_decides_for_the_newcomer_leaves_nothing_to_look_at(tmp_path: Path) -> None:
+def test_a_person_who_decides_for_the_newcomer_leaves_nothing_to_review(tmp_path: Path) -> None:
     assert crawl(disputed(tmp_path), BY_A_PERSON).reviews() == {}
 
 
-def test_a_person_who_decides_for_what_stands_leaves_nothing_to_look_at(tmp_path: Path) -> None:
+def test_a_person_who_decides_for_what_stands_leaves_nothing_to_review(tmp_path: Path) -> None:
     wiki = crawl(disputed(tmp_path), replace(BY_A_PERSON, entity_type="Species"))
     assert wiki.entities() == {"Species Varn": "promoted"}
     assert wiki.reviews() == {}
@@ -123,7 +123,7 @@ def test_an_entity_in_dispute_whose_page_is_gone_is_suppressed(
     assert wiki.reviews() == {"Varn": reason}
 
 
-def test_a_page_that_moved_and_is_in_dispute_is_told_with_both(tmp_path: Path) -> None:
+def test_a_page_that_moved_and_is_in_dispute_has_both_reasons(tmp_path: Path) -> None:
     wiki = crawl(resolved(tmp_path, VARN), replace(DOUBT, title="Varn unit"))
     assert wiki.entities() == {"Species Varn": "promoted"}
     assert wiki.reviews()["Varn"].startswith("page moved from 'Varn' to 'Varn unit'; type in dispute: ")
@@ -135,7 +135,7 @@ UNSURE = Seen("Varn", 4, revision_id=101, confidence=0.6)
 
 @pytest.mark.parametrize("surely", [0.92, 0.85], ids=["promoted", "candidate"])
 @pytest.mark.parametrize("unsure", [UNSURE, replace(UNSURE, entity_type=None, confidence=0.0)])
-def test_an_entity_typed_by_a_model_stays_until_the_model_has_told_of_the_edited_page(
+def test_an_entity_typed_by_a_model_stays_until_the_model_has_read_the_edited_page(
     tmp_path: Path, surely: float, unsure: Seen
 ) -> None:
     wiki = resolved(tmp_path, replace(BY_MODEL, confidence=surely))

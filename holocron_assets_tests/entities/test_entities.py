@@ -154,7 +154,7 @@ def test_a_policy_of_another_id_that_decides_the_same_changes_nothing() -> None:
     assert resolve([candidate("Varn", 4)], standing, now=LATER, policy=renamed) == standing
 
 
-def test_a_stricter_policy_takes_a_promotion_back_saying_who_when_and_why() -> None:
+def test_a_stricter_policy_takes_a_promotion_back_and_records_who_when_and_why() -> None:
     strict = PromotionPolicy(
         id="strict", default=Thresholds(candidate=0.8, promoted=0.99, requires=()), types={}
     )

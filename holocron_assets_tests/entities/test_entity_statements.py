@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from listed_wiki import list_of, named
-from told_wiki import ToldWiki, page, values
+from wiki_with_facts import WikiWithFacts, page, values
 
 from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS
@@ -19,13 +19,13 @@ GUARD = page("Organization", "Grey Guard", "|leader=Nem")
 
 
 @pytest.fixture
-def wiki(tmp_path: Path) -> ToldWiki:
-    told = ToldWiki(tmp_path)
-    told.crawl({"Nem": NEM, "Thuum": THUUM, "Grey Guard": GUARD})
-    return told
+def wiki(tmp_path: Path) -> WikiWithFacts:
+    with_facts = WikiWithFacts(tmp_path)
+    with_facts.crawl({"Nem": NEM, "Thuum": THUUM, "Grey Guard": GUARD})
+    return with_facts
 
 
-def entity_id(wiki: ToldWiki, title: str) -> str:
+def entity_id(wiki: WikiWithFacts, title: str) -> str:
     rows = [
         row
         for name in wiki.lake.partitions(ENTITIES)
@@ -35,7 +35,7 @@ def entity_id(wiki: ToldWiki, title: str) -> str:
     return str(rows[0]["entity_id"])
 
 
-def test_a_fact_says_whose_it_is_and_where_it_stands_on_which_revision(wiki: ToldWiki) -> None:
+def test_a_fact_has_its_entity_its_evidence_and_its_revision(wiki: WikiWithFacts) -> None:
     wiki.resolve()
     [fact] = [row for row in wiki.facts("Nem") if row["fact_key"] == "homeworld"]
     assert fact["entity_id"] == entity_id(wiki, "Nem")
@@ -45,7 +45,7 @@ def test_a_fact_says_whose_it_is_and_where_it_stands_on_which_revision(wiki: Tol
     assert fact["revision_id"] == 1000
 
 
-def test_a_relation_leads_to_the_entity_that_the_page_links_to(wiki: ToldWiki) -> None:
+def test_a_relation_leads_to_the_entity_that_the_page_links_to(wiki: WikiWithFacts) -> None:
     wiki.resolve()
     [relation] = [row for row in wiki.relations("Nem") if row["relation"] == "affiliated_with"]
     assert (relation["to_id"], relation["to_type"]) == (entity_id(wiki, "Grey Guard"), "Organization")
@@ -56,7 +56,7 @@ def test_a_relation_leads_to_the_entity_that_the_page_links_to(wiki: ToldWiki) -
     )
 
 
-def test_a_name_without_link_leads_to_the_only_entity_that_goes_by_it(wiki: ToldWiki) -> None:
+def test_a_name_without_link_leads_to_the_only_entity_that_goes_by_it(wiki: WikiWithFacts) -> None:
     wiki.resolve()
     [led] = [row for row in wiki.relations("Grey Guard") if row["relation"] == "led_by"]
     [region] = [row for row in wiki.relations("Thuum") if row["relation"] == "in_region"]
@@ -69,7 +69,7 @@ def test_a_name_without_link_leads_to_the_only_entity_that_goes_by_it(wiki: Told
 def test_a_name_that_several_go_by_leads_to_none_and_the_other_continuity_does_not_count(
     tmp_path: Path,
 ) -> None:
-    wiki = ToldWiki(tmp_path)
+    wiki = WikiWithFacts(tmp_path)
     wiki.crawl(
         {
             "Grey Guard": GUARD,
@@ -86,16 +86,16 @@ def test_a_name_that_several_go_by_leads_to_none_and_the_other_continuity_does_n
 
 
 def test_a_link_to_a_redirect_leads_to_what_the_redirect_leads_to(tmp_path: Path) -> None:
-    wiki = ToldWiki(tmp_path)
-    told = page("Character", "Nem", "|affiliation=[[The Guard]]")
-    wiki.crawl({"Nem": told, "Grey Guard": GUARD, "The Guard": "#REDIRECT [[Grey Guard]]"})
+    wiki = WikiWithFacts(tmp_path)
+    text = page("Character", "Nem", "|affiliation=[[The Guard]]")
+    wiki.crawl({"Nem": text, "Grey Guard": GUARD, "The Guard": "#REDIRECT [[Grey Guard]]"})
     wiki.resolve()
     [relation] = wiki.relations("Nem")
     assert (relation["to_title"], relation["to_id"]) == ("The Guard", entity_id(wiki, "Grey Guard"))
 
 
 def test_two_values_where_only_one_can_be_true_are_disputed_and_both_stay(tmp_path: Path) -> None:
-    wiki = ToldWiki(tmp_path)
+    wiki = WikiWithFacts(tmp_path)
     fields = (
         "|gender=*Male\n*Female\n|birth=19 BBY; between 22 and 18 BBY\n|death=4 ABY; 5 ABY\n|hair=Red, grey"
     )
@@ -107,7 +107,7 @@ def test_two_values_where_only_one_can_be_true_are_disputed_and_both_stay(tmp_pa
 
 
 def test_what_a_person_rejects_stays_rejected_and_is_no_dispute(tmp_path: Path) -> None:
-    wiki = ToldWiki(tmp_path)
+    wiki = WikiWithFacts(tmp_path)
     wiki.crawl({"Nem": page("Character", "Nem", "|gender=*Male\n*Female")})
     wiki.resolve()
     wrong = next(row for row in wiki.facts("Nem") if row["value"] == "Female")
@@ -122,7 +122,7 @@ def test_what_a_person_rejects_stays_rejected_and_is_no_dispute(tmp_path: Path) 
     assert [row["is_disputed"] for row in by_value.values()] == [False, False]
 
 
-def test_what_a_model_says_stands_beside_the_infobox_under_the_same_key(wiki: ToldWiki) -> None:
+def test_facts_of_a_model_stand_next_to_those_of_the_infobox_under_the_same_key(wiki: WikiWithFacts) -> None:
     wiki.model_says(
         FACTS,
         "Nem",
@@ -146,8 +146,8 @@ def test_what_a_model_says_stands_beside_the_infobox_under_the_same_key(wiki: To
     assert values(wiki.facts("Nem"), "homeworld") == ["Sallow", "Thuum"]
 
 
-def test_a_models_relation_is_from_whom_it_names_if_anybody_is_called_so(wiki: ToldWiki) -> None:
-    told = {
+def test_a_models_relation_starts_at_the_entity_that_it_names_if_there_is_one(wiki: WikiWithFacts) -> None:
+    times_and_evidence = {
         "start_time": "19 BBY",
         "end_time": None,
         "work_context": None,
@@ -157,9 +157,9 @@ def test_a_models_relation_is_from_whom_it_names_if_anybody_is_called_so(wiki: T
         RELATIONS,
         "Nem",
         [
-            {**told, "from_name": "nem", "relation": "Belongs to", "to_name": "Grey Guard"},
-            {**told, "from_name": "Grey Guard", "relation": "located on", "to_name": "Thuum"},
-            {**told, "from_name": "Somebody", "relation": "met", "to_name": "Nem"},
+            {**times_and_evidence, "from_name": "nem", "relation": "Belongs to", "to_name": "Grey Guard"},
+            {**times_and_evidence, "from_name": "Grey Guard", "relation": "located on", "to_name": "Thuum"},
+            {**times_and_evidence, "from_name": "Somebody", "relation": "met", "to_name": "Nem"},
         ],
     )
     wiki.resolve()
@@ -170,7 +170,7 @@ def test_a_models_relation_is_from_whom_it_names_if_anybody_is_called_so(wiki: T
     assert said["member_of"]["starts_from"] == -20
 
 
-def test_what_a_list_says_of_what_it_names_is_said_of_that(wiki: ToldWiki) -> None:
+def test_what_a_list_says_of_what_it_names_is_said_of_that(wiki: WikiWithFacts) -> None:
     wiki.crawl({"List of persons": list_of("[[Nem]], a sailor", "Bel")})
     attributes = [{"name": "Job", "value": "sailor"}]
     wiki.read_lists({"List of persons": [named("Nem", "PersonCharacter", attributes=attributes)]})
@@ -184,7 +184,7 @@ def test_what_a_list_says_of_what_it_names_is_said_of_that(wiki: ToldWiki) -> No
 
 
 def test_all_pages_of_what_was_merged_speak_of_the_survivor(tmp_path: Path) -> None:
-    wiki = ToldWiki(tmp_path)
+    wiki = WikiWithFacts(tmp_path)
     wiki.crawl(
         {
             "Nem": page("Character", "Nem", "|hair=Red"),
@@ -217,7 +217,7 @@ def test_all_pages_of_what_was_merged_speak_of_the_survivor(tmp_path: Path) -> N
     assert [row["to_id"] for row in wiki.relations("Grey Guard")] == [kept]
 
 
-def test_nothing_is_stale_twice_and_a_new_text_replaces_what_the_old_one_said(wiki: ToldWiki) -> None:
+def test_nothing_is_stale_twice_and_a_new_text_replaces_what_the_old_one_said(wiki: WikiWithFacts) -> None:
     wiki.resolve()
     assert wiki.resolve() == []
     wiki.crawl({"Nem": page("Character", "Nem", "|homeworld=[[Sallow]]")})
@@ -225,9 +225,9 @@ def test_nothing_is_stale_twice_and_a_new_text_replaces_what_the_old_one_said(wi
     assert values(wiki.facts("Nem"), "homeworld") == ["Sallow"]
 
 
-def test_a_rebuilt_lake_says_the_same_in_the_same_order(wiki: ToldWiki, tmp_path: Path) -> None:
+def test_a_rebuilt_lake_says_the_same_in_the_same_order(wiki: WikiWithFacts, tmp_path: Path) -> None:
     wiki.resolve()
-    again = ToldWiki(tmp_path / "again")
+    again = WikiWithFacts(tmp_path / "again")
     again.crawl({"Nem": NEM, "Thuum": THUUM, "Grey Guard": GUARD})
     again.resolve()
     for table in (ENTITY_FACTS, ENTITY_RELATIONS):

@@ -124,7 +124,7 @@ def test_a_page_whose_id_is_not_known_is_known_by_its_title() -> None:
         assert (found == identifier) is expected
 
 
-def test_who_comes_to_the_title_of_a_retyped_page_does_not_get_its_entity() -> None:
+def test_a_page_that_takes_the_title_of_a_retyped_page_does_not_get_its_entity() -> None:
     left_behind = entity(page("Varn", 4), state="suppressed")
     retyped = entity(page("Varnite", 4))
     newcomer = page("Varn", 5)

@@ -1,4 +1,4 @@
-"""What stays in the file without being looked at one by one is what looking at each would give."""
+"""Rows that stay in the file unread are those that resolving each of them again would give."""
 
 from collections.abc import Sequence
 from datetime import timedelta

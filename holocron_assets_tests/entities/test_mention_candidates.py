@@ -22,8 +22,8 @@ def candidates(wiki: ListedWiki, entity_type: str = "Droid") -> dict[str, Row]:
     return {row["title"]: row for row in rows}
 
 
-def mention(**told: object) -> Row:
-    return {"supported": True, "method": "name", "title_key": 1, **told}
+def mention(**columns: object) -> Row:
+    return {"supported": True, "method": "name", "title_key": 1, **columns}
 
 
 def test_several_lists_that_name_one_thing_give_one_candidate(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_the_page_of_the_other_continuity_is_never_meant(wiki: ListedWiki) -> No
     assert (wiki.mentions(), wiki.kept_out()) == ({}, {"Droid": {"ambiguous": 1}})
 
 
-def test_a_page_that_only_a_suffix_tells_apart_is_meant_if_it_is_of_the_type(wiki: ListedWiki) -> None:
+def test_a_page_that_differs_only_by_a_suffix_is_meant_if_it_is_of_the_type(wiki: ListedWiki) -> None:
     wiki.crawl({"Kettle (droid)": droid("Kettle")})
     wiki.crawl({LIST: list_of()})
     wiki.read_lists({LIST: [named("Kettle"), named("kettle", "Species")]})
@@ -150,7 +150,7 @@ def test_a_page_that_only_a_suffix_tells_apart_is_meant_if_it_is_of_the_type(wik
     }
 
 
-def test_of_pages_that_suffixes_tell_apart_none_is_meant(wiki: ListedWiki) -> None:
+def test_of_pages_that_differ_only_by_a_suffix_none_is_meant(wiki: ListedWiki) -> None:
     wiki.crawl({"Kettle (droid)": droid("Kettle"), "Kettle (probe)": droid("Kettle")})
     listed(wiki, names=("Kettle",))
     assert meant(wiki, "Kettle") == ("name", "Kettle")

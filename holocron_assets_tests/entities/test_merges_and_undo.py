@@ -88,7 +88,7 @@ def test_a_merged_id_leads_to_the_last_survivor_when_that_is_merged_too(wiki: Wi
     assert [stands(wiki, each)["merged_into"] for each in (GORT, VARN, DUNE)] == [VARN, None, None]
 
 
-def test_who_a_person_holds_for_true_stays_so_whatever_becomes_of_the_page(wiki: Wiki) -> None:
+def test_an_entity_that_a_person_promoted_stays_so_whatever_becomes_of_its_page(wiki: Wiki) -> None:
     decide(wiki, "promote", entity_id=GORT)
     wiki.crawl(Seen("Gort", 2, "Droid", revision_id=101, confidence=0.99))
     wiki.resolve_all()

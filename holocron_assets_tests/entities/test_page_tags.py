@@ -19,13 +19,13 @@ PAGE = {
 }
 
 
-def signals(**told: Any) -> Row:
-    return {**PAGE, "is_redirect": False, "categories": [], "continuity": "unknown", **told}
+def signals(**columns: Any) -> Row:
+    return {**PAGE, "is_redirect": False, "categories": [], "continuity": "unknown", **columns}
 
 
-def page_type(**told: Any) -> Row:
+def page_type(**columns: Any) -> Row:
     nothing: Row = {"types": [], "canon_context": None, "work_medium": None, "tags": None}
-    return {**PAGE, "primary_type": "Species", "confidence": 0.9, **nothing, **told}
+    return {**PAGE, "primary_type": "Species", "confidence": 0.9, **nothing, **columns}
 
 
 def tags(signals_row: Row, type_row: Row) -> dict[tuple[str, str], tuple[float, float]]:

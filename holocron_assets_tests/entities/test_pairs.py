@@ -124,7 +124,7 @@ def test_these_are_no_pair(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize("other", ["Varn (moon)", "Varns (moon)", "Varna"])
-def test_pages_of_one_wiki_that_its_editors_told_apart_are_no_pair(other: str) -> None:
+def test_pages_that_the_editors_of_one_wiki_distinguish_are_no_pair(other: str) -> None:
     assert rows_of(page("Varn"), page(other)) == []
 
 
@@ -225,7 +225,7 @@ def test_the_order_of_records_changes_nothing(records: list[Record], shuffled: A
 
 @settings(deadline=None, max_examples=60)
 @given(RECORDS, st.data())
-def test_comparing_only_who_changed_gives_what_comparing_all_gives(
+def test_comparing_only_changed_entities_gives_what_comparing_all_gives(
     records: list[Record], data: st.DataObject
 ) -> None:
     changed = data.draw(st.sets(st.sampled_from(records))) if records else set()

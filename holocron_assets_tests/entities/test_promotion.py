@@ -39,7 +39,9 @@ def load(folder: Path, text: str) -> PromotionPolicy:
 
 @pytest.mark.parametrize(("worth", "state"), [(0.92, "promoted"), (0.85, "candidate"), (0.5, "staged")])
 @pytest.mark.parametrize("method", ["rules", "model", "person"])
-def test_whoever_typed_the_page_only_how_surely_counts(method: str, worth: float, state: str) -> None:
+def test_only_the_confidence_of_a_type_counts_and_not_its_method(
+    method: str, worth: float, state: str
+) -> None:
     assert POLICY.decide(candidate(method=method, confidence=worth)).state == state
 
 

@@ -1,4 +1,4 @@
-"""When a person should look at an entity, and when not."""
+"""When a person should check an entity, and when not."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def test_an_edited_page_is_no_reason(now: Row) -> None:
     assert review_reason(page(), now, was_absent=False) is None
 
 
-def test_rules_that_tell_the_same_revision_otherwise_are_no_reason() -> None:
+def test_rules_that_type_the_same_revision_otherwise_are_no_reason() -> None:
     assert review_reason(page(), page(entity_type="Droid"), was_absent=False) is None
 
 
@@ -61,7 +61,7 @@ def test_pages_without_ids_are_never_called_moved() -> None:
 DOUBTFUL = page(entity_type="Droid", confidence=0.85, method="model")
 
 
-def test_a_less_sure_type_is_named_with_who_says_it_and_how_surely() -> None:
+def test_a_less_sure_type_is_named_with_its_method_and_confidence() -> None:
     assert review_reason(page(), DOUBTFUL, was_absent=False) == (
         f"{IN_DISPUTE}: by model it is Droid at 0.85, less surely than the Species at 0.95 that was promoted"
     )
@@ -95,6 +95,6 @@ def test_a_page_is_disputed_with_and_without_id(page_id: int | None) -> None:
     assert is_disputed(page(page_id=page_id), now)
 
 
-def test_a_person_who_decided_another_type_need_not_look() -> None:
+def test_a_type_that_a_person_decided_needs_no_review() -> None:
     decided = page(entity_type="Droid", revision_id=101, confidence=1.0, method="person")
     assert review_reason(page(), decided, was_absent=False) is None

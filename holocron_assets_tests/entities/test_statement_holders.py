@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from listed_wiki import SOURCE, ListedWiki, droid, list_of, named
-from told_wiki import ToldWiki, page
+from wiki_with_facts import WikiWithFacts, page
 
 from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS
@@ -20,9 +20,9 @@ def decided(wiki: ListedWiki, kind: str, **about: Any) -> None:
     record(wiki.lake, [new_decision(kind, author="Kim", reason="a test says so", **about)])
 
 
-def moved_while_a_person_holds_it(folder: Path) -> ToldWiki:
+def moved_while_a_person_holds_it(folder: Path) -> WikiWithFacts:
     """The place "Vex", which a person promoted: its page is "Vex (city)" now, and a person has its title."""
-    wiki = ToldWiki(folder)
+    wiki = WikiWithFacts(folder)
     wiki.crawl({"Vex": page("Planet", "Vex", "|region=Outer Drift")})
     wiki.resolve()
     decided(wiki, "promote", entity_id=VEX)
@@ -40,7 +40,7 @@ def moved_while_a_person_holds_it(folder: Path) -> ToldWiki:
     return wiki
 
 
-def person_called_vex(wiki: ToldWiki) -> str:
+def person_called_vex(wiki: WikiWithFacts) -> str:
     [row] = wiki.query("from entities where title = 'Vex' and entity_type = 'PersonCharacter'")
     return str(row["entity_id"])
 
@@ -70,11 +70,11 @@ def test_an_entity_carries_the_tags_of_its_page_and_not_of_its_old_title(tmp_pat
     assert carriers == {"category:cities": VEX, "category:people": person_called_vex(wiki)}
 
 
-def test_who_was_a_member_twice_has_two_relations(tmp_path: Path) -> None:
-    wiki = ToldWiki(tmp_path)
+def test_a_person_who_was_a_member_twice_has_two_relations(tmp_path: Path) -> None:
+    wiki = WikiWithFacts(tmp_path)
     wiki.crawl({"Vex": page("Character", "Vex")})
     stint = {"from_name": "Vex", "relation": "member of", "to_name": "The Guild", "evidence": "of the Guild"}
-    told = [
+    times = [
         ("22 BBY", "19 BBY", None),
         ("4 ABY", "9 ABY", None),
         ("4 ABY", None, None),
@@ -82,15 +82,15 @@ def test_who_was_a_member_twice_has_two_relations(tmp_path: Path) -> None:
         (None, "4 ABY", "The Heron's Debt"),
     ]
     columns = ("start_time", "end_time", "work_context")
-    wiki.model_says(RELATIONS, "Vex", [{**stint, **dict(zip(columns, row, strict=True))} for row in told])
+    wiki.model_says(RELATIONS, "Vex", [{**stint, **dict(zip(columns, row, strict=True))} for row in times])
     wiki.resolve()
     rows = wiki.relations("Vex")
-    assert {(row["start_time"], row["end_time"], row["work"]) for row in rows} == set(told)
-    assert len({row["relation_id"] for row in rows}) == len(told)
+    assert {(row["start_time"], row["end_time"], row["work"]) for row in rows} == set(times)
+    assert len({row["relation_id"] for row in rows}) == len(times)
 
 
 def test_one_number_in_two_units_is_two_facts(tmp_path: Path) -> None:
-    wiki = ToldWiki(tmp_path)
+    wiki = WikiWithFacts(tmp_path)
     wiki.crawl({"Vex": page("Character", "Vex")})
     said = {"fact_key": "height", "value": "2", "evidence": "two"}
     wiki.model_says(FACTS, "Vex", [{**said, "unit": unit} for unit in ("metres", "feet", None)])
@@ -125,8 +125,8 @@ def test_what_a_list_says_of_two_things_of_one_name_is_two_statements_and_two_qu
     assert len(items) == 2
 
 
-def test_who_is_suppressed_says_nothing_and_nothing_leads_there(tmp_path: Path) -> None:
-    wiki = ToldWiki(tmp_path)
+def test_a_suppressed_entity_has_no_facts_and_no_relation_leads_to_it(tmp_path: Path) -> None:
+    wiki = WikiWithFacts(tmp_path)
     wiki.crawl(
         {
             "Vex": page("Character", "Vex", "|gender=Male\n|homeworld=[[Thuum]]"),

@@ -180,7 +180,7 @@ def test_the_title_of_a_moved_page_made_anew_in_another_type_has_an_id_of_its_ow
     assert wiki.ids()["Varn"] != before["Varn"]
 
 
-def test_ids_survive_a_rebuild_in_which_the_type_is_told_better(tmp_path: Path) -> None:
+def test_ids_survive_a_rebuild_in_which_the_type_is_corrected(tmp_path: Path) -> None:
     first = wiki_of(tmp_path / "first", Seen("Varn", 4, "Species"))
     first.resolve_all()
     rebuilt = wiki_of(tmp_path / "rebuilt", Seen("Varn", 4, "Droid"))

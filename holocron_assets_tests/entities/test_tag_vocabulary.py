@@ -51,7 +51,7 @@ def test_synonyms_and_what_was_replaced_lead_to_one_word(tmp_path: Path) -> None
     }
 
 
-def test_relations_are_told_from_both_sides(tmp_path: Path) -> None:
+def test_relations_are_written_from_both_sides(tmp_path: Path) -> None:
     assert read(tmp_path, _TEXT).relations == [
         ("category:crime", "narrower", "topic:smuggling"),
         ("category:smugglers", "synonym", "topic:smuggling"),
@@ -61,7 +61,7 @@ def test_relations_are_told_from_both_sides(tmp_path: Path) -> None:
     ]
 
 
-def test_a_source_has_its_own_patterns_beside_those_of_any(tmp_path: Path) -> None:
+def test_a_source_has_its_own_patterns_next_to_those_of_any_source(tmp_path: Path) -> None:
     vocabulary = read(tmp_path, _TEXT)
     assert vocabulary.patterns("internal", "sample") == ("category:.+ stubs", "category:driftpedia .+")
     assert vocabulary.patterns("internal", "other") == ("category:.+ stubs",)

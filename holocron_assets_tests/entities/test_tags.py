@@ -73,7 +73,7 @@ def relations(wiki: ListedWiki) -> set[tuple[str, str, str, str]]:
     return {(row["from_tag"], row["relation"], row["to_tag"], row["method"]) for row in rows}
 
 
-def test_the_vocabulary_says_who_sees_a_tag(wiki: ListedWiki) -> None:
+def test_the_vocabulary_says_whether_a_tag_is_public(wiki: ListedWiki) -> None:
     seen = visibility(wiki)
     assert {tag for tag, shown in seen.items() if shown == "internal"} == {
         "category:canon articles",

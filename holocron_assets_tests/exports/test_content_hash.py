@@ -84,7 +84,7 @@ def test_building_it_once_more_changes_nothing(finished_sample: Holocron, tmp_pa
 
 
 @pytest.mark.full
-def test_a_changed_page_changes_the_tables_that_tell_of_it_and_no_others(
+def test_a_changed_page_changes_the_tables_that_name_it_and_no_others(
     finished_sample: Holocron, tmp_path: Path
 ) -> None:
     text = SAMPLE_EXPORT.read_text(encoding="utf-8")

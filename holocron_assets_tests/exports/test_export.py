@@ -46,7 +46,7 @@ VARN, GORT, GONE, SAME = (f"00000000-0000-5000-8000-00000000000{number}" for num
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
-    """Two places that stand, one that is suppressed and one that was merged, and what is told of them."""
+    """Two places that stand, one that is suppressed and one that was merged, with their facts."""
     lake = Lake(tmp_path / "data")
     places = [
         entity(VARN, "Varn"),
@@ -73,14 +73,14 @@ def lake(tmp_path: Path) -> Lake:
             row_of(ENTITY_TAGS, entity_id=VARN, tag_id=tag) for tag in ("topic:moon", "topic:cleanup")
         ],
     }
-    for table, told in rows.items():
-        write_partition(lake, table, "LocationPlace", told)
+    for table, rows_of_table in rows.items():
+        write_partition(lake, table, "LocationPlace", rows_of_table)
     write_partition(lake, PAGES, "sample-000001", [page])
     site = row_of(SITES, source="sample", base_url="https://drift.example/wiki/Main_Page")
     write_partition(lake, SITES, "sample", [site])
     tags = [("topic:moon", "Moons", "public"), ("topic:cleanup", "To be cleaned up", "internal")]
-    told = [row_of(TAGS, tag_id=tag, name=name, visibility=seen) for tag, name, seen in tags]
-    write_partition(lake, TAGS, "sample", told)
+    rows_of_table = [row_of(TAGS, tag_id=tag, name=name, visibility=seen) for tag, name, seen in tags]
+    write_partition(lake, TAGS, "sample", rows_of_table)
     return lake
 
 
@@ -136,12 +136,12 @@ def test_an_export_is_the_same_byte_by_byte_a_year_later(
 
 @pytest.mark.parametrize("file_format", FORMATS)
 def test_the_manifest_says_what_the_files_are(lake: Lake, tmp_path: Path, file_format: Format) -> None:
-    told = export_lake(lake, tmp_path / "out", Wanted(file_format))
-    assert told == json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert told["content_hash"] == hash_lake(lake).sha256
+    manifest = export_lake(lake, tmp_path / "out", Wanted(file_format))
+    assert manifest == json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["content_hash"] == hash_lake(lake).sha256
     files = files_of(tmp_path / "out")
-    assert files.keys() == {"manifest.json", *(one["file"] for one in told["files"])}
-    for one in told["files"]:
+    assert files.keys() == {"manifest.json", *(one["file"] for one in manifest["files"])}
+    for one in manifest["files"]:
         assert one["bytes"] == len(files[one["file"]])
         assert one["sha256"] == sha256(files[one["file"]]).hexdigest()
         if file_format in ("parquet", "jsonl"):
@@ -202,9 +202,9 @@ def test_an_export_that_fails_leaves_the_last_one(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "out"]
 
 
-def expanded(lake: Lake, folder: Path, **told: Any) -> dict[str, dict[str, Any]]:
+def expanded(lake: Lake, folder: Path, **options: Any) -> dict[str, dict[str, Any]]:
     """The nodes of a JSON-LD export by id, as a JSON-LD processor understands them."""
-    export_lake(lake, folder, Wanted("jsonld", **told))
+    export_lake(lake, folder, Wanted("jsonld", **options))
     nodes = jsonld.expand(json.loads((folder / "entities.jsonld").read_text()))
     return {node["@id"]: node for node in nodes}
 

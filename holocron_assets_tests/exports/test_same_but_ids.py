@@ -20,7 +20,7 @@ def lake_with(folder: Path, gort: str, motto: str) -> Lake:
     return lake
 
 
-def test_another_id_of_a_moved_page_is_told_and_another_fact_is_not_excused(tmp_path: Path) -> None:
+def test_another_id_of_a_moved_page_is_reported_and_another_fact_is_not_excused(tmp_path: Path) -> None:
     lake = lake_with(tmp_path / "lake", GORT, "Ever")
     same = lake_with(tmp_path / "same", MOVED, "Ever")
     other = lake_with(tmp_path / "other", MOVED, "Never")

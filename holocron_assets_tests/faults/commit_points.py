@@ -16,7 +16,7 @@ INJECTED = Path(__file__).parent / "injected"
 
 @dataclass(frozen=True)
 class CommitPoints:
-    """The commit points of some processes, which may be told to die at one of them.
+    """The commit points of some processes, which may be made to die at one of them.
 
     Attributes:
         folder: where the processes note what they reached; one for each death.

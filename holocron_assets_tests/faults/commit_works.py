@@ -1,6 +1,6 @@
 """Works that may be killed at any commit point and done again: the domain rooms, without Dagster.
 
-What a work comes to is told without what a restart may change: times, runs and the number of attempts.
+The result of a work is given without what a restart may change: times, runs and the number of attempts.
 """
 
 import json
@@ -43,12 +43,12 @@ class Work(NamedTuple):
     Attributes:
         prepare: makes what it starts from.
         work: does what is left of it.
-        told: what it came to, as text.
+        result: what it came to, as text.
     """
 
     prepare: Callable[[Path], None]
     work: Callable[[Path], None]
-    told: Callable[[Path], str]
+    result: Callable[[Path], str]
 
 
 class _Reader:

@@ -1,6 +1,6 @@
 """A wikitext parser that some pages end the process in. Run as a program, it derives a batch of a lake.
 
-Which page does what to the process is told by a word in its infobox, as a real page would by its markup.
+A word in the infobox of a page decides what the page does to the process, as a real page would by its markup.
 """
 
 import ctypes
@@ -21,7 +21,7 @@ def deadly_parse(markup: str, **options: bool) -> Wikicode:
     """What `mwparserfromhell.parse` gives, unless the markup names a way to die."""
     if "DIES-OF-SEGFAULT" in markup:
         ctypes.string_at(0)
-    if "DIES-OF-MEMORY" in markup:  # as the kernel does to who takes all of it
+    if "DIES-OF-MEMORY" in markup:  # as the kernel does to a process that takes all of it
         os.kill(os.getpid(), signal.SIGKILL)
     if "NEVER-ENDS" in markup:  # in C code that holds the interpreter
         re.match("(a+)+$", "a" * 100 + "b")

@@ -18,7 +18,7 @@ def small_disk(folder: Path, *, size: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # Lazily: who still has a file open on it keeps only that.
+        # Lazily: a process with an open file on it keeps only that file.
         subprocess.run(["umount", "--lazy", str(folder)], check=True)  # noqa: S603, S607 - of the system
 
 

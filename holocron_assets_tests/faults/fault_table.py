@@ -28,8 +28,8 @@ def note_faults(items: Iterable[pytest.Item]) -> None:
         for mark in item.iter_markers(_KEY):
             kind, what = mark.args
             variant = getattr(item, "callspec", None)
-            told = f"{what}: {variant.id}" if variant else what
-            item.user_properties.append((_KEY, (kind, told)))
+            described = f"{what}: {variant.id}" if variant else what
+            item.user_properties.append((_KEY, (kind, described)))
 
 
 def faults_of(reports: Iterable[pytest.TestReport]) -> list[Fault]:

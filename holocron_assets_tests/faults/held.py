@@ -1,4 +1,4 @@
-"""Servers that keep who asks waiting, so that a test kills a process when its question is known to be out."""
+"""Servers that keep a request waiting, so that a test can kill a process while its request is under way."""
 
 import re
 import threading
@@ -30,12 +30,12 @@ class Gate:
         self.opened.wait(300)
 
     def somebody_waits(self) -> None:
-        """Wait for whoever is to be disturbed."""
+        """Wait for the process that is to be disturbed."""
         assert self.arrived.wait(240), "nobody came to the gate"
 
 
 def hold_pages(wiki: FakeWiki) -> Gate:
-    """Keep whoever asks the wiki for pages waiting."""
+    """Keep every request for pages of the wiki waiting."""
     gate, answer = Gate(), wiki.answer
 
     def held(asked: Mapping[str, str]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def hold_pages(wiki: FakeWiki) -> Gate:
 
 
 def hold_chats(ollama: FakeOllama) -> Gate:
-    """Keep whoever asks the model something waiting."""
+    """Keep every call of the model waiting."""
     gate, answer = Gate(), ollama.answer
 
     def held(chat: Chat) -> Any:

@@ -21,7 +21,7 @@ from dying_at_points import Points, watch
 
 
 def in_another_process(act: Callable[[], None]) -> int:
-    """Do something in a fork; give how it ended, as `waitpid` tells."""
+    """Do something in a fork; give how it ended, as `waitpid` reports it."""
     child = os.fork()
     if not child:
         ended = 1
@@ -33,13 +33,13 @@ def in_another_process(act: Callable[[], None]) -> int:
     return os.waitpid(child, 0)[1]
 
 
-def told(work: Work, folder: Path) -> str:
+def result_of(work: Work, folder: Path) -> str:
     """Do a work to its end, and give what it came to."""
-    answer = folder.with_suffix(".told")
+    answer = folder.with_suffix(".result")
 
     def act() -> None:
         work.work(folder)
-        answer.write_text(work.told(folder))
+        answer.write_text(work.result(folder))
 
     assert in_another_process(act) == 0, f"the work fails in {folder}"
     return answer.read_text()
@@ -71,7 +71,7 @@ def main(name: str, into: str, pattern: str, which: str) -> None:
         number += 1
         return Path(shutil.copytree(prepared, folder / str(number)))
 
-    clean = told(work, another())
+    clean = result_of(work, another())
     points = die(work, another(), pattern, 0, "before")[1]
     each = product(range(1, len(points) + 1), ("before", "after"))
     chosen: list[tuple[int, str]] = json.loads(which) or list(each)
@@ -79,7 +79,7 @@ def main(name: str, into: str, pattern: str, which: str) -> None:
     for at, when in chosen:
         copy = another()
         assert die(work, copy, pattern, at, when)[0], f"nothing died at point {at} of {len(points)}"
-        if (came_to := told(work, copy)) != clean:
+        if (came_to := result_of(work, copy)) != clean:
             wrong.append([at, when, points[at - 1], came_to])
         shutil.rmtree(copy)
     sys.stdout.write(json.dumps({"clean": clean, "points": points, "tried": chosen, "wrong": wrong}))

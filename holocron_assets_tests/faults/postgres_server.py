@@ -57,7 +57,7 @@ def postgres_server(address: str = "127.0.0.1") -> Iterator[PostgresServer]:
     """A new server; the test is skipped where PostgreSQL is not installed."""
     if not shutil.which("initdb") or not shutil.which("pg_ctl"):
         pytest.skip("needs PostgreSQL's initdb and pg_ctl on PATH")
-    # Not below pytest's own folder, into which no other user may look.
+    # Not below pytest's own folder, which no other user may read.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, socket.socket() as probe:
         folder = Path(name)
         if not os.geteuid():

@@ -1,4 +1,4 @@
-"""Looks for words in all that a Holocron leaves behind, in files of every kind that it writes."""
+"""Searches for words in all that a Holocron leaves behind, in files of every kind that it writes."""
 
 import json
 import sqlite3

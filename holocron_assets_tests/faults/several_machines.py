@@ -67,9 +67,9 @@ class Machine:
 
     def start_worker(self) -> "subprocess.Popen[bytes]":
         """Start a worker that takes one run at a time, and wait until it takes any."""
-        before = self.told("ready.")
+        before = self.times_logged("ready.")
         process = self.start("holocron", "worker", "--concurrency", "1", "--name", self.name)
-        until(lambda: self.told("ready.") > before, f"{self.name} takes runs", seconds=120)
+        until(lambda: self.times_logged("ready.") > before, f"{self.name} takes runs", seconds=120)
         return process
 
     def start_daemon(self) -> "subprocess.Popen[bytes]":
@@ -77,7 +77,7 @@ class Machine:
         self.command("home")
         return self.start("dagster-daemon", "run", "-w", "workspace.yaml")
 
-    def told(self, text: str) -> int:
+    def times_logged(self, text: str) -> int:
         """How often its processes said something."""
         return self.log.read_text(encoding="utf-8").count(text) if self.log.exists() else 0
 
@@ -111,7 +111,7 @@ def cluster(folder: Path, texts: Mapping[str, str], environment: Mapping[str, st
     Args:
         folder: where their folders are made.
         texts: the wiki's pages.
-        environment: what processes on both are told besides what they share.
+        environment: what processes on both get besides what they share.
     """
     _skip_without("redis-server")
     pytest.importorskip("dagster_celery", reason="needs extra `scale`")
@@ -174,7 +174,7 @@ def network() -> Iterator[tuple[str, list[str]]]:
 
 
 def fall_silent(name: str) -> None:
-    """Let nothing out of a namespace and nothing in; nobody is told, as when a cable is cut far away."""
+    """Let nothing out of a namespace and nothing in; no side is notified, as when a cable is cut far away."""
     _ip("link", "set", _plug(name), "nomaster")
 
 

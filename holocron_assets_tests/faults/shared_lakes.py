@@ -46,7 +46,7 @@ class SharedPlace:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What a process of a machine is told."""
+        """The environment variables of a process of a machine."""
         return {
             **KEYS,
             "AWS_ENDPOINT_URL": self.store,

@@ -49,7 +49,7 @@ def test_two_daemons_and_a_person_double_nothing_but_requests(tmp_path: Path, cl
         until(lambda: whole.lake.partitions(ENTITIES) and not whole.is_busy(), "all is done", seconds=300)
         whole.end()
         whole.finish()
-        # Two daemons may start one run twice: whoever comes late asks for what is under way there.
+        # Two daemons may start one run twice: the later one asks for what is under way there.
         expect_nothing_lost_or_doubled(whole, clean, kills=3)
 
 

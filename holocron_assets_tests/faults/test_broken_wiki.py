@@ -77,7 +77,7 @@ class OnePageAtATime:
 
 @contextmanager
 def wiki_of_many(folder: Path, *broken: str) -> Iterator[tuple[WholeHolocron, OnePageAtATime]]:
-    """A Holocron whose one source has all the pages, and its wiki, which does what it is told meanwhile."""
+    """A Holocron whose one source has all the pages, and its wiki, which does what a test wants meanwhile."""
     folder.mkdir()
     with whole_holocron(folder, texts=TEXTS, pages=0) as whole:
         wiki = OnePageAtATime(whole.wiki, broken, SEED)

@@ -32,8 +32,8 @@ def killed_everywhere(
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
 
 
 @pytest.mark.fault(3, "a crash before and after every commit point")
@@ -49,10 +49,10 @@ def killed_everywhere(
 def test_a_death_at_any_commit_point_changes_nothing_after_a_restart(
     tmp_path: Path, work: str, fewest: int
 ) -> None:
-    told = killed_everywhere(work, tmp_path)
-    assert len(told["points"]) >= fewest
-    assert len(told["tried"]) == 2 * len(told["points"])
-    assert told["wrong"] == []
+    report = killed_everywhere(work, tmp_path)
+    assert len(report["points"]) >= fewest
+    assert len(report["tried"]) == 2 * len(report["points"])
+    assert report["wrong"] == []
 
 
 @pytest.mark.full

@@ -60,8 +60,10 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clean]:
 @pytest.mark.parametrize(
     ("commit", "when"),
     [
-        pytest.param(commit, when, marks=pytest.mark.fault(3, f"SIGKILL of `holocron run` {told}"), id=told)
-        for commit, when, told in (
+        pytest.param(
+            commit, when, marks=pytest.mark.fault(3, f"SIGKILL of `holocron run` {moment}"), id=moment
+        )
+        for commit, when, moment in (
             (EVENT, "before", "with data written and no event of it"),
             (EVENT, "after", "with an event of data that Dagster's index does not know"),
             (INDEX, "after", "after the event of data"),
@@ -89,8 +91,8 @@ def test_a_run_that_dies_between_data_and_events_is_finished_by_the_next(
 @pytest.mark.parametrize(
     ("commit", "when"),
     [
-        pytest.param(commit, when, marks=pytest.mark.fault(3, f"SIGKILL of the daemon {told}"), id=told)
-        for commit, when, told in (
+        pytest.param(commit, when, marks=pytest.mark.fault(3, f"SIGKILL of the daemon {moment}"), id=moment)
+        for commit, when, moment in (
             (EVALUATED, "before", "with a sensor's tick evaluated and nothing of it written"),
             (REQUESTED, "after", "between a run that a sensor asks for and its tick"),
             (TICKED, "before", "with all that a tick asks for made, and the tick unfinished"),

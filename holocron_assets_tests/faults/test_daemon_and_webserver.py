@@ -1,4 +1,4 @@
-"""`holocron daemon` and `holocron webserver` on one data folder: two families, of which either may go."""
+"""`holocron daemon` and `holocron webserver` on one data folder: two process groups, and either may end."""
 
 import os
 import signal
@@ -40,22 +40,22 @@ class Webserver:
         self._folder, self.port = whole.holocron.folder, free_port()
         self.process = whole.start("webserver", "--port", str(self.port))
         until(self.answers, "the web UI answers", seconds=300, every=0.5)
-        self.family = set(processes_of(self._folder)) - before
+        self.processes = set(processes_of(self._folder)) - before
 
     def ask(self, query: str) -> Any:
         answer = httpx.post(
             f"http://127.0.0.1:{self.port}/graphql", json={"query": query}, trust_env=False, timeout=120
         )
-        told = answer.json()
-        assert "errors" not in told, told
-        [done] = told["data"].values()
+        reply = answer.json()
+        assert "errors" not in reply, reply
+        [done] = reply["data"].values()
         return done
 
     def is_gone(self) -> bool:
-        return not self.family & set(processes_of(self._folder))
+        return not self.processes & set(processes_of(self._folder))
 
     def kill_leftovers(self) -> None:
-        for process in self.family & set(processes_of(self._folder)):
+        for process in self.processes & set(processes_of(self._folder)):
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
 
@@ -66,7 +66,9 @@ class Webserver:
 
 
 @contextmanager
-def two_families(folder: Path) -> Iterator[tuple[WholeHolocron, "subprocess.Popen[bytes]", Webserver]]:
+def daemon_and_webserver(
+    folder: Path,
+) -> Iterator[tuple[WholeHolocron, "subprocess.Popen[bytes]", Webserver]]:
     with small_and_open(folder) as whole:
         web = Webserver(whole)
         yield whole, whole.start("daemon"), web
@@ -109,20 +111,20 @@ if pathlib.Path({torn!r}).exists():
 """
 
 
-def test_code_that_cannot_be_loaded_anew_is_told_of_and_sensors_tick_once_it_is_mended(
+def test_code_that_cannot_be_reloaded_is_reported_and_sensors_tick_once_it_is_repaired(
     tmp_path: Path,
 ) -> None:
     with whole_holocron(tmp_path, pages=0) as whole:
         assert whole.command("home").returncode == 0
-        torn, told = tmp_path / "torn", "nothing is done until it can: "
+        torn, refusal = tmp_path / "torn", "nothing is done until it can: "
         (tmp_path / "sitecustomize.py").write_text(LOADS_UNLESS_TORN.format(torn=str(torn)), encoding="utf-8")
         whole.environment["PYTHONPATH"] = str(tmp_path)
         daemon = whole.start("daemon")
         until(lambda: ticks(whole, "settle"), "sensors tick", seconds=180, every=1)
         torn.touch()
         daemon.send_signal(signal.SIGUSR1)
-        until(lambda: told in whole.log.read_text(), "it is told", every=1)
-        assert "schedules.clock" in whole.log.read_text().rpartition(told)[2]
+        until(lambda: refusal in whole.log.read_text(), "the log says so", every=1)
+        assert "schedules.clock" in whole.log.read_text().rpartition(refusal)[2]
         torn.unlink()
         before = ticks(whole, "settle")
         daemon.send_signal(signal.SIGUSR1)
@@ -149,12 +151,12 @@ def ticks(whole: WholeHolocron, sensor: str) -> int:
 def test_a_run_does_not_notice_that_the_webserver_is_killed_and_the_next_one_can_end_it(
     tmp_path: Path, clean: dict[str, Any]
 ) -> None:
-    with two_families(tmp_path) as (whole, daemon, web):
+    with daemon_and_webserver(tmp_path) as (whole, daemon, web):
         gate = hold_pages(whole.wiki)
         gate.somebody_waits()
         until(lambda: batch_runs(whole, DagsterRunStatus.STARTED), "the run is known to work")
         [run_id] = batch_runs(whole, DagsterRunStatus.STARTED)
-        working = set(processes_of(tmp_path)) - web.family
+        working = set(processes_of(tmp_path)) - web.processes
         web.process.kill()
         web.process.wait()
         until(web.is_gone, "all that it started is gone", seconds=60)
@@ -174,22 +176,22 @@ def test_a_run_does_not_notice_that_the_webserver_is_killed_and_the_next_one_can
 def test_a_killed_daemon_takes_its_own_along_and_leaves_the_webserver(
     tmp_path: Path, clean: dict[str, Any]
 ) -> None:
-    with two_families(tmp_path) as (whole, daemon, web):
+    with daemon_and_webserver(tmp_path) as (whole, daemon, web):
         gate = hold_pages(whole.wiki)
         gate.somebody_waits()
         until(lambda: whole.runs(DagsterRunStatus.STARTED), "the run is known to work")
         daemon.kill()
         daemon.wait()
-        until(lambda: set(processes_of(tmp_path)) == web.family, "all that it started is gone", seconds=60)
+        until(lambda: set(processes_of(tmp_path)) == web.processes, "all that it started is gone", seconds=60)
         assert web.ask("{ version }") is not None
 
         gate.arrived.clear()
         second = whole.start("daemon")
         gate.somebody_waits()
-        for process in set(processes_of(tmp_path)) - web.family:
+        for process in set(processes_of(tmp_path)) - web.processes:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-        until(lambda: set(processes_of(tmp_path)) == web.family, "all is gone", seconds=60)
+        until(lambda: set(processes_of(tmp_path)) == web.processes, "all is gone", seconds=60)
         second.wait()
 
         gate.opened.set()
@@ -222,12 +224,12 @@ def is_known(whole: WholeHolocron, name: str) -> bool:
         return name in {state.name for state in instance.all_instigator_state()}
 
 
-@pytest.mark.fault(1, "SIGKILL of `holocron webserver` and its keeper at once: the port is still taken")
-def test_a_webserver_whose_keeper_was_killed_too_is_ended_by_the_next_on_its_port(tmp_path: Path) -> None:
+@pytest.mark.fault(1, "SIGKILL of `holocron webserver` and its supervisor at once: the port is still taken")
+def test_a_webserver_whose_supervisor_was_killed_too_is_ended_by_the_next_on_its_port(tmp_path: Path) -> None:
     with whole_holocron(tmp_path, pages=0) as whole:
         web = Webserver(whole)
-        web.process.send_signal(signal.SIGSTOP)  # it would end what its keeper leaves
-        os.kill(process_with(tmp_path, "orchestration.keeper"), signal.SIGKILL)
+        web.process.send_signal(signal.SIGSTOP)  # it would end what its supervisor leaves
+        os.kill(process_with(tmp_path, "runtime.supervisor"), signal.SIGKILL)
         web.process.kill()
         web.process.wait()
         try:

@@ -200,7 +200,9 @@ def test_of_a_damaged_pack_everything_that_can_be_read_is_saved(tmp_path: Path) 
 
 @pytest.mark.fault(3, "two damaged packs of one table")
 @pytest.mark.parametrize("other", ["0.parquet", "z.parquet"], ids=["older", "younger"])
-def test_what_a_damaged_pack_holds_is_saved_though_another_tells_nothing(tmp_path: Path, other: str) -> None:
+def test_what_a_damaged_pack_holds_is_saved_though_another_pack_cannot_be_read(
+    tmp_path: Path, other: str
+) -> None:
     lake, pack = packed_lake(tmp_path)
     before = lake.partitions(PAGE_LINKS)
     pack.with_name(other).write_bytes(b"no Parquet at all")
@@ -235,7 +237,7 @@ def test_every_file_has_its_turn_within_a_week_and_damage_is_found_then(tmp_path
     assert found == [damaged]
 
 
-def test_who_looks_once_a_day_looks_at_every_file_within_a_week_too(tmp_path: Path) -> None:
+def test_a_check_once_a_day_reads_every_file_within_a_week_too(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, *(f"wiki-{number:06}" for number in range(1, 9)))
     start = datetime(2026, 1, 1, 3, tzinfo=UTC)
     turn(lake, start)
@@ -257,7 +259,7 @@ def verify(lake: Lake) -> Result:
     return CliRunner().invoke(main, ["verify"], env={"HOLOCRON_DATA": str(lake.root), "COLUMNS": "200"})
 
 
-@pytest.mark.fault(3, "a flipped bit, looked for by a script")
+@pytest.mark.fault(3, "a flipped bit, searched for by a script")
 def test_a_script_learns_by_the_exit_code_whether_anything_was_damaged(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, BATCH, "wiki-000002")
     assert verify(lake).exit_code == 0
@@ -269,8 +271,8 @@ def test_a_script_learns_by_the_exit_code_whether_anything_was_damaged(tmp_path:
     assert verify(lake).exit_code == 0, "what was set aside is no damage any more"
 
 
-@pytest.mark.fault(3, "a damaged file of people's decisions, looked for by a script")
-def test_a_damaged_decision_is_told_of_until_it_is_restored(tmp_path: Path) -> None:
+@pytest.mark.fault(3, "a damaged file of people's decisions, searched for by a script")
+def test_a_damaged_decision_is_reported_until_it_is_restored(tmp_path: Path) -> None:
     lake = lake_of(tmp_path)
     row = new_decision("promote", author="Ann", reason="it is one", entity_id="e-1")
     record(lake, [row])

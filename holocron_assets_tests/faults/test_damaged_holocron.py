@@ -61,8 +61,8 @@ def test_damage_in_every_table_is_named_and_made_good_without_a_hand(whole: Whol
     whole.finish()
     assert whole.hashes()["tables"] == clean["tables"]
     assert len(whole.ollama.chats) == asked
-    told = json.loads(whole.command("status", "--json").stdout)
-    assert len(told["set_aside"]) == len(files)
+    status = json.loads(whole.command("status", "--json").stdout)
+    assert len(status["set_aside"]) == len(files)
 
 
 @pytest.mark.fault(3, "damaged files that a run meets by itself")

@@ -24,7 +24,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
 from holocron_assets.settings import PROJECT_FOLDER
 
-pytestmark = [pytest.mark.full, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
+pytestmark = [pytest.mark.full, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
 
 Children = Callable[[int], list[int]]
 
@@ -136,8 +136,8 @@ def test_answers_are_those_of_an_undisturbed_run(
     def kill(*, server: bool, after: int, run: "subprocess.Popen[str]") -> None:
         until(lambda: asking.journaled() >= after or run.poll() is not None, "answers are there")
         assert run.poll() is None, "it ended before it could be disturbed"
-        [serving] = [pid for pid in children_of(run.pid) if is_running(pid, "models.serving")]
-        [model] = [pid for pid in children_of(serving) if is_running(pid, "models.child")]
+        [serving] = [pid for pid in children_of(run.pid) if is_running(pid, "server.serving")]
+        [model] = [pid for pid in children_of(serving) if is_running(pid, "process.child")]
         os.kill(serving if server else model, signal.SIGKILL)
 
     with asking.start() as run:
@@ -162,7 +162,7 @@ def test_all_that_is_killed_while_a_real_model_answers_goes_on_from_there(
     with asking.unattended():
         until(lambda: asking.journaled() >= 2, "answers are there", seconds=300)
         killed = processes_of(folder)
-        assert any("models.child" in command for command in killed.values()), killed
+        assert any("process.child" in command for command in killed.values()), killed
         for process in killed:
             os.kill(process, signal.SIGKILL)
         until(lambda: not processes_of(folder), "all is gone", seconds=60)

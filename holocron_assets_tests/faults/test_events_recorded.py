@@ -37,7 +37,7 @@ REPLACED = """
     from contextlib import contextmanager
     from pathlib import Path
 
-    from holocron_assets.lake import durable
+    from holocron_assets.lake.files import durable
 
     notes = Path(os.environ["HOLOCRON_TEST_REPLACED"])
     fails_once = os.environ["HOLOCRON_TEST_FAILS_ONCE"].split()
@@ -128,10 +128,10 @@ def recorded(whole: WholeHolocron) -> list[Event]:
 
 def events_of(instance: dg.DagsterInstance, asset: str) -> Iterator[Event]:
     for record in instance.fetch_materializations(dg.AssetKey(asset), limit=10_000).records:
-        entry, told = record.event_log_entry, record.asset_materialization
-        assert told is not None
-        is_late = told.description == RECORDED_LATE
-        yield Event((asset, told.partition), entry.step_key, entry.run_id, is_late)
+        entry, materialization = record.event_log_entry, record.asset_materialization
+        assert materialization is not None
+        is_late = materialization.description == RECORDED_LATE
+        yield Event((asset, materialization.partition), entry.step_key, entry.run_id, is_late)
 
 
 def expect_each_recorded_once(whole: WholeHolocron) -> None:
@@ -209,7 +209,7 @@ def backfills(instance: dg.DagsterInstance) -> list[str]:
     return [one.status.value for one in instance.get_backfills()]
 
 
-def test_every_replaced_file_has_one_event_of_its_own_step_whoever_had_it_made(whole: WholeHolocron) -> None:
+def test_every_replaced_file_has_one_event_of_its_own_step_whatever_started_it(whole: WholeHolocron) -> None:
     daemon = whole.start_daemon()
     wait_until_idle(whole)
     kill_group(daemon)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hostile_wiki import END, START, lake_of, page_xml, rows_of
 
-from holocron_assets.crawl.dumps import stream as dump_stream
+from holocron_assets.crawl.dumps import parser as dump_parser
 from holocron_assets.crawl.dumps.export import DumpError, list_pages, read_pages
 from holocron_assets.lake.tables import ENTITIES, PAGES
 
@@ -60,7 +60,7 @@ def bomb(folder: Path, before: str, after: str, filling: bytes = b"{{") -> Path:
     return path
 
 
-def told_of(path: Path) -> tuple[list[str], int]:
+def read_in_a_process(path: Path) -> tuple[list[str], int]:
     """What a process of its own reads, and the most memory that it took, in KB."""
     command = [sys.executable, "-c", READ_IT, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)  # noqa: S603 - our own program
@@ -91,7 +91,7 @@ def test_a_page_that_would_fill_the_memory_is_dead_and_the_others_are_read(
     tmp_path: Path, before: str, after: str, filling: bytes
 ) -> None:
     filling = filling * (MIB // len(filling)) if MIB % len(filling) else filling
-    lines, memory = told_of(bomb(tmp_path, before, after, filling))
+    lines, memory = read_in_a_process(bomb(tmp_path, before, after, filling))
     assert lines == [
         "Before ok None",
         "Bomb dead it holds more than 33,554,432 bytes: no page is so long",
@@ -109,7 +109,7 @@ def test_a_page_that_would_fill_the_memory_is_dead_and_the_others_are_read(
     ids=["comment", "attribute", "cdata", "title"],
 )
 def test_nothing_else_in_an_export_can_fill_the_memory(tmp_path: Path, before: str, after: str) -> None:
-    lines, memory = told_of(bomb(tmp_path, before, after, b"ab"))
+    lines, memory = read_in_a_process(bomb(tmp_path, before, after, b"ab"))
     assert lines[0] == "Before ok None"
     assert memory < MOST_MEMORY_KB
     assert lines[1:] in (
@@ -127,15 +127,15 @@ def test_nothing_else_in_an_export_can_fill_the_memory(tmp_path: Path, before: s
 def test_an_export_that_would_fill_the_disk_is_refused_and_says_how_to_read_it_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
-    monkeypatch.setattr(dump_stream, "_ANY_RATIO_BYTES", MIB)
+    monkeypatch.setattr(dump_parser, "_ANY_RATIO_BYTES", MIB)
     content = f"{START}{page_xml('Again') * 60_000}{END}".encode()
     path = tmp_path / f"wiki.xml{suffix}"
     path.write_bytes(PACKINGS[suffix](content))
     ratio = len(content) / path.stat().st_size
-    monkeypatch.setattr(dump_stream, "_LARGEST_RATIO", ratio / 2)
+    monkeypatch.setattr(dump_parser, "_LARGEST_RATIO", ratio / 2)
     with pytest.raises(DumpError, match="unpack it and read that"):
         list(list_pages(path))
-    monkeypatch.setattr(dump_stream, "_LARGEST_RATIO", ratio * 2)
+    monkeypatch.setattr(dump_parser, "_LARGEST_RATIO", ratio * 2)
     assert len(list(list_pages(path))) == 60_000
     plain = tmp_path / "wiki.xml"
     plain.write_bytes(content)

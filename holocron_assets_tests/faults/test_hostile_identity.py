@@ -32,7 +32,7 @@ LIAR = page_xml(
 REDIRECT = page_xml("The true Vael", 91, text="#REDIRECT [[Vael Orrin]]")
 
 
-def told_of_victim(holocron: Holocron) -> dict[str, list[dict[str, object]]]:
+def held_of_victim(holocron: Holocron) -> dict[str, list[dict[str, object]]]:
     """What Holocron holds of the page that others want to be."""
     asked = {
         "entities": "select title, entity_id, name, entity_type, state, review_reason from entities",
@@ -69,12 +69,12 @@ def test_no_page_is_merged_into_another_or_takes_anything_of_it(tmp_path: Path) 
     impostors = "".join(page_xml(title, number, text=COPY) for number, title in enumerate(IMPOSTORS, 10))
     clean = lake_of(tmp_path / "clean", VICTIM)
     hostile = lake_of(tmp_path / "hostile", VICTIM + impostors + LIAR + REDIRECT)
-    expected = told_of_victim(clean)
+    expected = held_of_victim(clean)
     assert [entity["state"] for entity in expected["entities"]] == ["promoted"]
     assert expected["facts"]
     assert expected["relations"]
     # it keeps its id, state, name and facts, and nothing is said of it that another page says
-    assert told_of_victim(hostile) == expected
+    assert held_of_victim(hostile) == expected
     with connect(hostile.lake) as connection:
         entities = query(connection, "select title, entity_id, state, merged_into from entities")
         followed = query(

@@ -97,8 +97,8 @@ RULES = load_rule_book("wiki", infobox_rules_folder())
 
 def page(text: str) -> Row:
     ids = dict.fromkeys(("title_key", "namespace", "page_id", "revision_id"), 1)
-    told = dict.fromkeys(("redirect_target", "payload", "links", "categories"))
-    return {"source": "wiki", "batch": "b", "title": "Poison", "wikitext": text, **ids, **told}
+    contents = dict.fromkeys(("redirect_target", "payload", "links", "categories"))
+    return {"source": "wiki", "batch": "b", "title": "Poison", "wikitext": text, **ids, **contents}
 
 
 def read_all(text: str) -> None:

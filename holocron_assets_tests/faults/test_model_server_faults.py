@@ -89,7 +89,7 @@ def test_after_a_broken_server_is_well_again_the_next_runs_give_the_clean_result
     with asking(tmp_path) as whole:
         from_the_second_chat_on(whole, BROKEN[how])
         broken = whole.command("run")
-        assert "Traceback" not in broken.stdout + broken.stderr, "the server's fault is told in words"
+        assert "Traceback" not in broken.stdout + broken.stderr, "the server's fault is named in words"
         begun = len(whole.ollama.chats)
         assert begun > 1
         whole.ollama.on.clear()

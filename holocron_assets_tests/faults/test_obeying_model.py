@@ -1,4 +1,4 @@
-"""The worst model: it does whatever a page tells it to. What that can do is bounded by rules and people."""
+"""The worst model: it does whatever a page asks of it. What that can do is bounded by rules and people."""
 
 import json
 from pathlib import Path

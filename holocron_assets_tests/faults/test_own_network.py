@@ -10,8 +10,8 @@ from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGES
 pytestmark = pytest.mark.full
 
 
-@pytest.mark.fault(5, "a source at a loopback address, in a whole run beside a good source")
-def test_a_source_of_the_own_network_is_told_of_and_not_asked_until_its_file_allows_it(
+@pytest.mark.fault(5, "a source at a loopback address, in a whole run with a good source")
+def test_a_source_of_the_own_network_is_reported_and_not_asked_until_its_file_allows_it(
     tmp_path: Path,
 ) -> None:
     with whole_holocron(tmp_path, pages=4) as whole:
@@ -20,9 +20,9 @@ def test_a_source_of_the_own_network_is_told_of_and_not_asked_until_its_file_all
         file.write_text(allowed.replace("private_hosts: [127.0.0.1]\n", ""), encoding="utf-8")
         refused = whole.command("run")
         assert refused.returncode == 1
-        told = " ".join((refused.stdout + refused.stderr).split())
-        assert "127.0.0.1 is a loopback address" in told
-        assert "private_hosts" in told
+        output = " ".join((refused.stdout + refused.stderr).split())
+        assert "127.0.0.1 is a loopback address" in output
+        assert "private_hosts" in output
         assert whole.wiki.connections == set()
         assert whole.wiki.robots_requests == 0
         outcomes = [row["outcome"] for row in whole.rows(HTTP_ATTEMPTS)]

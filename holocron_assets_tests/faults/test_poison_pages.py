@@ -70,7 +70,7 @@ def derive_here(holocron: Holocron) -> None:
 
 
 def rows_of_others(holocron: Holocron, table: Table) -> list[Row]:
-    """What a table says of all pages but the poisonous, without what tells when it was made."""
+    """What a table says of all pages but the poisonous, without what says when it was made."""
     columns = [column.name for column in table.columns if not column.provenance]
     key = "from_title" if "from_title" in columns else "title"
     rows = read_partition(holocron.lake, table, BATCH)
@@ -122,10 +122,10 @@ def test_a_page_that_a_parser_raises_on_is_dead_at_once_and_costs_no_other(
     assert dead_letters(holocron) == {"page_links": (1, "Poison: ValueError: a bracket too many")}
     assert len({row["from_title"] for row in read_partition(holocron.lake, PAGE_LINKS, BATCH)}) == 20
     report = page_report(holocron.lake, [holocron.source("wiki")], "wiki", "Poison")
-    told = (
+    expected_status = (
         "Given up for page_links: Poison: ValueError: a bracket too many. `holocron requeue` brings it back."
     )
-    assert report["stuck"].endswith(told)
+    assert report["stuck"].endswith(expected_status)
 
 
 @pytest.mark.fault(10, "no memory for a page, or a disk that fails while it is read")
@@ -146,7 +146,7 @@ def test_what_may_be_the_machines_fault_is_tried_again(
     assert bool(dead_letters(holocron)) == bool(deaths)
 
 
-@pytest.mark.fault(10, "a dead-lettered page is brought back after its parser was mended")
+@pytest.mark.fault(10, "a dead-lettered page is brought back after its parser was repaired")
 def test_a_requeued_page_is_read_again_with_a_full_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""A page that ends its process each time, while nobody looks: the sensors do the rest."""
+"""A page that ends its process each time, while nobody watches: the sensors do the rest."""
 
 import os
 from pathlib import Path
@@ -48,13 +48,13 @@ def test_the_sensors_bring_a_poison_page_to_its_end_and_go_on_with_the_others(tm
         assert (letter["title"], letter["attempts"]) == ("Lamp", 4)
         (signals,) = read_partition(whole.lake, PAGE_SIGNALS, POISON)
         assert signals["extraction_error"] == letter["error"]
-        # two more at the most: the run that ended well, and one that a slow machine began beside it
+        # two more at the most: the run that ended well, and one that a slow machine began at the same time
         assert runs_of_poison(whole) <= MOST_RUNS
         daemon.terminate()
         daemon.wait(timeout=120)
-        told = whole.command("status")
-        assert "Lamp: the process ended while reading it, in 4 attempts" in told.stdout
-        # a mended parser, and a person who knows
+        status = whole.command("status")
+        assert "Lamp: the process ended while reading it, in 4 attempts" in status.stdout
+        # a repaired parser, and a person who knows
         for name in deadly:
             del whole.environment[name]
         back = whole.command(

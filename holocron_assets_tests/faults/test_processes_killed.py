@@ -1,4 +1,4 @@
-"""What works unattended is killed: `holocron ui`, one process of its family, or all of them at once."""
+"""What works unattended is killed: `holocron ui`, one process of its group, or all of them at once."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from whole_holocron import WholeHolocron, until
 
 pytestmark = pytest.mark.full
 
-CODE, KEEPER, DAEMON = ("api grpc",), ("orchestration.keeper",), ("dagster._daemon",)
+CODE, SUPERVISOR, DAEMON = ("api grpc",), ("runtime.supervisor",), ("dagster._daemon",)
 RUN = ("spawn_main",)
 
 
@@ -46,9 +46,9 @@ def test_a_killed_ui_takes_all_along_and_the_next_goes_on_from_there(
 
 
 @pytest.mark.fault(
-    1, "SIGKILL of a run worker, of the process that holds the code, of the daemon, of the keeper"
+    1, "SIGKILL of a run worker, of the process that holds the code, of the daemon, of the supervisor"
 )
-def test_whatever_process_is_killed_the_family_comes_back_and_finishes(
+def test_the_process_group_comes_back_and_finishes_whichever_process_is_killed(
     tmp_path: Path, clean: dict[str, Any]
 ) -> None:
     with small_and_open(tmp_path) as whole:
@@ -61,15 +61,15 @@ def test_whatever_process_is_killed_the_family_comes_back_and_finishes(
         until_done(whole)
         assert ui.poll() is None, "no hand was needed"
 
-        os.kill(process_with(tmp_path, *KEEPER), signal.SIGKILL)
+        os.kill(process_with(tmp_path, *SUPERVISOR), signal.SIGKILL)
         assert ui.wait(60) == 1
-        until(lambda: not processes_of(tmp_path), "who has no keeper is ended", seconds=60)
+        until(lambda: not processes_of(tmp_path), "who has no supervisor is ended", seconds=60)
         expect_order(whole, clean, kills=4)
 
 
-@pytest.mark.fault(1, "a run worker, the daemon and the process that holds the code told to end, at work")
+@pytest.mark.fault(1, "a run worker, the daemon and the process that holds the code asked to stop, at work")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
-def test_whatever_process_is_told_to_end_the_family_finishes_without_it(
+def test_the_process_group_finishes_whichever_process_is_asked_to_stop(
     tmp_path: Path, clean: dict[str, Any], number: signal.Signals
 ) -> None:
     with small_and_open(tmp_path) as whole:
@@ -99,7 +99,7 @@ def end_one_at_work(
 
 
 @pytest.mark.fault(1, "SIGTERM of `holocron ui` in the middle of a request that hangs")
-def test_a_ui_that_is_told_to_end_ends_its_runs_in_order(tmp_path: Path, clean: dict[str, Any]) -> None:
+def test_a_ui_that_is_asked_to_stop_ends_its_runs_in_order(tmp_path: Path, clean: dict[str, Any]) -> None:
     with small_and_open(tmp_path) as whole:
         gate = hold_pages(whole.wiki)
         ui = start_ui(whole)

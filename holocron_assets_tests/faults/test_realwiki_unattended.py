@@ -20,6 +20,7 @@ from whole_holocron import UNFINISHED, WholeHolocron, kill_group, steady_answer,
 
 from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.tables import ENTITIES, PAGES, REVIEW_ITEMS
+from holocron_assets.planning.job_names import QUALITY_JOB, VIEWS_JOB
 
 pytestmark = [pytest.mark.full, pytest.mark.realwiki]
 
@@ -46,7 +47,7 @@ DATED = re.compile(r"[\w' ]{3,60}\b\d{1,5}\b")
 def wiki(tmp_path: Path) -> Iterator[RealWiki]:
     """A wiki of 4,715 pages."""
     if not (SHARED / "realwiki" / "realwiki").exists():
-        pytest.skip("needs the real MediaWiki of ../shared, which is not beside this checkout")
+        pytest.skip("needs the real MediaWiki of ../shared, which is not next to this checkout")
     with wiki_of(tmp_path, {}, SHARED / "wookieepedia" / "sample_pages.jsonl.gz") as running:
         yield running
 
@@ -77,8 +78,8 @@ def answer(chat: Chat) -> Any:
 
 def pages_of(api_url: str) -> int:
     address = f"{api_url}?action=query&meta=siteinfo&siprop=statistics&format=json"
-    with urlopen(address) as told:  # noqa: S310 - a wiki of our own on loopback
-        return int(json.load(told)["query"]["statistics"]["pages"])
+    with urlopen(address) as reply:  # noqa: S310 - a wiki of our own on loopback
+        return int(json.load(reply)["query"]["statistics"]["pages"])
 
 
 def titles_asked_for(wiki: RealWiki) -> Counter[str]:
@@ -151,6 +152,9 @@ def test_the_sensors_take_a_real_wiki_to_its_entities_and_repeat_nothing_after_a
     assert {row["interrogation"]: row["due"] for row in due if row["due"]} == {}
     assert not whole.runs(*UNFINISHED)
     assert whole.lake.partitions(ENTITIES)
-    asked_so_far = len(whole.ollama.chats)
+    asked_so_far, before = len(whole.ollama.chats), {run.run_id for run in whole.runs()}
+    whole.finish()
+    left = {run.job_name for run in whole.runs() if run.run_id not in before}
+    assert left <= {VIEWS_JOB, QUALITY_JOB}, "only views wait: their sensor ticks every five minutes"
     assert "Nothing to do" in whole.finish()
     assert len(whole.ollama.chats) == asked_so_far

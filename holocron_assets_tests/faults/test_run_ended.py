@@ -62,8 +62,8 @@ def test_a_run_that_takes_too_long_is_ended_as_failed_and_its_work_is_done_by_th
         until(lambda: batch_runs(whole, DagsterRunStatus.FAILURE), "it is ended", seconds=200, every=1)
         [run_id, *_] = batch_runs(whole, DagsterRunStatus.FAILURE)
         with whole.instance() as instance:
-            told = [entry.message for entry in instance.all_logs(run_id)]
-        assert any("Exceeded maximum runtime of 40 seconds" in message for message in told)
+            messages = [entry.message for entry in instance.all_logs(run_id)]
+        assert any("Exceeded maximum runtime of 40 seconds" in message for message in messages)
         gate.opened.set()
         until_done(whole)
         expect_order(whole, clean, kills=len(batch_runs(whole, DagsterRunStatus.FAILURE)))

@@ -1,4 +1,4 @@
-"""`holocron run` is killed, or told to end, in the middle of a request, of a model call and of a write."""
+"""`holocron run` is killed, or asked to stop, in the middle of a request, of a model call and of a write."""
 
 import signal
 from pathlib import Path

@@ -81,7 +81,7 @@ def test_what_is_no_address_of_a_database_is_refused_without_repeating_it(
 
 
 @pytest.mark.full
-def test_a_database_that_cannot_be_reached_gets_no_password_told(tmp_path: Path) -> None:
+def test_the_error_about_an_unreachable_database_shows_no_password(tmp_path: Path) -> None:
     with whole_holocron(tmp_path, pages=0) as whole:
         whole.environment["HOLOCRON_POSTGRES_URL"] = f"postgresql://someone:{SECRET}@127.0.0.1:9/holocron"
         done = whole.command("run")

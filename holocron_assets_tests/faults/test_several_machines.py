@@ -63,7 +63,7 @@ def test_two_machines_know_what_one_does_and_are_as_polite_though_one_dies(tmp_p
             machine.die()
         one.command("run")  # what the sensors had not come to yet
         together = [json.loads(machine.command("hash", "--json")) for machine in both.machines]
-        _tell(both, together)
+        _log_runs(both, together)
     assert together[0] == together[1] == alone
     assert all(_runs_done(machine) for machine in both.machines), "both machines did runs"
     arrived = [request.arrived_at for request in both.wiki.requests]
@@ -84,7 +84,7 @@ def _killed_at_work(both: Cluster) -> str:
 
     def is_at_work() -> bool:
         crawling = _runs(one, RunsFilter(job_name="crawl_batch", statuses=[DagsterRunStatus.STARTED]))
-        theirs = [run.run_id for run in crawling if other.told(run.tags.get(TASK_TAG, "no task"))]
+        theirs = [run.run_id for run in crawling if other.times_logged(run.tags.get(TASK_TAG, "no task"))]
         found[:] = [run_id for run_id in theirs if session.note(f"run-{run_id}.lock")]
         return bool(found and _runs_done(one) and _runs_done(other))
 
@@ -94,7 +94,7 @@ def _killed_at_work(both: Cluster) -> str:
 
 
 def _runs_done(machine: Machine) -> int:
-    return machine.told("] succeeded in ")
+    return machine.times_logged("] succeeded in ")
 
 
 def _status(machine: Machine, run_id: str) -> DagsterRunStatus:
@@ -107,8 +107,8 @@ def _is_done(machine: Machine) -> bool:
     counted = (
         "select (select count(*) from current_pages) as pages, (select count(*) from entities) as entities"
     )
-    (told,) = json.loads(machine.command("sql", counted, "--json"))
-    return bool(told["pages"] > PAGES and told["entities"])
+    (counts,) = json.loads(machine.command("sql", counted, "--json"))
+    return bool(counts["pages"] > PAGES and counts["entities"])
 
 
 def _runs(machine: Machine, wanted: RunsFilter | None = None) -> list[dg.DagsterRun]:
@@ -119,10 +119,10 @@ def _runs(machine: Machine, wanted: RunsFilter | None = None) -> list[dg.Dagster
             return list(instance.get_runs(wanted))
 
 
-def _tell(both: Cluster, together: list[dict[str, Any]]) -> None:
+def _log_runs(both: Cluster, together: list[dict[str, Any]]) -> None:
     for run in reversed(_runs(both.machines[0])):
         task, what = run.tags.get(TASK_TAG), f"{run.job_name} {run.tags.get('dagster/partition', '')}"
-        places = [machine.name for machine in both.machines if task and machine.told(task)]
+        places = [machine.name for machine in both.machines if task and machine.times_logged(task)]
         _log.info("run %s %s: %s, %s", run.run_id[:8], what, run.status.value, places or "by hand")
     arrived = [request.arrived_at for request in both.wiki.requests]
     gaps = sorted(later - earlier for earlier, later in pairwise(arrived))

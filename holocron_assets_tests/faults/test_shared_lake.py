@@ -96,7 +96,7 @@ def test_what_one_machine_writes_others_read_the_same(machines: list[Lake]) -> N
     assert other.mark([SHIPS]) == one.mark([SHIPS])
 
 
-def test_what_is_written_again_or_removed_is_so_everywhere(machines: list[Lake]) -> None:
+def test_a_rewrite_or_a_removal_is_seen_on_all_machines(machines: list[Lake]) -> None:
     one, other = machines
     write_partition(one, SHIPS, "fleet-1", ships("fleet-1", 1))
     write_partition(one, SHIPS, "fleet-2", ships("fleet-2", 2))
@@ -120,10 +120,10 @@ def test_sql_sees_the_files_of_all_machines(machines: list[Lake]) -> None:
         assert query(connection, "select hull from lake.ships order by 1") == [{"hull": 0}, {"hull": 1}]
 
 
-def test_who_takes_a_lock_sees_all_that_was_written_under_it(machines: list[Lake]) -> None:
+def test_the_holder_of_a_lock_sees_all_that_was_written_under_it(machines: list[Lake]) -> None:
     for number in range(10):
         lake = machines[number % 2]
-        with lake.lock("count"):  # each look is younger than a second, but for the lock
+        with lake.lock("count"):  # without the lock, a listing of the lake would be up to a second old
             seen = len(read_partition(lake, SHIPS, "all")) if lake.has(SHIPS, "all") else 0
             assert seen == number
             write_partition(lake, SHIPS, "all", ships("all", *range(number + 1)))
@@ -162,7 +162,7 @@ def test_the_lock_of_a_killed_process_is_free(
 
 
 @pytest.mark.fault(7, "the session with PostgreSQL cut below a process that holds locks")
-def test_who_lost_its_locks_writes_nothing(place: SharedPlace, machines: list[Lake]) -> None:
+def test_a_process_that_lost_its_locks_writes_nothing(place: SharedPlace, machines: list[Lake]) -> None:
     one, other = machines
     write_partition(one, SHIPS, "fleet-1", ships("fleet-1", 1))
     with one.lock("harbour"):
@@ -289,7 +289,7 @@ def test_damage_of_the_store_itself_is_set_aside_for_all(machines: list[Lake]) -
     assert [aside.table for aside in all_set_aside(other)] == ["page_links"]
 
 
-def test_a_write_whose_machine_died_before_it_was_told_is_found(
+def test_a_write_whose_machine_died_before_it_was_counted_is_found(
     machines: list[Lake], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = machines
@@ -298,7 +298,7 @@ def test_a_write_whose_machine_died_before_it_was_told_is_found(
     monkeypatch.setattr(type(mirror(one).session), "count_write", lambda *_: None)
     write_partition(one, SHIPS, "fleet-2", ships("fleet-2", 1))
     other.read_anew()
-    assert other.partitions(SHIPS) == ["fleet-1"], "nothing told of it"
+    assert other.partitions(SHIPS) == ["fleet-1"], "the write was not counted"
     monkeypatch.setattr(mirrors, "_UNCOUNTED_WRITE_SECONDS", 0.0)
     other.read_anew()
     assert other.partitions(SHIPS) == ["fleet-1", "fleet-2"]

@@ -33,7 +33,7 @@ def server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def shared(server: PostgresServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> PostgresServer:
-    """A server that knows no host yet, and processes that are told to share a lake."""
+    """A server that knows no host yet, and processes that are set to share a lake."""
     assert mirror_of(tmp_path) is None
     monkeypatch.setenv("HOLOCRON_LAKE", "s3://not-asked/here")
     monkeypatch.setenv("HOLOCRON_POSTGRES_URL", server.url)

@@ -61,8 +61,8 @@ def test_the_lock_of_a_machine_that_fell_silent_is_free_and_the_machine_knows_it
                 asker.stdin.write("\n")
                 asker.stdin.flush()
                 until(lambda: other.try_lock("harbour"), "its lock is free", seconds=MOST_SECONDS)
-                told, _ = asker.communicate(timeout=began + MOST_SECONDS - monotonic())
-                assert told == "gone\n"
+                output, _ = asker.communicate(timeout=began + MOST_SECONDS - monotonic())
+                assert output == "gone\n"
             finally:
                 holder.kill()
                 asker.kill()

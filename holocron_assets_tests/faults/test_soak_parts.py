@@ -1,4 +1,4 @@
-"""What a soak counts with: processes told apart, growth, and faults that a seed repeats."""
+"""What a soak counts with: processes distinguished, growth, and faults that a seed repeats."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ from soaking.samples import Sample
 _MONTH = 30 * 86_400
 
 
-def looked(at: float, pid: int, memory: int) -> Sample:
+def sample_at(at: float, pid: int, memory: int) -> Sample:
     return Sample(
         at=at,
         memory={"daemon": memory},
@@ -65,11 +65,15 @@ def test_what_grows_beyond_its_bound_is_noticed() -> None:
     assert Measure("memory", steady, most=1.1).is_bounded
     assert not Measure("memory", grown, most=1.1).is_bounded
     assert Measure("memory", grown, most=1.1, slack=100).is_bounded
-    assert Measure("lake", grown).is_bounded, "told, not judged"
+    assert Measure("lake", grown).is_bounded, "shown, not judged"
 
 
 def test_memory_counts_from_when_the_last_process_was_warm() -> None:
-    samples = [looked(0, 1, 50), looked(600, 1, 90), *(looked(at, 2, at) for at in (700, 800, 900, 1000))]
+    samples = [
+        sample_at(0, 1, 50),
+        sample_at(600, 1, 90),
+        *(sample_at(at, 2, at) for at in (700, 800, 900, 1000)),
+    ]
     counted = last_life(samples, "daemon", lambda one, role: one.memory[role])
     assert counted == [(900, 900), (1000, 1000)]
 

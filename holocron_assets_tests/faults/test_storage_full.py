@@ -181,11 +181,11 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         return made.hashes()
 
 
-def finished_on_a_mended_disk(whole: WholeHolocron) -> dict[str, Any]:
+def finished_on_a_repaired_disk(whole: WholeHolocron) -> dict[str, Any]:
     whole.finish()
-    told = whole.hashes()
+    hashes = whole.hashes()
     assert not [path for path in whole.lake.root.rglob("*.tmp") if "lake" in path.parts]
-    return told
+    return hashes
 
 
 @pytest.mark.full
@@ -207,7 +207,7 @@ def test_a_run_on_a_full_disk_fails_by_name_and_the_next_on_a_larger_one_gives_t
         assert any(way in said for way in ways), said
         assert str(tmp_path / part) in said, said
         remount(tmp_path / part, "size=500m")
-        assert finished_on_a_mended_disk(whole) == undisturbed
+        assert finished_on_a_repaired_disk(whole) == undisturbed
 
 
 @pytest.mark.full
@@ -224,4 +224,4 @@ def test_a_run_on_a_read_only_disk_fails_by_name_and_the_next_goes_on(
         )
         assert str(tmp_path / "data") in done.stderr
         remount(tmp_path / "data", "rw")
-        assert finished_on_a_mended_disk(whole) == undisturbed
+        assert finished_on_a_repaired_disk(whole) == undisturbed

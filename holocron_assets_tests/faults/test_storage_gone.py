@@ -64,7 +64,7 @@ def test_a_run_below_which_a_folder_vanishes_stops_by_name_and_is_taken_up_when_
     made = [
         path for path in (whole.holocron.folder / part).rglob("*") if path.suffix in {".parquet", ".lock"}
     ]
-    assert made == [], "half a world was begun beside the one that is gone"
+    assert made == [], "half a lake was begun next to the one that is gone"
     put_back(whole, aside, part)
     whole.finish()
     assert whole.hashes() == undisturbed
@@ -79,8 +79,8 @@ def test_a_daemon_below_which_the_lake_vanishes_begins_no_other_and_goes_on_when
     aside = vanish_at_the_first_page(whole, "data/lake")
     whole.start_daemon()
     until(aside.exists, "the first page is asked for", seconds=300)
-    told = f"{whole.lake.root / 'lake'} is gone"
-    until(lambda: told in whole.log.read_text(encoding="utf-8"), "the lake is missed", seconds=300)
+    refusal = f"{whole.lake.root / 'lake'} is gone"
+    until(lambda: refusal in whole.log.read_text(encoding="utf-8"), "the lake is missed", seconds=300)
     assert not (whole.lake.root / "lake").exists()
     put_back(whole, aside, "data/lake")
     until(

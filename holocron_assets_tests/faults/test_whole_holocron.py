@@ -11,17 +11,17 @@ pytestmark = pytest.mark.full
 
 
 def test_two_undisturbed_runs_give_the_same_hash_and_the_second_pass_does_nothing(tmp_path: Path) -> None:
-    told = []
+    hashes = []
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()
         with whole_holocron(folder, pages=4, interrogations=("page_classification",)) as whole:
             whole.finish()
-            told.append(whole.hashes())
+            hashes.append(whole.hashes())
             assert len(whole.rows(PAGES)) > 4
             assert whole.rows(ENTITIES)
             asked = len(whole.ollama.chats)
             whole.finish()
             assert len(whole.ollama.chats) == asked
-            assert whole.hashes() == told[-1]
-    assert told[0] == told[1]
+            assert whole.hashes() == hashes[-1]
+    assert hashes[0] == hashes[1]

@@ -1,4 +1,4 @@
-"""A whole Holocron whose processes are real: a test starts them, kills them, and looks at what is left."""
+"""A whole Holocron whose processes are real: a test starts them, kills them, and checks what is left."""
 
 import hashlib
 import json
@@ -42,7 +42,7 @@ class WholeHolocron:
 
     Attributes:
         holocron: its folders.
-        wiki: the fake wiki of source `tiny`; it may be told to misbehave.
+        wiki: the fake wiki of source `tiny`; it may be made to misbehave.
         ollama: the fake model server; the same prompt gets the same answer.
         environment: what its processes get besides this process's own; a test may add to it.
         started: the processes that were started, oldest first. Each leads a group of its own.
@@ -100,8 +100,8 @@ class WholeHolocron:
         """The content hash, whole and of each table: what `holocron hash --json` says."""
         done = self.command("hash", "--json")
         assert done.returncode == 0, done.stdout + done.stderr
-        told: dict[str, Any] = json.loads(done.stdout)
-        return told
+        state: dict[str, Any] = json.loads(done.stdout)
+        return state
 
     def rows(self, table: Table) -> list[Row]:
         """All rows of a table, of all partitions."""
@@ -109,7 +109,7 @@ class WholeHolocron:
 
     @contextmanager
     def instance(self) -> Iterator[dg.DagsterInstance]:
-        """Dagster's instance, looked at from outside: nothing is reaped or configured by it."""
+        """Dagster's instance, read from outside: nothing is reaped or configured by it."""
         with dg.DagsterInstance.from_config(self.holocron.environment["DAGSTER_HOME"]) as instance:
             yield instance
 

@@ -67,12 +67,12 @@ def _file(name: str, content: bytes) -> Iterator[Path]:
 def _pages(path: Path) -> list[DumpPage]:
     """The pages of an export up to where it breaks; that they come in order and are counted is checked."""
     pages: list[DumpPage] = []
-    told = 0
+    pages_counted = 0
     try:
         pages.extend(read_pages(path))
     except DumpError as error:
-        told = error.pages_read
-    assert told in {0, len(pages)}
+        pages_counted = error.pages_read
+    assert pages_counted in {0, len(pages)}
     assert [page.ordinal for page in pages] == list(range(len(pages)))
     return pages
 

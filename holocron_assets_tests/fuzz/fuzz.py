@@ -80,8 +80,8 @@ def _report(name: str, done: subprocess.CompletedProcess[str], seconds: float) -
     reached = [int(count) for count in re.findall(r"cov: (\d+)", said)] or [0]
     executed = re.findall(r"number_of_executed_units: (\d+)|^#(\d+)", said, re.MULTILINE)
     inputs = max((int(one or other) for one, other in executed), default=0)
-    told = f"{name:<12} {inputs:>10,} inputs in {seconds:4.0f} s, {reached[0]:,} -> {reached[-1]:,} branches"
-    print(told, flush=True)
+    line = f"{name:<12} {inputs:>10,} inputs in {seconds:4.0f} s, {reached[0]:,} -> {reached[-1]:,} branches"
+    print(line, flush=True)
 
 
 def _without_chatter(said: str) -> str:

@@ -1,4 +1,4 @@
-"""What a model wrote, read as an answer; and quotes, looked for in a text."""
+"""What a model wrote, read as an answer; and quotes, searched for in a text."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ _SCHEMA_FILE = Path(__file__).parents[2] / "data" / "interrogations" / "entity_f
 SCHEMA = read_answer_schema(json.loads(_SCHEMA_FILE.read_text(encoding="utf-8")))
 _ANSWERS = Table("answers", "test", "Answers", (), columns_of(SCHEMA))
 _PART = "\0"
-"""Parts a quote from the text that it is looked for in."""
+"""Parts a quote from the text in which it is searched for."""
 
 
 def check_reply(data: bytes) -> None:
@@ -43,7 +43,7 @@ def _check_fit(answer: dict[str, Any]) -> None:
 
 
 def check_quote(data: bytes) -> None:
-    """Look for a quote in a text: it is inside, and what stands there is found again."""
+    """Search for a quote in a text: it is inside, and what stands there is found again."""
     quote, _, text = data.decode("utf-8", "replace").partition(_PART)
     for wanted in (quote, text):
         found = find_quote(wanted, text)

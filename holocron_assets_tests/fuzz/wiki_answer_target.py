@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from crawl_rows import wiki_source
 
 from holocron_assets.crawl.changes.rows import Seen, change_rows, merged
-from holocron_assets.crawl.http.client import HttpAnswer
+from holocron_assets.crawl.http.outcomes import HttpAnswer
 from holocron_assets.crawl.mediawiki.answers import ApiAnswer, JsonObject, read_answer
 from holocron_assets.crawl.mediawiki.changes import Change, difference, read_changes
 from holocron_assets.crawl.mediawiki.pages import Asked, page_row, replay
@@ -40,7 +40,7 @@ def _check_pages(answer: ApiAnswer) -> None:
     answered = AnsweredPages()
     try:
         answered.add(answer.query)
-        answered.add(answer.query)  # a further answer of the same query tells more of the same pages
+        answered.add(answer.query)  # a further answer of the same query has more of the same pages
     except ValueError:
         return
     answered.complete_links()
@@ -67,12 +67,12 @@ def _check_difference(title: str, found: JsonObject | None) -> None:
 
 def _check_changes(answer: ApiAnswer) -> None:
     try:
-        told = read_changes(answer)
+        listed = read_changes(answer)
     except ValueError:
         return
-    _check_change_rows([change for entry in told.entries for change in entry.changes])
-    ahead = told.wiki_time - _AT
-    assert abs(_AT + ahead - told.wiki_time) < timedelta(seconds=1)
+    _check_change_rows([change for entry in listed.entries for change in entry.changes])
+    ahead = listed.wiki_time - _AT
+    assert abs(_AT + ahead - listed.wiki_time) < timedelta(seconds=1)
 
 
 def _check_change_rows(changes: list[Change]) -> None:

@@ -133,14 +133,14 @@ def test_what_came_late_makes_stale_and_so_does_its_change_and_its_end(tmp_path:
     assert stale_partitions(lake, [WITH_SURVEYS], ["north-000001"]) == ["north-000001"]
 
 
-def with_rows(orders: dict[str, Sequence[Row]], looks: list[Lake]) -> Derivation:
-    """A derivation that orders count for, and each look at them is told of."""
+def with_rows(orders: dict[str, Sequence[Row]], reads: list[Lake]) -> Derivation:
+    """A derivation that orders count for; each read of them is added to `reads`."""
 
-    def look(lake: Lake) -> Callable[[str], Sequence[Row]]:
-        looks.append(lake)
+    def read_orders(lake: Lake) -> Callable[[str], Sequence[Row]]:
+        reads.append(lake)
         return lambda partition: orders.get(partition, ())
 
-    return replace(REPORTING, row_input=RowInput(SURVEYS, look))
+    return replace(REPORTING, row_input=RowInput(SURVEYS, read_orders))
 
 
 def test_only_rows_that_concern_a_partition_make_it_stale(tmp_path: Path) -> None:
@@ -159,10 +159,10 @@ def test_only_rows_that_concern_a_partition_make_it_stale(tmp_path: Path) -> Non
     assert stale_partitions(lake, [ordered], ["north-000001"]) == ["north-000001"]
 
 
-def test_rows_are_looked_at_once_for_however_many_partitions(tmp_path: Path) -> None:
-    lake, looks = lake_with_a_report(tmp_path), list[Lake]()
+def test_rows_are_read_once_for_any_number_of_partitions(tmp_path: Path) -> None:
+    lake, reads = lake_with_a_report(tmp_path), list[Lake]()
     write(lake, SHIPS, "north-000002")
-    assert stale_partitions(lake, [with_rows({}, looks)], ["north-000001", "north-000002"]) == [
+    assert stale_partitions(lake, [with_rows({}, reads)], ["north-000001", "north-000002"]) == [
         "north-000002"
     ]
-    assert len(looks) == 1
+    assert len(reads) == 1

@@ -198,7 +198,7 @@ lives = st.lists(
 @settings(max_examples=examples(40))
 @given(lives)
 @example([Appends(0), Dies(1, 0.5), Appends(0)])
-def test_whoever_dies_in_the_middle_of_a_line_every_record_that_was_acknowledged_is_read_once(
+def test_every_acknowledged_record_is_read_once_whichever_writer_dies_in_a_line(
     steps: list[Appends | Dies],
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -212,7 +212,7 @@ def test_whoever_dies_in_the_middle_of_a_line_every_record_that_was_acknowledged
                 acknowledged.append(record)
                 continue
             processes[step.process].close()
-            processes[step.process] = Journal(path)  # who follows opens it anew
+            processes[step.process] = Journal(path)  # the next process opens it anew
             torn = b"00000000 " + json.dumps(record).encode()
             if path.exists():
                 with path.open("ab") as file:

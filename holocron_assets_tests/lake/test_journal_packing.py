@@ -1,4 +1,4 @@
-"""Packing journals: they lose nothing, whoever appends, reads or dies meanwhile, and damage is named."""
+"""Packing journals: nothing is lost while processes append, read or die, and damage is named."""
 
 import random
 import shutil
@@ -43,14 +43,14 @@ def journal(lake: Lake) -> Journal:
 
 def add(journal: Journal, count: int, *, first: int = 0) -> list[dict[str, Any]]:
     """Append records that look like questions: most of each is in all of them."""
-    records = [
+    numbers_by_process = [
         {"number": number, "question": "What is said here of the harbour? " * 30, "at": f"{utc_now()}"}
         for number in range(first, first + count)
     ]
-    for record in records:
+    for record in numbers_by_process:
         journal.append(record)
     journal.close()
-    return records
+    return numbers_by_process
 
 
 def pack(lake: Lake, *, days: int = 3) -> int:
@@ -64,7 +64,7 @@ def numbers(journal: Journal) -> list[int]:
 def test_what_nothing_was_appended_to_for_a_day_is_packed_and_reads_as_before(
     lake: Lake, journal: Journal
 ) -> None:
-    records = add(journal, 100)
+    numbers_by_process = add(journal, 100)
     size = journal.path.stat().st_size
     assert not journals_are_due(lake, now=utc_now())
     assert pack(lake, days=0) == 0
@@ -72,7 +72,7 @@ def test_what_nothing_was_appended_to_for_a_day_is_packed_and_reads_as_before(
     assert pack(lake) == 1
     assert list(journal.path.parent.iterdir()) == [packed_part(journal.path)]
     assert packed_part(journal.path).stat().st_size < size / 10
-    assert list(journal.records()) == records
+    assert list(journal.records()) == numbers_by_process
     assert lake.journals(LLM_ATTEMPTS) == [journal.path]
     assert not journals_are_due(lake, now=utc_now() + timedelta(days=3))
 
@@ -80,15 +80,15 @@ def test_what_nothing_was_appended_to_for_a_day_is_packed_and_reads_as_before(
 def test_what_is_appended_later_begins_another_file_which_a_later_packing_takes(
     lake: Lake, journal: Journal
 ) -> None:
-    records = add(journal, 20)
+    numbers_by_process = add(journal, 20)
     for first in (20, 40):
         assert pack(lake) == 1
         marks = journal.marks()
-        records += add(journal, 20, first=first)
+        numbers_by_process += add(journal, 20, first=first)
         assert journal.marks() != marks
-        assert list(journal.records()) == records
+        assert list(journal.records()) == numbers_by_process
     assert pack(lake) == 1
-    assert list(journal.records()) == records
+    assert list(journal.records()) == numbers_by_process
     assert not journal.path.exists()
 
 
@@ -112,7 +112,7 @@ def test_small_journals_and_those_of_work_that_a_partition_ends_stay_as_they_are
     assert pack(lake) == 0
 
 
-def test_who_had_the_journal_open_for_days_appends_beside_the_packed_part(
+def test_a_writer_with_the_journal_open_for_days_appends_next_to_the_packed_part(
     lake: Lake, journal: Journal
 ) -> None:
     add(journal, 20)
@@ -136,7 +136,7 @@ def test_an_own_file_that_somebody_removed_is_missed_though_there_is_a_packed_pa
             opened.append({"number": 21})
 
 
-def test_who_began_to_read_before_a_packing_reads_each_record_once(lake: Lake, journal: Journal) -> None:
+def test_a_reader_that_began_before_a_packing_reads_each_record_once(lake: Lake, journal: Journal) -> None:
     add(journal, 50)
     pack(lake)
     add(journal, 50, first=50)
@@ -148,16 +148,16 @@ def test_who_began_to_read_before_a_packing_reads_each_record_once(lake: Lake, j
     assert read == list(range(100))
 
 
-def test_a_journal_whose_own_file_is_packed_between_a_readers_two_looks_is_read_once(
+def test_a_journal_whose_own_file_is_packed_between_two_reads_of_a_reader_is_read_once(
     lake: Lake, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(journal, 50)
-    looked = Journal.lines.__globals__["packed_lines"]
+    packed_lines = Journal.lines.__globals__["packed_lines"]
 
     def packed_first(path: Path) -> Any:
-        monkeypatch.setitem(Journal.lines.__globals__, "packed_lines", looked)
+        monkeypatch.setitem(Journal.lines.__globals__, "packed_lines", packed_lines)
         pack(lake)
-        return looked(path)
+        return packed_lines(path)
 
     monkeypatch.setitem(Journal.lines.__globals__, "packed_lines", packed_first)
     assert numbers(journal) == list(range(50))
@@ -257,7 +257,7 @@ for number in range(400):
 """
 
 
-def test_processes_that_append_beside_packing_lose_and_double_nothing(
+def test_processes_that_append_during_packing_lose_and_double_nothing(
     lake: Lake, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -270,8 +270,8 @@ def test_processes_that_append_beside_packing_lose_and_double_nothing(
     packings = 0
     while any(process.poll() is None for process in appending):
         packings += pack(lake, days=0)
-        told = [(record["by"], record["number"]) for record in journal.records()]
-        assert len(told) == len(set(told))
+        numbers_by_process = [(record["by"], record["number"]) for record in journal.records()]
+        assert len(numbers_by_process) == len(set(numbers_by_process))
     assert [process.returncode for process in appending] == [0, 0]
     assert packings > 1
     for by in ("one", "two"):

@@ -1,4 +1,4 @@
-"""Packs: whoever reads the lake sees every partition once, as it was written last, packed or not."""
+"""Packs: every reader of the lake sees every partition once, as it was written last, packed or not."""
 
 import os
 from collections.abc import Callable
@@ -131,7 +131,7 @@ def _by_batch(rows: list[dict[str, Any]]) -> dict[str, tuple[int, list[int]]]:
 
 
 def known(lake: Lake) -> dict[str, Any]:
-    """All that the lake tells of its links."""
+    """All that the lake holds of its links."""
     names = lake.partitions(PAGE_LINKS)
     return {
         "mark": lake.mark([PAGE_LINKS]),
@@ -144,7 +144,7 @@ def known(lake: Lake) -> dict[str, Any]:
     }
 
 
-def test_nothing_that_a_lake_tells_changes_when_it_is_packed(tmp_path: Path) -> None:
+def test_no_content_of_a_lake_changes_when_it_is_packed(tmp_path: Path) -> None:
     lake = lake_of(tmp_path)
     before = known(lake)
     assert compacted(lake) == Compacted(packs=1, packed=FEWEST)
@@ -314,16 +314,16 @@ def test_a_damaged_pack_is_named(tmp_path: Path) -> None:
     packed_and_removed(lake)
     (pack,) = packs_in(lake)
     pack.write_bytes(pack.read_bytes()[:-1])
-    for look in (
+    for read in (
         lambda: lake.partitions(PAGE_LINKS),
         lambda: read_partition(lake, PAGE_LINKS, name_of(1)),
         lambda: seen(lake),
     ):
         with pytest.raises(DamagedPartitionError, match=f"table page_links, pack '{pack.name}'"):
-            look()
+            read()
 
 
-def test_a_partition_that_never_was_is_missing_beside_packs_too(tmp_path: Path) -> None:
+def test_a_partition_that_never_was_is_missing_in_a_lake_with_packs_too(tmp_path: Path) -> None:
     lake = lake_of(tmp_path)
     packed_and_removed(lake)
     with pytest.raises(MissingPartitionError, match="wiki-000999"):
@@ -392,7 +392,7 @@ def test_a_connection_reads_no_tables_but_those_it_was_opened_for(tmp_path: Path
             query(connection, "from sites")
 
 
-def test_packs_from_before_a_column_was_declared_are_read_beside_newer_ones(tmp_path: Path) -> None:
+def test_packs_from_before_a_column_was_declared_are_read_with_newer_ones(tmp_path: Path) -> None:
     for number, table in enumerate((SHIPS, NAMED_SHIPS)):
         lake, names = Lake(tmp_path, (table,)), [f"yard-{number}{index:02}" for index in range(FEWEST)]
         for hull, name in enumerate(names):

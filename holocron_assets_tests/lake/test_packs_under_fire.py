@@ -60,17 +60,17 @@ def lake_of(folder: Path) -> Lake:
     return lake
 
 
-def look(lake: Lake) -> list[dict[str, Any]]:
+def faults_seen(lake: Lake) -> list[dict[str, Any]]:
     with connect(lake, tables=[PAGE_LINKS]) as connection:
-        return _look(connection)
+        return _faults_seen(connection)
 
 
-def look_as_client(lake: Lake) -> list[dict[str, Any]]:
+def faults_seen_by_a_client(lake: Lake) -> list[dict[str, Any]]:
     with duckdb.connect(lake.database, read_only=True) as client:
-        return _look(client)
+        return _faults_seen(client)
 
 
-def _look(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+def _faults_seen(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     """What is wrong with what is seen; nothing, if every batch is there once and whole."""
     batches = query(connection, "select count(distinct batch) as batches from page_links")
     missing = [] if batches == [{"batches": BATCHES}] else batches
@@ -86,14 +86,14 @@ def test_kills_at_any_moment_lose_nothing_and_leave_nothing_behind(tmp_path: Pat
         with running("pack_again_and_again.py", tmp_path, 0.2):
             sleep(chosen.uniform(0, 0.7))
         assert {name: read_partition(lake, PAGE_LINKS, name) for name in expected} == expected
-        assert look(lake) == []
+        assert faults_seen(lake) == []
         name = chosen.choice(sorted(expected))
         write_partition(lake, PAGE_LINKS, name, expected[name])
     with running("pack_again_and_again.py", tmp_path, 0.2):
         wait_until(lambda: len(lake.listing(PAGE_LINKS).own) < 5 and len(packs(lake)) < 5)
     assert {name: read_partition(lake, PAGE_LINKS, name) for name in expected} == expected
-    assert look(lake) == []
-    assert look_as_client(lake) == []
+    assert faults_seen(lake) == []
+    assert faults_seen_by_a_client(lake) == []
 
 
 def packs(lake: Lake) -> list[str]:
@@ -108,21 +108,21 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("looking", [look, look_as_client], ids=["connection", "client"])
-def test_readers_beside_a_packer_and_a_writer_see_every_batch_once_and_whole(
-    tmp_path: Path, looking: Callable[[Lake], list[dict[str, Any]]]
+@pytest.mark.parametrize("faults_of", [faults_seen, faults_seen_by_a_client], ids=["connection", "client"])
+def test_readers_next_to_a_packer_and_a_writer_see_every_batch_once_and_complete(
+    tmp_path: Path, faults_of: Callable[[Lake], list[dict[str, Any]]]
 ) -> None:
     lake = lake_of(tmp_path)
     publish(lake)
-    looks = 0
+    reads = 0
     with (
         running("write_again_and_again.py", tmp_path, BATCHES),
         running("pack_again_and_again.py", tmp_path, 10),
     ):
         deadline = monotonic() + 60
         while monotonic() < deadline:
-            assert looking(lake) == []
-            looks += 1
-    assert looks > 20
+            assert faults_of(lake) == []
+            reads += 1
+    assert reads > 20
     assert packs(lake)[-1] > "00000005", "nothing was packed meanwhile"
     assert packs(lake)[0] > "00000002", "nothing was removed meanwhile"

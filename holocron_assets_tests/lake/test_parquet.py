@@ -99,7 +99,7 @@ def test_a_file_says_what_it_was_made_from_and_by(tmp_path: Path) -> None:
     assert len(written.content_id) == 32
 
 
-def test_a_content_id_tells_facts_apart_and_not_runs(tmp_path: Path) -> None:
+def test_a_content_id_distinguishes_facts_and_not_runs(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     first, again, other = (
         write_partition(lake, SHIPS, "north", rows).content_id

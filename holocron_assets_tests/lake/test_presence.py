@@ -17,7 +17,7 @@ from holocron_assets.lake.tables import PAGES
 
 ASKED: dict[str, Callable[[Lake], object]] = {
     "listing": lambda lake: lake.partitions(PAGES),
-    "looking": lambda lake: lake.has(PAGES, "tiny-000001"),
+    "checking": lambda lake: lake.has(PAGES, "tiny-000001"),
     "finding files": lambda lake: lake.files(),
     "writing": lambda lake: write_partition(lake, PAGES, "tiny-000002", []),
 }
@@ -61,7 +61,7 @@ def test_a_lake_is_known_by_its_marker_not_by_its_disk(lake: Lake, tmp_path: Pat
 
 
 @pytest.mark.fault(7, "locks/ removed below a process that may hold some")
-def test_locks_that_are_gone_are_not_made_anew_by_who_used_them(lake: Lake) -> None:
+def test_locks_that_are_gone_are_not_made_anew_by_a_process_that_used_them(lake: Lake) -> None:
     shutil.rmtree(lake.locks)
     with pytest.raises(FolderGoneError, match="locks is gone"):
         _ = lake.locks

@@ -1,4 +1,4 @@
-"""An address that is none is told of without being repeated: it may hold a password."""
+"""An invalid address is reported without being repeated: it may hold a password."""
 
 import os
 import subprocess

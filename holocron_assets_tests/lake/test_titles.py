@@ -149,7 +149,7 @@ def test_the_error_quotes_the_title_but_not_five_megabytes_of_it() -> None:
     assert len(str(caught.value)) < 400
 
 
-def test_a_prefix_of_another_wiki_is_told_apart_from_an_invalid_title() -> None:
+def test_a_prefix_of_another_wiki_is_distinguished_from_an_invalid_title() -> None:
     with pytest.raises(InterwikiTitle) as caught:
         DEFAULT_SITE.parse_title("Wikipedia:Foo")
     assert caught.value.prefix == "wikipedia"

@@ -52,7 +52,7 @@ VIEWS_OF_TABLES = {
 }
 
 
-TOLD_OF_PAGES = Table(
+DERIVED_FROM_PAGES = Table(
     "derived_moods",
     "derived",
     "The mood of a page",
@@ -64,7 +64,7 @@ TOLD_OF_PAGES = Table(
     ),
     partition_column="batch",
 )
-TOLD_OF_PAIRS = Table(
+DERIVED_FROM_PAIRS = Table(
     "derived_likeness", "derived", "A pair", key=("pair_id",), columns=(Column("pair_id", type_string, "Id"),)
 )
 
@@ -147,7 +147,7 @@ def test_an_empty_lake_gives_every_other_view_too(tmp_path: Path) -> None:
             query(connection, f"select * from {row['name']}")  # noqa: S608 - a name from the catalog
 
 
-def test_files_from_before_a_column_was_declared_are_read_beside_newer_ones(tmp_path: Path) -> None:
+def test_files_from_before_a_column_was_declared_are_read_with_newer_ones(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     before = replace(ENTITIES, columns=tuple(column for column in ENTITIES.columns if not column.added))
     write_partition(lake, before, "Droid", [entity("Droid")])
@@ -222,7 +222,7 @@ def test_a_moved_page_is_current_at_its_new_title_only(tmp_path: Path) -> None:
     assert current(lake) == [("Varnite", "sample-000001")]
 
 
-def test_the_redirect_that_a_move_leaves_behind_is_current_beside_the_page(tmp_path: Path) -> None:
+def test_the_redirect_that_a_move_leaves_behind_is_current_as_well_as_the_page(tmp_path: Path) -> None:
     lake = lake_of(
         tmp_path,
         [page("Varn", 1, page_id=4)],
@@ -308,8 +308,8 @@ def test_a_dead_page_is_a_dead_letter_until_it_is_requeued_or_answered(tmp_path:
     lake = lake_of(tmp_path, [page("Varn", 1, **dead), page("Gort", 1, **dead)], [page("Gort", 2)])
     letters = "select title, stage, error from dead_letters"
     assert asked(lake, letters) == [{"title": "Varn", "stage": "pages", "error": "Varn: no answer"}]
-    told: dict[str, Any] = {"source": "sample", "title": "Varn", "author": "someone", "reason": "mended"}
-    record(lake, [new_decision("requeue", now=START + 2 * DAY, **told)])
+    decision: dict[str, Any] = {"source": "sample", "title": "Varn", "author": "someone", "reason": "mended"}
+    record(lake, [new_decision("requeue", now=START + 2 * DAY, **decision)])
     assert asked(lake, letters) == []
     lake_of_again = [{**page("Varn", 3, **dead), "batch": "sample-000009", "position": 0}]
     write_partition(lake, PAGES, "sample-000009", lake_of_again)
@@ -410,31 +410,31 @@ def test_what_a_killed_client_left_behind_does_not_spoil_the_next_database(tmp_p
 
 def test_what_an_interrogation_said_is_seen_of_pages_as_they_are_now(tmp_path: Path) -> None:
     lake = Lake(
-        lake_of(tmp_path, [page("Vessa"), page("Thuum")], [page("Vessa", day=1)]).root, (TOLD_OF_PAGES,)
+        lake_of(tmp_path, [page("Vessa"), page("Thuum")], [page("Vessa", day=1)]).root, (DERIVED_FROM_PAGES,)
     )
     for batch, titles in {"sample-000000": ("Vessa", "Thuum"), "sample-000001": ("Vessa",)}.items():
         rows = [
             {"batch": batch, "title_key": title_key("sample", title), "mood": f"{title} in {batch}"}
             for title in titles
         ]
-        write_partition(lake, TOLD_OF_PAGES, batch, rows)
+        write_partition(lake, DERIVED_FROM_PAGES, batch, rows)
     moods = asked(lake, "select mood from derived_moods order by mood")
     assert moods == [{"mood": "Thuum in sample-000000"}, {"mood": "Vessa in sample-000001"}]
     assert len(asked(lake, "from lake.derived_moods")) == 3
 
 
 def test_what_an_interrogation_said_of_pairs_is_seen_as_it_is(tmp_path: Path) -> None:
-    lake = Lake(tmp_path, (TOLD_OF_PAIRS,))
-    write_partition(lake, TOLD_OF_PAIRS, "Droid", [{"pair_id": "a+b"}])
+    lake = Lake(tmp_path, (DERIVED_FROM_PAIRS,))
+    write_partition(lake, DERIVED_FROM_PAIRS, "Droid", [{"pair_id": "a+b"}])
     assert asked(lake, "from derived_likeness") == [{"pair_id": "a+b"}]
 
 
-def test_an_interrogation_that_told_nothing_yet_has_an_empty_view(tmp_path: Path) -> None:
-    assert asked(Lake(tmp_path, (TOLD_OF_PAGES,)), "from derived_moods") == []
+def test_an_interrogation_without_answers_has_an_empty_view(tmp_path: Path) -> None:
+    assert asked(Lake(tmp_path, (DERIVED_FROM_PAGES,)), "from derived_moods") == []
 
 
 def test_what_a_shadow_said_is_no_public_view(tmp_path: Path) -> None:
-    lake = Lake(tmp_path, (replace(TOLD_OF_PAGES, name="shadow_moods_2"),))
+    lake = Lake(tmp_path, (replace(DERIVED_FROM_PAGES, name="shadow_moods_2"),))
     assert asked(lake, "from lake.shadow_moods_2") == []
     with pytest.raises(duckdb.CatalogException):
         asked(lake, "from shadow_moods_2")
@@ -442,14 +442,14 @@ def test_what_a_shadow_said_is_no_public_view(tmp_path: Path) -> None:
 
 def test_the_database_is_published_again_when_an_interrogation_is_dropped_in(tmp_path: Path) -> None:
     assert "derived_moods" not in publish_views(Lake(tmp_path), "")
-    with_another = Lake(tmp_path, (TOLD_OF_PAGES,))
+    with_another = Lake(tmp_path, (DERIVED_FROM_PAGES,))
     assert views_are_stale(with_another, "")
     assert "derived_moods" in publish_views(with_another, "")
     assert not views_are_stale(with_another, "")
 
 
 def test_every_view_is_there_by_itself_with_what_it_stands_on(tmp_path: Path) -> None:
-    lake = Lake(tmp_path, (TOLD_OF_PAGES, TOLD_OF_PAIRS))
+    lake = Lake(tmp_path, (DERIVED_FROM_PAGES, DERIVED_FROM_PAIRS))
     names = [*(view.name for view in public_views(lake)), *(f"lake.{table.name}" for table in lake.tables)]
     with connect(lake) as everything:
         for name in names:
@@ -458,7 +458,7 @@ def test_every_view_is_there_by_itself_with_what_it_stands_on(tmp_path: Path) ->
                 assert len(query(connection, "show all tables")) < len(query(everything, "show all tables"))
 
 
-def test_what_no_view_is_called_is_told(tmp_path: Path) -> None:
+def test_names_that_no_view_has_are_reported(tmp_path: Path) -> None:
     behind = all_behind(Lake(tmp_path), ["pages", "lake.sites", "frontier", "lake.nothing"])
     assert behind.unknown == {"frontier", "lake.nothing"}
     assert behind.tables == {"pages", "sites"}

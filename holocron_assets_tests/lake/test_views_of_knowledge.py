@@ -25,10 +25,10 @@ KINDS = ("page", "pair", "entity", "promotion", "statement")
 _SOMETHING = {pa.string(): "any", pa.int64(): 1, pa.float64(): 0.5, pa.bool_(): True, type_time: START}
 
 
-def row_of(table: Table, **told: Any) -> dict[str, Any]:
+def row_of(table: Table, **values: Any) -> dict[str, Any]:
     """A row with something in every column that may not be empty."""
     row = {column.name: _SOMETHING.get(column.type, []) for column in table.columns if not column.nullable}
-    return {**row, **told}
+    return {**row, **values}
 
 
 def asked(lake: Lake, sql: str) -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ def asked(lake: Lake, sql: str) -> list[dict[str, Any]]:
         (None, "Varn", None),
     ],
 )
-def test_a_page_has_an_address_beside_its_wikis_main_page(
+def test_a_page_has_an_address_next_to_its_wikis_main_page(
     tmp_path: Path, base: str | None, title: str, url: str | None
 ) -> None:
     lake = Lake(tmp_path)
@@ -129,8 +129,8 @@ def test_what_needs_review_is_what_the_queue_shows(
     lake = Lake(tmp_path)
     write_partition(lake, REVIEW_ITEMS, "sample", list(items()))
     rows = [
-        new_decision(**told, author="a", reason="b", source="sample", now=START + (number + 1) * DAY)
-        for number, told in enumerate(decided)
+        new_decision(**decision, author="a", reason="b", source="sample", now=START + (number + 1) * DAY)
+        for number, decision in enumerate(decided)
     ]
     record(lake, rows)
     last = rows[-1]["decision_id"] if rows and rows[-1]["kind"] != "requeue" else None

@@ -43,11 +43,11 @@ def make_busy(holocron: Holocron) -> None:
     record(holocron.lake, [decided])
 
 
-def add_stretch(holocron: Holocron, model: str, begun: datetime, **told: Any) -> None:
-    """Add a stretch of calls of a model, of a minute."""
+def add_session(holocron: Holocron, model: str, begun: datetime, **values: Any) -> None:
+    """Add a session of calls of a model, of a minute."""
     row = row_of(GPU_RUNS, gpu_run_id=f"{begun:%H%M%S%f}-{model[:5]}", model=model, started_at=begun)
     ended = {"ended_at": begun + timedelta(minutes=1), "interrogations": "{}"}
-    write_partition(holocron.lake, GPU_RUNS, row["gpu_run_id"], [{**row, **ended, **told}])
+    write_partition(holocron.lake, GPU_RUNS, row["gpu_run_id"], [{**row, **ended, **values}])
 
 
 def _grow_old(holocron: Holocron, now: datetime) -> None:
@@ -83,7 +83,7 @@ def _ask(holocron: Holocron, now: datetime) -> None:
     _write(holocron, LLM_ATTEMPTS, SCOPE, calls)
     for minutes, model in ((30, SMALL), (20, LARGE), (10, SMALL)):
         counts = {"items": 3, "calls": 4, "calls_saved": 1, "loads": 1, "tokens_in": 900, "tokens_out": 60}
-        add_stretch(holocron, model, now - timedelta(minutes=minutes), busy_seconds=45.0, **counts)
+        add_session(holocron, model, now - timedelta(minutes=minutes), busy_seconds=45.0, **counts)
 
 
 def _write(holocron: Holocron, table: Table, partition: str, rows: Sequence[dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""The dashboard of deploy/grafana and the rules of deploy/prometheus, as far as tests look at them."""
+"""The dashboard of deploy/grafana and the rules of deploy/prometheus, as far as tests read them."""
 
 import json
 import re

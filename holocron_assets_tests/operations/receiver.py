@@ -1,4 +1,4 @@
-"""A receiver of webhooks on loopback, that answers as it is told: well, badly, late or not at all."""
+"""A receiver of webhooks on loopback, that answers as a test wants: well, badly, late or not at all."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""What the rules find amiss, and what not; and how alerts begin and end, each told once."""
+"""What the rules find wrong, and what not; and how alerts begin and end, each with one notice."""
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -61,7 +61,7 @@ def stuck(stage: str = "pages", **said: Any) -> Queue:
 
 
 def _stage(one: Queue, *, due_later: bool) -> Stage:
-    """What a queue's stage tells: its work may be done now, or is due later."""
+    """The stage of a queue: its work may be done now, or is due later."""
     nothing: dict[str, Any] = {field.name: 0 for field in fields(Stage)}
     place = {"stage": one.stage, "source": one.source, "interrogation": one.interrogation}
     work = {"waiting": one.depth} if due_later else {"pending": one.depth}
@@ -100,14 +100,14 @@ def test_where_all_is_well_nothing_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("done", "failed", "dead", "is_amiss"),
+    ("done", "failed", "dead", "is_failing"),
     [(90, 10, 0, False), (89, 10, 1, True), (0, 19, 0, False), (0, 20, 0, True), (80, 0, 4, False)],
 )
 def test_failures_count_by_their_share_once_there_are_enough_tries(
-    done: int, failed: int, dead: int, *, is_amiss: bool
+    done: int, failed: int, dead: int, *, is_failing: bool
 ) -> None:
     seen = status(queue(out_last_hour=done, failed_last_hour=failed, dead_last_hour=dead))
-    assert (("failures", "pages of wiki") in found(seen)) is is_amiss
+    assert (("failures", "pages of wiki") in found(seen)) is is_failing
 
 
 def test_what_was_given_up_counts_over_all_stages() -> None:
@@ -179,7 +179,7 @@ def test_a_backup_that_is_too_old_or_not_there_is_found_where_one_is_wanted(
 
 
 @pytest.mark.parametrize(
-    ("no_look", "message"),
+    ("no_snapshot", "message"),
     [
         (None, None),
         (NoSnapshot(NOW - 0.9 * HOUR), None),
@@ -187,10 +187,12 @@ def test_a_backup_that_is_too_old_or_not_there_is_found_where_one_is_wanted(
         (NoSnapshot(NOW, "OSError: gone"), "the status cannot be read: OSError: gone"),
     ],
 )
-def test_looks_that_fail_or_do_not_end_are_found(no_look: NoSnapshot | None, message: str | None) -> None:
-    some = blind_findings(AlertRules(), now=NOW, no_look=no_look)
+def test_snapshots_that_fail_or_do_not_end_raise_an_alert(
+    no_snapshot: NoSnapshot | None, message: str | None
+) -> None:
+    some = blind_findings(AlertRules(), now=NOW, missing=no_snapshot)
     assert [(one.rule, one.message) for one in some] == ([("no_look", message)] if message else [])
-    assert blind_findings(AlertRules(no_look=None), now=NOW, no_look=no_look) == []
+    assert blind_findings(AlertRules(no_look=None), now=NOW, missing=no_snapshot) == []
 
 
 def test_the_file_that_is_shipped_says_what_the_defaults_say(tmp_path: Path) -> None:
@@ -223,63 +225,63 @@ def receiver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiv
         yield one
 
 
-AMISS = Finding("failures", "pages of wiki", 50.0, 10.0, "half of it fails")
+FAILING = Finding("failures", "pages of wiki", 50.0, 10.0, "half of it fails")
 
 
-def told(tmp_path: Path, *amiss: Finding) -> None:
+def tick(tmp_path: Path, *found_wrong: Finding) -> None:
     """What one tick of both sensors does."""
     lake, webhooks = Lake(tmp_path / "data"), read_webhooks(tmp_path / "webhooks.yaml")
     with open_book(lake, patience_seconds=0) as book:
-        rows = update_alerts(lake, amiss, resolved_after_minutes=10)
+        rows = update_alerts(lake, found_wrong, resolved_after_minutes=10)
         book.note(alert_notices(rows), webhooks)
         deliver(book, webhooks)
 
 
-def test_an_alert_is_told_when_it_begins_and_when_it_is_over_whatever_comes_and_goes(
+def test_an_alert_is_sent_once_when_it_begins_and_once_when_it_is_over(
     tmp_path: Path, receiver: Receiver
 ) -> None:
     with time_machine.travel(utc_now(), tick=False) as clock:
-        for amiss in (True, True, False, True, False, False):  # a minute apart
-            told(tmp_path, *([replace(AMISS, value=60.0)] if amiss else []))
+        for is_wrong in (True, True, False, True, False, False):  # a minute apart
+            tick(tmp_path, *([replace(FAILING, value=60.0)] if is_wrong else []))
             clock.shift(60)
         (began,) = receiver.received
         assert began.body["type"] == "alert.firing"
         assert began.body["data"]["message"] == "half of it fails"
         clock.shift(timedelta(minutes=8))
-        told(tmp_path)
+        tick(tmp_path)
         assert len(receiver.received) == 2
         over = receiver.received[-1].body
         assert over["type"] == "alert.resolved"
         assert over["data"]["fired_at"] == began.body["data"]["fired_at"]
         assert firing(Lake(tmp_path / "data")) == []
         clock.shift(60)
-        told(tmp_path, AMISS)  # it begins anew
-        told(tmp_path, AMISS)
+        tick(tmp_path, FAILING)  # it begins anew
+        tick(tmp_path, FAILING)
     assert [one.body["type"] for one in receiver.received][2:] == ["alert.firing"]
     assert len(set(receiver.ids)) == 3
 
 
 def test_two_subjects_are_two_alerts(tmp_path: Path, receiver: Receiver) -> None:
-    told(tmp_path, AMISS, replace(AMISS, subject="page_types"))
+    tick(tmp_path, FAILING, replace(FAILING, subject="page_types"))
     assert len(receiver.received) == 2
     assert len(firing(Lake(tmp_path / "data"))) == 2
 
 
-def test_a_kill_before_the_notice_is_noted_tells_it_the_next_time_and_once(
+def test_a_notice_that_a_kill_kept_from_being_noted_is_sent_once_the_next_time(
     tmp_path: Path, receiver: Receiver
 ) -> None:
-    update_alerts(Lake(tmp_path / "data"), [AMISS], resolved_after_minutes=10)  # and it is killed
-    told(tmp_path, AMISS)
-    told(tmp_path, AMISS)
+    update_alerts(Lake(tmp_path / "data"), [FAILING], resolved_after_minutes=10)  # and it is killed
+    tick(tmp_path, FAILING)
+    tick(tmp_path, FAILING)
     assert len(receiver.received) == 1
 
 
 def test_an_alert_does_not_hang_when_the_clock_is_set_back(tmp_path: Path, receiver: Receiver) -> None:
     with time_machine.travel(utc_now(), tick=False) as clock:
-        told(tmp_path, AMISS)
-        told(tmp_path)
+        tick(tmp_path, FAILING)
+        tick(tmp_path)
         clock.shift(-timedelta(days=1))
-        told(tmp_path)
+        tick(tmp_path)
         clock.shift(timedelta(minutes=11))
-        told(tmp_path)
+        tick(tmp_path)
     assert [one.body["type"] for one in receiver.received] == ["alert.firing", "alert.resolved"]

@@ -128,15 +128,15 @@ def test_rows_that_move_from_a_journal_into_a_partition_are_in_a_backup(
             next(ended, lambda: None)()
 
         monkeypatch.setattr(module, name, then_it_ends)
-    copy, told = restored(places, back_up(places, tmp_path / "backups"), tmp_path / "other")
-    assert told.damaged == []
+    copy, result = restored(places, back_up(places, tmp_path / "backups"), tmp_path / "other")
+    assert result.damaged == []
     assert not journal.exists(), "the batch ended"
     assert [row["title_key"] for row in read_partition(copy, SEED_TITLES, "wiki")] == list(range(10))
     kept = [record["number"] for record in Journal(copy.journal(SEED_TITLES, "wiki")).records()]
     assert kept == list(range(10)), "as after a crash between writing the partition and removing the journal"
 
 
-def test_changes_that_a_wiki_told_of_are_in_a_backup_though_they_are_settled_meanwhile(
+def test_changes_that_a_wiki_listed_are_in_a_backup_though_they_are_settled_meanwhile(
     places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A change is dropped once its page was fetched: a backup without both would never fetch it."""
@@ -188,7 +188,7 @@ def test_records_of_a_journal_that_is_packed_meanwhile_are_in_a_backup_once(
 def test_what_a_pack_took_over_while_it_was_copied_is_in_the_backup(
     places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An own file vanishes while its table is copied: it is looked at again, and the pack is found."""
+    """An own file vanishes while its table is copied: the table is read again, and the pack is found."""
     folder = places.lake.folder(SEED_TITLES)
     for number in range(3):
         write_partition(places.lake, SEED_TITLES, f"wiki{number}", [seed(number)])
@@ -315,8 +315,8 @@ def test_settings_that_are_there_are_left_alone_and_named(places: Places, tmp_pa
     (tmp_path / "other" / "sources").mkdir(parents=True)
     own = tmp_path / "other" / "sources" / "wiki.yaml"
     own.write_text("enabled: true\n", encoding="utf-8")
-    told = restore_backup(other, backup.folder)
-    assert told.kept == {own: backup.folder / "settings" / "sources" / "wiki.yaml"}
+    result = restore_backup(other, backup.folder)
+    assert result.kept == {own: backup.folder / "settings" / "sources" / "wiki.yaml"}
     assert own.read_text(encoding="utf-8") == "enabled: true\n"
     assert (tmp_path / "other" / "tags.yaml").read_text(encoding="utf-8") == "tags: []\n"
 
@@ -339,17 +339,17 @@ def test_settings_of_another_user_keep_no_lake_back_and_are_named_with_where_the
         folder.chmod(folder.stat().st_mode | 0o055)  # pytest's own, as many as there are
     os.seteuid(65534)
     try:
-        told = restore_backup(other, backup.folder)
+        result = restore_backup(other, backup.folder)
     finally:
         os.seteuid(0)
-    assert told.unwritten == {
+    assert result.unwritten == {
         tmp_path / "other" / "sources" / "wiki.yaml": (
             settings / "sources" / "wiki.yaml",
             "Permission denied",
         ),
         tmp_path / "other" / "tags.yaml": (settings / "tags.yaml", "Permission denied"),
     }
-    assert (told.kept, told.damaged) == ({}, [])
+    assert (result.kept, result.damaged) == ({}, [])
     assert [row["title_key"] for row in read_partition(other.lake, SEED_TITLES, "wiki")] == [1]
     assert (other.dagster_home / "history" / "runs.db").is_file()
     assert list((tmp_path / "other" / "sources").iterdir()) == []
@@ -368,8 +368,8 @@ def test_a_damaged_file_of_a_backup_is_named(places: Places, tmp_path: Path) -> 
     file = backup.folder / places.lake.file(SEED_TITLES, "wiki").relative_to(places.lake.root)
     content = file.read_bytes()
     file.write_bytes(content[:100] + bytes([content[100] ^ 4]) + content[101:])
-    _, told = restored(places, backup, tmp_path / "other")
-    assert [damage.file.name for damage in told.damaged] == ["data.parquet"]
+    _, result = restored(places, backup, tmp_path / "other")
+    assert [damage.file.name for damage in result.damaged] == ["data.parquet"]
 
 
 def test_the_password_of_the_database_is_on_no_command_line(
@@ -390,7 +390,7 @@ def test_the_password_of_the_database_is_on_no_command_line(
         assert said.count("cret") == 1
 
 
-def test_what_a_database_program_says_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_of_a_database_program_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "pg_dump"
     script.write_text("#!/bin/sh\necho no such server >&2; exit 1\n", encoding="utf-8")
     script.chmod(0o755)

@@ -57,7 +57,7 @@ def other_folder(tmp_path: Path, whole: WholeHolocron) -> Callable[[int], Path]:
     return make
 
 
-def told_of(whole: WholeHolocron) -> list[Any]:
+def shown_in_dagster(whole: WholeHolocron) -> list[Any]:
     """What Dagster shows of some assets: which partitions are there, and of which event that is."""
     with whole.instance() as instance:
         return [(sorted(instance.get_materialized_partitions(key)), _newest(instance, key)) for key in KEYS]
@@ -102,7 +102,7 @@ def staleness(work: Callable[[], None]) -> Iterator[None]:
 
 @pytest.fixture
 def made(whole: WholeHolocron) -> list[Made]:
-    """Backups of a run: made inside requests, while it waits for an answer, and by a thread beside it."""
+    """Backups of a run: made inside requests, while it waits for an answer, and by another thread."""
     backups: list[Made] = []
     making = threading.Lock()
 
@@ -154,9 +154,9 @@ def test_what_dagster_knew_is_there_again_and_nothing_is_left_to_do(
     whole: WholeHolocron, other_folder: Callable[[int], Path]
 ) -> None:
     whole.finish()
-    before, hashes, backup = told_of(whole), whole.hashes(), back_up(whole)
+    before, hashes, backup = shown_in_dagster(whole), whole.hashes(), back_up(whole)
     other = restored(whole, backup, other_folder(0))
-    assert told_of(other) == before
+    assert shown_in_dagster(other) == before
     assert [run.run_id for run in other.runs()] == [run.run_id for run in whole.runs()]
     assert all(partitions for partitions, _ in before)
     assert other.hashes() == hashes
@@ -165,11 +165,11 @@ def test_what_dagster_knew_is_there_again_and_nothing_is_left_to_do(
     other.finish()
     assert other.hashes() == hashes
     assert (page_requests(whole.wiki), whole.ollama.chats) == (Counter(), [])
-    assert told_of(other) == before, "nothing had to be done again"
+    assert shown_in_dagster(other) == before, "nothing had to be done again"
     refused = other.command("restore", str(backup))
     assert refused.returncode == 1
     assert "is not empty, and nothing is overwritten" in refused.stderr
-    assert told_of(other) == before
+    assert shown_in_dagster(other) == before
 
 
 def test_a_history_in_postgresql_is_backed_up_and_comes_back_in_another_database(
@@ -178,7 +178,7 @@ def test_a_history_in_postgresql_is_backed_up_and_comes_back_in_another_database
     with postgres_server() as server:
         monkeypatch.setenv("HOLOCRON_POSTGRES_URL", server.url)
         whole.finish()
-        before, backup = told_of(whole), back_up(whole)
+        before, backup = shown_in_dagster(whole), back_up(whole)
         engine = sql.create_engine(server.url, isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
             connection.execute(sql.text("create database another"))
@@ -189,7 +189,7 @@ def test_a_history_in_postgresql_is_backed_up_and_comes_back_in_another_database
         assert "the database of HOLOCRON_POSTGRES_URL is not empty" in taken.stderr
         monkeypatch.setenv("HOLOCRON_POSTGRES_URL", server.url.replace("/postgres", "/another"))
         other = restored(whole, backup, folder)
-        assert told_of(other) == before
+        assert shown_in_dagster(other) == before
         hashes = other.hashes()
         other.finish()
-        assert (told_of(other), other.hashes()) == (before, hashes)
+        assert (shown_in_dagster(other), other.hashes()) == (before, hashes)

@@ -66,7 +66,7 @@ def in_folder(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_the_newest_are_kept_and_what_went_is_told(places: Places, backups: Path) -> None:
+def test_the_newest_backups_are_kept_and_the_removed_ones_are_named(places: Places, backups: Path) -> None:
     made = several(places, backups, 4)
     newest = back_up(places, backups, 4, keep=3)
     assert list(newest.removed) == made[:2]
@@ -81,7 +81,7 @@ def test_without_a_number_all_are_kept(places: Places, backups: Path) -> None:
     assert in_folder(backups) == [name_of(day) for day in range(4)]
 
 
-def test_what_one_that_went_had_lent_to_the_next_is_still_whole(
+def test_files_that_a_removed_backup_shared_with_the_next_are_still_whole(
     places: Places, backups: Path, tmp_path: Path
 ) -> None:
     several(places, backups, 2)
@@ -109,7 +109,7 @@ def test_nothing_goes_but_finished_backups_of_this_lake(
     assert in_folder(backups) == sorted([*others, name_of(2)])
 
 
-def test_one_that_fails_leaves_as_many_as_are_to_be_kept_and_room_for_the_next(
+def test_a_backup_that_fails_leaves_as_many_as_are_to_be_kept_and_room_for_the_next(
     places: Places, backups: Path
 ) -> None:
     """Where the disk is full, fewer are kept from now on, and the next one finds room."""
@@ -129,7 +129,9 @@ def test_the_one_just_made_is_kept_though_the_clock_was_set_back(places: Places,
     assert in_folder(backups) == [made.folder.name, name_of(2)]
 
 
-def test_a_kill_while_one_is_removed_leaves_none_that_looks_whole(places: Places, backups: Path) -> None:
+def test_a_kill_while_a_backup_is_removed_leaves_none_that_seems_complete(
+    places: Places, backups: Path
+) -> None:
     several(places, backups, 3)
     killed = (
         "import shutil, os, sys; from pathlib import Path\n"
@@ -157,7 +159,7 @@ def test_two_at_once_do_not_remove_what_the_other_makes(places: Places, backups:
         assert in_folder(backups) == [making.name, name_of(0)]
 
 
-def test_one_that_cannot_be_removed_keeps_no_new_one_from_being_made(places: Places, backups: Path) -> None:
+def test_a_backup_that_cannot_be_removed_prevents_no_new_one(places: Places, backups: Path) -> None:
     (first, _) = several(places, backups, 2)
     unfinished(first).touch()  # a file in its way
     with pytest.raises(BackupError, match="was made, but an older one cannot be removed"):
@@ -165,7 +167,9 @@ def test_one_that_cannot_be_removed_keeps_no_new_one_from_being_made(places: Pla
     assert {first.name, name_of(2)} <= set(in_folder(backups))
 
 
-def test_when_the_newest_was_made_is_told_of_each_lake(places: Places, backups: Path, tmp_path: Path) -> None:
+def test_the_time_of_the_newest_backup_is_known_for_each_lake(
+    places: Places, backups: Path, tmp_path: Path
+) -> None:
     name = marker_of(places.lake.root / "lake")
     assert newest_backup(backups, name) is None, "there is no such folder"
     several(places, backups, 2)
@@ -177,7 +181,7 @@ def test_when_the_newest_was_made_is_told_of_each_lake(places: Places, backups: 
 def test_an_alert_stands_until_there_is_a_new_one(
     places: Places, backups: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def told() -> str | None:
+    def alert() -> str | None:
         with dg.DagsterInstance.ephemeral() as instance:
             return Watched(Holocron(tmp_path), instance).tick(raise_alerts).skipped
 
@@ -185,12 +189,12 @@ def test_an_alert_stands_until_there_is_a_new_one(
     rules = tmp_path / "alerts.yaml"
     rules.write_text(f"backups: {{folder: {backups}}}\nresolved_after_minutes: 0\n", encoding="utf-8")
     monkeypatch.setenv("HOLOCRON_ALERTS", str(rules))
-    assert told() == f"there is no finished backup of this lake in {backups}"
+    assert alert() == f"there is no finished backup of this lake in {backups}"
     back_up(places, backups, 29)
-    assert told() == "nothing is amiss"
+    assert alert() == "nothing is wrong"
 
 
-def test_the_command_keeps_as_many_as_it_is_told(
+def test_the_command_keeps_as_many_as_its_option_says(
     places: Places, backups: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOLOCRON_DATA", str(places.lake.root))
@@ -198,7 +202,7 @@ def test_the_command_keeps_as_many_as_it_is_told(
     several(places, backups, 3)
     done = CliRunner().invoke(main, ["backup", str(backups), "--keep", "2"])
     assert done.exit_code == 0, done.output
-    told = done.output.splitlines()
-    assert told[1:] == [f"removed {backups / name_of(day)}" for day in (0, 1)]
+    lines = done.output.splitlines()
+    assert lines[1:] == [f"removed {backups / name_of(day)}" for day in (0, 1)]
     assert len(in_folder(backups)) == 2
     assert CliRunner().invoke(main, ["backup", str(backups), "--keep", "0"]).exit_code == 2

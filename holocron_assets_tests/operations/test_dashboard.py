@@ -1,4 +1,4 @@
-"""The dashboard and the alerts ask for nothing that we do not tell, and have the shape that is wanted."""
+"""The dashboard and the alerts use only metrics that we export, and have the shape that is wanted."""
 
 import re
 
@@ -22,34 +22,34 @@ NOT_SHOWN = {
     "holocron_models_asked",
     "holocron_source_enabled",
 }
-"""For who asks for them by hand, and for rules."""
+"""For people who query them by hand, and for rules."""
 
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 
 
 @pytest.fixture(scope="module")
-def told(busy: Holocron, busy_status: Status) -> set[str]:
-    """The names of all metrics that we tell, also of those that have no series now."""
+def exported(busy: Holocron, busy_status: Status) -> set[str]:
+    """The names of all metrics that we export, also of those that have no series now."""
     text, _ = watch_over(busy, status=lambda: busy_status).exposition("")
     families = list(text_string_to_metric_families(text.decode()))
     return {f"{one.name}_total" if one.type == "counter" else one.name for one in families}
 
 
-def test_every_metric_of_the_dashboard_is_told(told: set[str]) -> None:
+def test_every_metric_of_the_dashboard_is_exported(exported: set[str]) -> None:
     named = {name for query in queries() for name in metrics_in(query.expr)}
     assert len(named) > 30
-    assert named - told == set()
+    assert named - exported == set()
 
 
-def test_the_dashboard_shows_every_metric_of_ours(told: set[str]) -> None:
+def test_the_dashboard_shows_every_metric_of_ours(exported: set[str]) -> None:
     named = {name for query in queries() for name in metrics_in(query.expr)}
-    assert {name for name in told if name.startswith("holocron_")} - named == NOT_SHOWN
+    assert {name for name in exported if name.startswith("holocron_")} - named == NOT_SHOWN
 
 
-def test_every_metric_of_the_alerts_is_told(told: set[str]) -> None:
+def test_every_metric_of_the_alerts_is_exported(exported: set[str]) -> None:
     named = {name for rule in rules() for name in metrics_in(rule["expr"])}
     assert len(named) > 3
-    assert named - told == set()
+    assert named - exported == set()
 
 
 def test_every_panel_has_a_place_of_its_own_and_a_title() -> None:

@@ -1,4 +1,4 @@
-"""Failures are grouped by cause: neither pages' names nor what wikis and models wrote tell causes apart."""
+"""Failures are grouped by cause: names of pages and texts of wikis and models make no separate causes."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from crawl_rows import outcome, put_outcomes
 from knowledge_rows import row_of
 from sample_holocron import sample_holocron
-from test_snapshot import looked_at
+from test_snapshot import snapshot_of
 from test_status_views import BATCH, FACTS, asked
 
 from holocron_assets.derive.engine.replies import InvalidAnswerError, check_answer
@@ -81,10 +81,10 @@ def test_what_a_model_wrote_is_in_no_cause_of_an_answer_that_does_not_fit(lake: 
 
 
 def test_replies_that_break_at_other_places_break_for_one_cause(lake: Lake) -> None:
-    told = "the reply is no JSON object: Expecting ',' delimiter: line {0} column {0} (char {0})"
+    message = "the reply is no JSON object: Expecting ',' delimiter: line {0} column {0} (char {0})"
     put_failures(
         lake,
-        *(("malformed", told.format(number)) for number in (1, 22, 333)),
+        *(("malformed", message.format(number)) for number in (1, 22, 333)),
         *(("malformed", f"the reply says {name!r} twice in one object") for name in ("Luke", 'Leia\'s "a"')),
         ("server_error", "the model server answered 500: boom"),
         ("server_error", "the model server answered 503: said 'and was cut he"),
@@ -136,8 +136,10 @@ def test_labels_hold_kinds_of_causes_and_nothing_that_was_written(tmp_path: Path
         for n, title in enumerate(titles)
     ]
     write_partition(holocron.lake, UNREAD_PAGES, scope, unread)
-    [told] = [one for one in status_metrics(looked_at(holocron)) if one.name == "holocron_last_day_failures"]
-    found = {(sample.labels["stage"], sample.labels["cause"]): sample.value for sample in told.samples}
+    [metric] = [
+        one for one in status_metrics(snapshot_of(holocron)) if one.name == "holocron_last_day_failures"
+    ]
+    found = {(sample.labels["stage"], sample.labels["cause"]): sample.value for sample in metric.samples}
     assert found == {
         ("calls", "invalid: answer.type: '...' is not one of"): 3,
         ("calls", "malformed"): 3,

@@ -1,4 +1,4 @@
-"""Pages that a step cannot read count as given up, and alerts tell of it; and which answers count as done."""
+"""Pages that a step cannot read count as given up, and raise alerts; and which answers count as done."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from crawl_rows import key, outcome, put_outcomes
 from knowledge_rows import row_of
 from sample_holocron import sample_holocron
-from test_snapshot import looked_at
+from test_snapshot import snapshot_of
 from test_status_views import BATCH, FACTS, MINUTE, asked, put_answers, put_typed
 
 from holocron_assets.crawl.frontier.requeue import requeue
@@ -95,7 +95,7 @@ def test_unread_pages_are_what_an_hour_gave_up_and_raise_the_alerts(tmp_path: Pa
     put_unread(holocron.lake, PAGE_SIGNALS, BATCH, *titles)
     put_unread(holocron.lake, PAGE_LINKS, BATCH, *titles[:7])
     put_typed(holocron.lake, BATCH, *titles)
-    status = looked_at(holocron)
+    status = snapshot_of(holocron)
     [queue] = [queue for queue in status.queues if queue.stage == "page_types"]
     assert (queue.dead_last_hour, queue.out_last_hour) == (20, 0)
     found = {one.rule: one.message for one in findings(status, AlertRules(), models_are_asked=True)}
@@ -108,7 +108,7 @@ def test_unread_pages_are_what_an_hour_gave_up_and_raise_the_alerts(tmp_path: Pa
     }
     put_unread(holocron.lake, PAGE_SIGNALS, BATCH, *titles, age=61 * MINUTE)
     put_unread(holocron.lake, PAGE_LINKS, BATCH)
-    status = looked_at(holocron)
+    status = snapshot_of(holocron)
     assert [one.rule for one in findings(status, AlertRules(), models_are_asked=True)] == []
     assert sum(stage.dead for stage in status.stages) == 20
 

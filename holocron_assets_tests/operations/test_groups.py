@@ -89,8 +89,8 @@ def test_a_run_that_was_killed_goes_on_with_the_step_that_it_was_at(tmp_path: Pa
 def test_a_kill_right_after_a_failure_that_stops_the_group_lets_no_later_step_run(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
 
-    def dying_once_it_failed(told: str) -> None:
-        if "failed with exit code" in told:
+    def dying_once_it_failed(line: str) -> None:
+        if "failed with exit code" in line:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -154,7 +154,7 @@ def test_whatever_is_wrong_with_a_file_is_named(tmp_path: Path, text: str, probl
         read_group(tmp_path, "some")
 
 
-def test_a_wrong_value_in_a_list_is_not_told_as_an_empty_list_too(tmp_path: Path) -> None:
+def test_a_wrong_value_in_a_list_is_not_reported_as_an_empty_list_too(tmp_path: Path) -> None:
     text = "title: A\nsteps:\n  - {name: a, run: hash, on_failure: retry}"
     (tmp_path / "some.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(SourceError) as error:
@@ -162,7 +162,7 @@ def test_a_wrong_value_in_a_list_is_not_told_as_an_empty_list_too(tmp_path: Path
     assert [problem.key for problem in error.value.problems] == ["steps[0].on_failure"]
 
 
-def test_a_group_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+def test_a_missing_group_is_reported_with_the_names_of_those_that_exist(tmp_path: Path) -> None:
     (tmp_path / "some.yaml").write_text("title: A\n", encoding="utf-8")
     with pytest.raises(PermanentError, match=r"no group is called 'other'.*there are some"):
         read_group(tmp_path, "other")

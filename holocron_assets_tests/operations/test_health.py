@@ -89,7 +89,7 @@ def test_work_that_came_lately_may_take_its_time(nothing_waits: Status) -> None:
     assert progress(waiting(nothing_waits, "pages", since=LATELY))[0] == "ok"
 
 
-def test_a_stage_that_stands_still_beside_one_that_goes_on_is_half_a_failure(nothing_waits: Status) -> None:
+def test_a_stage_that_stands_still_while_another_goes_on_is_half_a_failure(nothing_waits: Status) -> None:
     status = waiting(nothing_waits, "pages", since=LONG_AGO, done=LATELY)
     status = waiting(status, "entities", since=LONG_AGO)
     assert progress(status) == (
@@ -146,7 +146,7 @@ def test_a_model_server_that_is_gone_is_a_failure_once_it_is_wanted(
     assert models(gone) == ("degraded", "no answer")
     wanted = waiting(gone, "interrogations", since=LONG_AGO, interrogation="entity_facts")
     assert models(wanted) == ("failed", "no answer")
-    assert progress(wanted)[0] == "ok", "one fault is told of once"
+    assert progress(wanted)[0] == "ok", "one fault is reported once"
     lacking = replace(wanted, models=replace(wanted.models, problem="lacks a model", loaded=()))
     assert models(lacking) == ("degraded", "lacks a model")
 
@@ -175,13 +175,13 @@ def test_a_model_server_that_is_stopped_while_a_person_holds_its_work_is_no_fail
     held = HeldBack(scope, name, "pause", "Ada", "the card is needed", utc_now(), "holocron resume")
     assert models(replace(server_gone, paused=(held,))) == (
         "ok",
-        "what is to be asked is held back; else: no answer",
+        "what is to be asked is held back. Otherwise: no answer",
     )
     other = waiting(server_gone, "interrogations", since=LATELY, source="two", interrogation="tagging")
     assert models(replace(other, paused=(held,)))[0] == ("ok" if scope == "all" else "failed")
 
 
-def test_nobody_misses_a_model_server_for_a_source_that_is_switched_off(server_gone: Status) -> None:
+def test_a_source_that_is_switched_off_needs_no_model_server(server_gone: Status) -> None:
     off = replace(server_gone, sources=(replace(server_gone.sources[0], enabled=False),))
     assert models(off)[0] == "ok"
     back = replace(off, models=replace(off.models, problem=None, loaded=()))

@@ -1,5 +1,7 @@
-"""A costly look is shared by all who ask, none waits for it for long, and a failed one never seems empty."""
+"""A costly snapshot serves all requests, none waits long for it, and a failed one never seems empty."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -8,9 +10,25 @@ import pytest
 
 from holocron_assets.operations.state.kept_snapshot import KeptSnapshot
 
+ENDING = """
+from threading import Event
+import duckdb
+from holocron_assets.operations.state.kept_snapshot import in_background
+
+is_open = Event()
+
+def take():
+    with duckdb.connect() as connection:
+        is_open.set()
+        connection.execute("select count(*) from range(300_000_000)").fetchall()
+
+in_background(take)
+is_open.wait()
+"""
+
 
 class Clock:
-    """Seconds that pass when told to."""
+    """Seconds that pass when a test says so."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -20,7 +38,7 @@ class Clock:
 
 
 class Slow:
-    """A look that lasts for as long as it is told to, and tells how often it was made."""
+    """A snapshot that lasts until a test ends it, and that says how often it was taken."""
 
     def __init__(self) -> None:
         self.made, self.begun, self.may_end = 0, Event(), Event()
@@ -41,7 +59,7 @@ def slow() -> Iterator[Slow]:
 
 
 def lasting(seconds: float, clock: Clock, found: list[int]) -> Callable[[], int]:
-    """A look that takes some seconds and tells how often it was made."""
+    """A snapshot that takes some seconds and says how often it was taken."""
 
     def take() -> int:
         clock.now += seconds
@@ -51,7 +69,7 @@ def lasting(seconds: float, clock: Clock, found: list[int]) -> Callable[[], int]
     return take
 
 
-def test_a_look_is_kept_for_five_seconds() -> None:
+def test_a_snapshot_is_kept_for_five_seconds() -> None:
     clock, made = Clock(), list[int]()
     take = KeptSnapshot(lasting(0.1, clock, made), clock=clock)
     assert (take.latest().found, take.latest().found) == (1, 1)
@@ -61,7 +79,7 @@ def test_a_look_is_kept_for_five_seconds() -> None:
     assert take.latest().found == 2
 
 
-def test_a_look_that_takes_long_is_kept_for_longer() -> None:
+def test_a_snapshot_that_takes_long_is_kept_for_longer() -> None:
     clock, made = Clock(), list[int]()
     take = KeptSnapshot(lasting(2, clock, made), clock=clock)
     take.latest()
@@ -71,7 +89,7 @@ def test_a_look_that_takes_long_is_kept_for_longer() -> None:
     assert take.latest().found == 2
 
 
-def test_who_asks_soon_waits_for_the_look_under_way(slow: Slow) -> None:
+def test_an_early_request_waits_for_the_snapshot_under_way(slow: Slow) -> None:
     take = KeptSnapshot(slow)
     with ThreadPoolExecutor(8) as asking:
         answers = [asking.submit(take.latest) for _ in range(8)]
@@ -80,7 +98,7 @@ def test_who_asks_soon_waits_for_the_look_under_way(slow: Slow) -> None:
         assert [answer.result(30).found for answer in answers] == [1] * 8
 
 
-def test_who_asks_later_is_told_at_once_of_the_last_look_and_how_old_it_is(slow: Slow) -> None:
+def test_a_later_request_gets_the_last_snapshot_at_once_with_its_age(slow: Slow) -> None:
     clock = Clock()
     take = KeptSnapshot(slow, clock=clock)
     slow.may_end.set()
@@ -90,8 +108,8 @@ def test_who_asks_later_is_told_at_once_of_the_last_look_and_how_old_it_is(slow:
     begun = take.begin()
     assert begun
     clock.now += 40
-    told = take.latest()
-    assert (told.found, told.age_seconds, told.under_way_seconds) == (1, 100, 40)
+    latest = take.latest()
+    assert (latest.found, latest.age_seconds, latest.under_way_seconds) == (1, 100, 40)
     assert slow.made == 2, "one at a time"
     slow.may_end.set()
     begun.result(30)
@@ -99,17 +117,17 @@ def test_who_asks_later_is_told_at_once_of_the_last_look_and_how_old_it_is(slow:
     assert slow.made == 2
 
 
-def test_until_the_first_look_ended_nothing_is_known_and_that_is_no_failure(slow: Slow) -> None:
+def test_until_the_first_snapshot_ended_nothing_is_known_and_that_is_no_failure(slow: Slow) -> None:
     clock = Clock()
     take = KeptSnapshot(slow, clock=clock)
     take.begin()
     clock.now += 20
-    told = take.latest()
-    assert (told.found, told.failures, told.is_first_under_way) == (None, 0, True)
-    assert told.problem == "the first snapshot of it has been under way for 20 s; ask again"
+    latest = take.latest()
+    assert (latest.found, latest.failures, latest.is_first_under_way) == (None, 0, True)
+    assert latest.problem == "the first snapshot of it has been under way for 20 s; ask again"
 
 
-def test_a_look_that_fails_is_told_of_as_failed_to_all_who_ask_and_tried_again() -> None:
+def test_every_request_learns_that_a_snapshot_failed_and_it_is_tried_again() -> None:
     clock, faults = Clock(), [OSError("the disk is gone"), OSError("still")]
 
     def broken() -> int:
@@ -119,10 +137,15 @@ def test_a_look_that_fails_is_told_of_as_failed_to_all_who_ask_and_tried_again()
 
     take = KeptSnapshot(broken, clock=clock)
     for _ in range(3):
-        told = take.latest()
-        assert (told.found, told.problem) == (None, "OSError: the disk is gone")
-        assert (told.failures, told.is_first_under_way) == (1, False)
+        latest = take.latest()
+        assert (latest.found, latest.problem) == (None, "OSError: the disk is gone")
+        assert (latest.failures, latest.is_first_under_way) == (1, False)
     clock.now += 5
     assert take.latest().failures == 2
     clock.now += 5
     assert take.latest().found == 7
+
+
+def test_a_process_that_ends_during_a_snapshot_closes_its_connection_first() -> None:
+    ended = subprocess.run([sys.executable, "-c", ENDING], check=True, capture_output=True, text=True)  # noqa: S603
+    assert ended.stderr == "", "DuckDB reports open connections as leaks"

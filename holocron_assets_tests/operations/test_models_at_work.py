@@ -1,4 +1,4 @@
-"""What models do is told of every place at which models are asked, and while they are asked."""
+"""The status shows what models do at every place at which they are asked, and while they are asked."""
 
 import asyncio
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 import time_machine
-from busy_holocron import ASKED, LARGE, SCOPE, SMALL, add_stretch
+from busy_holocron import ASKED, LARGE, SCOPE, SMALL, add_session
 from knowledge_rows import row_of
 from sample_holocron import Holocron, sample_holocron
-from test_snapshot import looked_at
+from test_snapshot import snapshot_of
 
 from holocron_assets.derive.gpu.slots import GPU_POOL, GpuLock, place_of
 from holocron_assets.derive.interrogations.files import load_interrogations
@@ -59,7 +59,7 @@ def put_calls(holocron: Holocron, *calls: tuple[str, datetime, timedelta]) -> No
 
 @contextmanager
 def asking(holocron: Holocron, what: str, place: str, since: datetime) -> Iterator[None]:
-    """Have the right to ask at a place, as who asks there does."""
+    """Hold the right to ask at a place, as a process that asks there does."""
     lock = GpuLock(holocron.lake, what, pool=place)
     with time_machine.travel(since, tick=False):
         asyncio.run(lock.take())
@@ -74,31 +74,31 @@ def test_models_of_other_pools_are_busy_at_once_and_not_switched_to(holocron: Ho
     for minutes in (60, 45, 30, 15):
         for model in (SMALL, CLOUD, FAR):
             begun = now - minutes * MINUTE
-            add_stretch(
+            add_session(
                 holocron, model, begun, ended_at=begun + 15 * MINUTE, busy_share=0.98, busy_seconds=882.0
             )
-    models = looked_at(holocron).models
+    models = snapshot_of(holocron).models
     assert models.busy_share == pytest.approx(0.98, abs=0.01)
     assert models.busy_share_of_runs == pytest.approx(0.98)
     assert models.switches == 0
-    add_stretch(holocron, LARGE, now - MINUTE, busy_share=0.98)
-    assert looked_at(holocron).models.switches == 1
+    add_session(holocron, LARGE, now - MINUTE, busy_share=0.98)
+    assert snapshot_of(holocron).models.switches == 1
     switches = {row["model"]: row["switches"] for row in read_totals(holocron.lake).sessions}
     assert switches == {SMALL: 0, CLOUD: 0, FAR: 0, LARGE: 1}
 
 
-def test_a_stretch_that_goes_on_is_busy_since_who_asks_began(holocron: Holocron) -> None:
+def test_a_session_under_way_is_busy_since_its_process_began_to_ask(holocron: Holocron) -> None:
     now = utc_now()
-    assert looked_at(holocron).models.busy_share == 0
+    assert snapshot_of(holocron).models.busy_share == 0
     with asking(holocron, "dispatch asking one", GPU_POOL, now - 15 * MINUTE):
-        models = looked_at(holocron).models
+        models = snapshot_of(holocron).models
         assert models.busy_share == pytest.approx(0.25, abs=0.01)
         assert (models.at_work or "").startswith("dispatch asking one (process")
-    models = looked_at(holocron).models
+    models = snapshot_of(holocron).models
     assert (models.busy_share, models.at_work) == (0, None), "it gave the GPU back, and left no row"
 
 
-def test_who_asks_models_of_another_pool_is_told_of_too(
+def test_a_process_that_asks_models_of_another_pool_is_shown_too(
     holocron: Holocron, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     model = load_interrogations()[0].models[0]
@@ -106,25 +106,25 @@ def test_who_asks_models_of_another_pool_is_told_of_too(
     file.write_text('pools: {cloud: {models: ["*"], limit: 3}}', encoding="utf-8")
     monkeypatch.setenv("HOLOCRON_DISPATCH", str(file))
     with asking(holocron, "dispatch asking it", place_of("cloud", model), utc_now() - 30 * MINUTE):
-        models = looked_at(holocron).models
+        models = snapshot_of(holocron).models
     assert models.busy_share == pytest.approx(0.5, abs=0.01)
     assert (models.at_work or "").startswith("dispatch asking it (process")
 
 
-def test_calls_count_until_their_stretch_has_its_row_and_then_once(holocron: Holocron) -> None:
+def test_calls_count_until_their_session_has_its_row_and_then_once(holocron: Holocron) -> None:
     now = utc_now()
     begun = now - 30 * MINUTE
     put_calls(holocron, *((SMALL, begun + n * MINUTE, 0.5 * MINUTE) for n in range(20)))
-    assert looked_at(holocron).models.busy_share == pytest.approx(10 / 60, abs=0.01)
-    add_stretch(holocron, SMALL, begun, ended_at=begun + 19.5 * MINUTE, busy_share=10 / 19.5)
-    assert looked_at(holocron).models.busy_share == pytest.approx(10 / 60, abs=0.01)
+    assert snapshot_of(holocron).models.busy_share == pytest.approx(10 / 60, abs=0.01)
+    add_session(holocron, SMALL, begun, ended_at=begun + 19.5 * MINUTE, busy_share=10 / 19.5)
+    assert snapshot_of(holocron).models.busy_share == pytest.approx(10 / 60, abs=0.01)
 
 
 def test_a_file_of_pools_that_cannot_be_used_hides_nothing(holocron: Holocron, tmp_path: Path) -> None:
     for number, model in enumerate((SMALL, CLOUD)):
-        add_stretch(holocron, model, utc_now() - (10 - number) * MINUTE, busy_share=1.0)
+        add_session(holocron, model, utc_now() - (10 - number) * MINUTE, busy_share=1.0)
     (tmp_path / "dispatch.yaml").write_text("pools: 7", encoding="utf-8")
-    assert looked_at(holocron).models.switches == 1
+    assert snapshot_of(holocron).models.switches == 1
 
 
 def test_of_spans_at_once_the_busiest_counts() -> None:

@@ -54,7 +54,7 @@ def free_port() -> int:
 
 
 class Web:
-    """The faces of a Holocron, served by a process that can be started anew."""
+    """The endpoints of a Holocron, served by a process that can be restarted."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self.port = free_port()
@@ -161,13 +161,13 @@ def test_prometheus_takes_our_rules_and_finds_what_is_wrong(prometheus: httpx.Cl
             assert asked(prometheus, metric), f"{rule['alert']} asks for {metric}"
 
 
-def test_its_counters_go_on_when_the_face_is_started_anew(prometheus: httpx.Client, web: Web) -> None:
+def test_counters_go_on_when_the_endpoint_is_restarted(prometheus: httpx.Client, web: Web) -> None:
     web.end()
     web.start()
     restarted = "resets(process_cpu_seconds_total[10m]) >= 1"
     until(lambda: bool(asked(prometheus, restarted)), "it was asked once more", seconds=120, every=1)
     counters = {name for query in queries() for name in metrics_in(query.expr) if name.endswith("_total")}
-    ours = {name for name in counters if name.startswith("holocron_") and "look_failures" not in name}
+    ours = {name for name in counters if name.startswith("holocron_") and "snapshot_failures" not in name}
     assert len(ours) > 8
     for name in ours:
         assert {one["value"][1] for one in asked(prometheus, f"resets({name}[10m])")} == {"0"}, name

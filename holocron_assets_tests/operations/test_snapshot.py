@@ -1,4 +1,4 @@
-"""The look at how things stand: one typed value, of what the views, journals, models and people say."""
+"""The snapshot of the status: one typed value, of what the views, journals, models and people say."""
 
 import json
 from dataclasses import fields, replace
@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from busy_holocron import ASKED, LARGE, SMALL, add_stretch, make_busy
+from busy_holocron import ASKED, LARGE, SMALL, add_session, make_busy
 from rich.console import Console
 from sample_holocron import SAMPLE_BATCH, Holocron, sample_holocron
 
@@ -35,7 +35,7 @@ VIEWS = {
 _BYTES_OF_PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def looked_at(holocron: Holocron) -> Status:
+def snapshot_of(holocron: Holocron) -> Status:
     sources = list(read_sources(holocron.sources_folder)[0].values())
     return take_snapshot(holocron.lake, sources, holocron.politeness_folder)
 
@@ -49,7 +49,7 @@ def busy(finished_sample: Holocron, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="module")
 def status(busy: Holocron) -> Status:
-    return looked_at(busy)
+    return snapshot_of(busy)
 
 
 def shown(status: Status, *, width: int) -> str:
@@ -63,19 +63,19 @@ def test_rows_have_the_columns_of_their_views(finished_sample: Holocron) -> None
         for kind, view in VIEWS.items():
             columns = [row["column_name"] for row in query(connection, f"describe {view}")]
             assert [field.name for field in fields(kind)] == columns, view
-        told = [row["column_name"] for row in query(connection, "describe processing_reasons")]
-    assert [field.name for field in fields(Reason)] == told[: len(fields(Reason))]
+        columns_of_reasons = [row["column_name"] for row in query(connection, "describe processing_reasons")]
+    assert [field.name for field in fields(Reason)] == columns_of_reasons[: len(fields(Reason))]
 
 
 def test_as_json_says_all_of_it_in_plain_values(status: Status) -> None:
-    told = status.as_json()
-    assert json.loads(json.dumps(told, allow_nan=False)) == told
-    assert set(told) == {field.name for field in fields(Status)}
-    assert told["stages"][0]["stage"] == "pages"
-    assert told["at"] == status.at.isoformat()
+    as_json = status.as_json()
+    assert json.loads(json.dumps(as_json, allow_nan=False)) == as_json
+    assert set(as_json) == {field.name for field in fields(Status)}
+    assert as_json["stages"][0]["stage"] == "pages"
+    assert as_json["at"] == status.at.isoformat()
 
 
-def test_a_look_tells_what_the_views_tell(busy: Holocron, status: Status) -> None:
+def test_a_snapshot_has_what_the_views_have(busy: Holocron, status: Status) -> None:
     sources = list(read_sources(busy.sources_folder)[0].values())
     with connect(busy.lake, more_views=all_views(sources, busy.lake)) as connection:
         stages = query(connection, "from processing_status")
@@ -84,7 +84,7 @@ def test_a_look_tells_what_the_views_tell(busy: Holocron, status: Status) -> Non
     ]
 
 
-def test_what_is_held_back_fails_and_was_asked_is_told(status: Status) -> None:
+def test_a_snapshot_shows_holds_failures_and_questions(status: Status) -> None:
     [hold] = status.paused
     assert (hold.scope, hold.action, hold.author) == ("all", "drain", "Ada")
     assert hold.resume == "holocron resume --all --reason WHY"
@@ -95,7 +95,7 @@ def test_what_is_held_back_fails_and_was_asked_is_told(status: Status) -> None:
     assert [change.source for change in status.changes] == ["sample"]
 
 
-def test_models_are_told_by_their_stretches_of_a_day(finished_sample: Holocron, tmp_path: Path) -> None:
+def test_models_are_shown_by_their_sessions_of_a_day(finished_sample: Holocron, tmp_path: Path) -> None:
     holocron, now = finished_sample.copy_to(tmp_path), utc_now()
     before = {
         "loads": 1,
@@ -106,8 +106,8 @@ def test_models_are_told_by_their_stretches_of_a_day(finished_sample: Holocron, 
         "calls": 4,
     }
     for model, minutes in ((SMALL, 50 * 60), (SMALL, 300), (LARGE, 200), (SMALL, 100), (SMALL, 10)):
-        add_stretch(holocron, model, now - timedelta(minutes=minutes), **before)
-    models = looked_at(holocron).models
+        add_session(holocron, model, now - timedelta(minutes=minutes), **before)
+    models = snapshot_of(holocron).models
     assert (models.switches, models.loads, models.items, models.calls) == (2, 4, 12, 16)
     assert models.busy_share == pytest.approx(0.5 * 60 / 3600)
     assert models.busy_share_of_runs == pytest.approx(0.5)
@@ -115,8 +115,8 @@ def test_models_are_told_by_their_stretches_of_a_day(finished_sample: Holocron, 
     assert models.loaded is None
 
 
-def test_an_empty_lake_has_nothing_to_tell(tmp_path: Path) -> None:
-    status = looked_at(sample_holocron(tmp_path))
+def test_a_snapshot_of_an_empty_lake_shows_nothing(tmp_path: Path) -> None:
+    status = snapshot_of(sample_holocron(tmp_path))
     assert not any((status.stages, status.queues, status.failures, status.throughput))
     assert [source.source for source in status.sources] == ["sample"]
     assert plotted(status).startswith(_BYTES_OF_PNG)
@@ -130,15 +130,15 @@ def test_a_person_reads_it_in_eighty_columns(status: Status) -> None:
     assert "connection reset" in said
 
 
-def test_between_two_looks_is_told_how_many_were_done_a_minute(
+def test_between_two_snapshots_the_items_done_per_minute_are_shown(
     fetched_sample: Holocron, tmp_path: Path
 ) -> None:
     holocron = fetched_sample.copy_to(tmp_path)
     pages = read_partition(holocron.lake, PAGES, SAMPLE_BATCH)
     write_partition(holocron.lake, PAGES, SAMPLE_BATCH, pages[:120])
-    before = looked_at(holocron)
+    before = snapshot_of(holocron)
     write_partition(holocron.lake, PAGES, SAMPLE_BATCH, pages)
-    after = looked_at(holocron)
+    after = snapshot_of(holocron)
     minutes = (after.at - before.at).total_seconds() / 60
     printed = StringIO()
     Console(file=printed, width=200).print(watched(after, before))

@@ -74,10 +74,10 @@ def stage(lake: Lake, name: str, view: str = "processing_status", *sources: Sour
     return {column: value for column, value in row.items() if value not in (0, None) and column != "stage"}
 
 
-def put_typed(lake: Lake, batch: str, *titles: str, primary_type: str = "Species", **told: Any) -> None:
+def put_typed(lake: Lake, batch: str, *titles: str, primary_type: str = "Species", **values: Any) -> None:
     """Write signals and types of pages that are about something."""
     page = {"source": "wiki", "batch": batch, "primary_type": primary_type, "confidence": 0.95}
-    page |= {"needs_review": False, "is_redirect": False, "wikitext_length": 100, "lead_length": 50, **told}
+    page |= {"needs_review": False, "is_redirect": False, "wikitext_length": 100, "lead_length": 50, **values}
     for table in (PAGE_SIGNALS, PAGE_TYPES):
         known = {column.name for column in table.columns}
         own = {name: value for name, value in page.items() if name in known}
@@ -96,8 +96,8 @@ def put_answers(lake: Lake, **statuses: dict[str, Any]) -> None:
     }
     common |= {"prompt_version": FACTS.prompt_version, "finished_at": utc_now()}
     rows = [
-        row_of(LLM_RUNS, **{**common, "item_id": str(key(title)), "subject": title, **told})
-        for title, told in statuses.items()
+        row_of(LLM_RUNS, **{**common, "item_id": str(key(title)), "subject": title, **columns})
+        for title, columns in statuses.items()
     ]
     write_partition(lake, LLM_RUNS, scope, rows)
 
@@ -125,7 +125,7 @@ def test_every_title_is_counted_in_the_state_that_it_is_in(lake: Lake, now: date
     }
 
 
-def test_a_page_waits_since_it_was_listed_linked_told_of_or_brought_back(lake: Lake, now: datetime) -> None:
+def test_a_page_waits_since_it_was_listed_linked_changed_or_brought_back(lake: Lake, now: datetime) -> None:
     put_seeds(lake, "Listed", "Read", "Changed", "Dead", listed_at=[now - 50 * MINUTE] * 4)
     put_outcomes(
         lake,
@@ -169,7 +169,7 @@ def test_nothing_young_and_nothing_that_waits_for_nobody_is_aged(lake: Lake, now
     assert asked(lake, "from aged_work where stage = 'pages'") == []
 
 
-def test_a_queue_tells_what_came_and_went_in_an_hour_and_when_it_is_empty(lake: Lake, now: datetime) -> None:
+def test_a_queue_shows_what_came_and_went_in_an_hour_and_when_it_is_empty(lake: Lake, now: datetime) -> None:
     # Six wait, one of them for ten minutes only; four were done in the hour, of which one came in it.
     listed = {
         **{f"Old{n}": 99 for n in range(5)},
@@ -273,7 +273,7 @@ def test_requests_calls_and_steps_fail_for_causes_of_their_own(lake: Lake, now: 
     ]
 
 
-def test_throughput_is_told_by_hour(lake: Lake) -> None:
+def test_throughput_is_counted_by_hour(lake: Lake) -> None:
     hour = datetime.fromisoformat("2026-03-01T10:00:00+00:00")
     put_outcomes(
         lake,
@@ -365,7 +365,7 @@ def test_what_a_newer_batch_replaced_is_not_counted_again(lake: Lake, now: datet
 
 
 @pytest.mark.full
-def test_any_client_of_the_published_database_is_told_the_same(lake: Lake, now: datetime) -> None:
+def test_any_client_of_the_published_database_gets_the_same_status(lake: Lake, now: datetime) -> None:
     put_seeds(lake, "A", "B", listed_at=[now - 70 * MINUTE] * 2)
     put_outcomes(lake, BATCH, outcome("A", fetched_at=now - MINUTE))
     put_typed(lake, BATCH, "A")

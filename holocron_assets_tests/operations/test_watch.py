@@ -1,4 +1,4 @@
-"""What Prometheus is told: the lake's numbers, none where none are to be had, and counters that count."""
+"""What Prometheus gets: the lake's numbers, none where none are to be had, and counters that count."""
 
 import shutil
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from busy_holocron import LARGE, SCOPE, SMALL, add_stretch
+from busy_holocron import LARGE, SCOPE, SMALL, add_session
 from sample_holocron import SAMPLE_BATCH, Holocron
 from watched_sample import Series, living_dagster, series, series_of, watch_over
 
@@ -53,7 +53,7 @@ def test_items_are_counted_by_stage_and_state_as_the_status_counts_them(
     assert value(found, "holocron_stage_items", stage="pages", state="dead") == 1
 
 
-def test_times_are_told_in_seconds(found: Series) -> None:
+def test_times_are_exported_in_seconds(found: Series) -> None:
     age = value(found, "holocron_oldest_item_age_seconds", stage="pages")
     assert 7200 <= age < 7300
     assert value(found, "holocron_aged_items", stage="pages", over="1h") == 1
@@ -63,7 +63,7 @@ def test_times_are_told_in_seconds(found: Series) -> None:
     assert eta == pytest.approx(waiting / 9 * 3600, rel=0.01)
 
 
-def test_it_is_told_whether_models_are_asked_at_all(
+def test_a_metric_says_whether_models_are_asked_at_all(
     busy: Holocron, busy_status: Status, found: Series, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert value(found, "holocron_models_asked") == 0
@@ -71,7 +71,9 @@ def test_it_is_told_whether_models_are_asked_at_all(
     assert value(series_of(watch_over(busy, status=lambda: busy_status)), "holocron_models_asked") == 1
 
 
-def test_failures_are_told_by_cause_and_no_label_holds_a_title(busy_status: Status, found: Series) -> None:
+def test_failures_are_exported_by_cause_and_no_label_holds_a_title(
+    busy_status: Status, found: Series
+) -> None:
     causes = {dict(labels)["cause"] for name, labels in found if name == "holocron_last_day_failures"}
     assert causes == {"connection reset", "gone for good", "throttled", "timeout"}
     titles = {letter.title for letter in busy_status.dead_letters}
@@ -90,14 +92,14 @@ def test_totals_are_those_of_the_lake(found: Series) -> None:
     assert value(found, "holocron_decisions_total", kind="classify") == 1
 
 
-def test_a_source_that_is_switched_off_is_told_of_as_such(busy: Holocron, busy_status: Status) -> None:
+def test_a_source_that_is_switched_off_is_exported_as_such(busy: Holocron, busy_status: Status) -> None:
     on = replace(busy_status.sources[0], source="on", enabled=True)
     status = replace(busy_status, sources=(on, replace(on, source="off", enabled=False)))
     found = series_of(watch_over(busy, status=lambda: status))
     assert [value(found, "holocron_source_enabled", source=name) for name in ("on", "off")] == [1, 0]
 
 
-def test_what_is_held_back_and_how_dagster_is_are_told(found: Series) -> None:
+def test_holds_and_the_state_of_dagster_are_exported(found: Series) -> None:
     assert value(found, "holocron_held_back", scope="all", action="drain") == 1
     assert value(found, "holocron_dagster_runs", status="started") == 1
     assert value(found, "holocron_health", check="daemon") == 0
@@ -106,7 +108,7 @@ def test_what_is_held_back_and_how_dagster_is_are_told(found: Series) -> None:
 
 def test_counters_go_on_where_they_were_in_another_process(own: Holocron, busy_status: Status) -> None:
     before = series_of(watch_over(own, status=lambda: busy_status))
-    add_stretch(own, SMALL, utc_now(), items=5)
+    add_session(own, SMALL, utc_now(), items=5)
     after = series_of(watch_over(own, status=lambda: busy_status))
     counters = {series: number for series, number in before.items() if series[0].endswith("_total")}
     less = [one for one in counters if one[0].startswith("holocron") and after[one] < counters[one]]
@@ -148,54 +150,58 @@ def test_a_dagster_that_cannot_be_read_takes_only_its_own_numbers_with_it(
     assert "holocron_dagster_runs" not in {name for name, _ in found}
 
 
-def test_while_a_look_is_under_way_the_last_is_told_with_its_age(busy: Holocron, busy_status: Status) -> None:
+def test_while_a_snapshot_is_under_way_the_last_is_exported_with_its_age(
+    busy: Holocron, busy_status: Status
+) -> None:
     may_end, now = Event(), [0.0]
     may_end.set()
 
-    def look() -> Status:
+    def take() -> Status:
         assert may_end.wait(60)
         return busy_status
 
-    watch = watch_over(busy, status=look)
+    watch = watch_over(busy, status=take)
     watch._status._clock = lambda: now[0]  # noqa: SLF001 - time is not to be waited for
     assert value(series_of(watch), "holocron_snapshot_age_seconds", snapshot="status") == 0
     may_end.clear()
     now[0] += 60
-    watch._status.begin()  # noqa: SLF001 - as another who asks
+    watch._status.begin()  # noqa: SLF001 - as another request does
     now[0] += 40
-    told = series_of(watch)
-    assert value(told, "holocron_up") == 1
-    assert value(told, "holocron_snapshot_age_seconds", snapshot="status") == 100
-    assert value(told, "holocron_stage_items", stage="pages", state="dead") == 1
+    series = series_of(watch)
+    assert value(series, "holocron_up") == 1
+    assert value(series, "holocron_snapshot_age_seconds", snapshot="status") == 100
+    assert value(series, "holocron_stage_items", stage="pages", state="dead") == 1
     now[0] += 1800
     assert value(series_of(watch), "holocron_health", check="lake") == 1, "it may never end"
     may_end.set()
 
 
-def test_until_the_first_look_ended_there_are_no_numbers_and_nothing_has_failed(busy: Holocron) -> None:
+def test_until_the_first_snapshot_ended_there_are_no_numbers_and_no_failure(busy: Holocron) -> None:
     may_end, now = Event(), [0.0]
 
-    def look() -> Status:
+    def take() -> Status:
         may_end.wait(60)
         raise OSError("too late")
 
-    watch = watch_over(busy, status=look)
+    watch = watch_over(busy, status=take)
     watch._status._clock = lambda: now[0]  # noqa: SLF001 - time is not to be waited for
-    watch._status.begin()  # noqa: SLF001 - as another who asks
+    watch._status.begin()  # noqa: SLF001 - as another request does
     now[0] += 20
-    told = series_of(watch)
+    series = series_of(watch)
     may_end.set()
-    assert value(told, "holocron_up") == 0
-    assert value(told, "holocron_health", check="lake") == 1
-    assert value(told, "holocron_snapshot_failures_total", snapshot="status") == 0
-    assert "holocron_stage_items" not in {name for name, _ in told}
-    assert {dict(labels)["snapshot"] for name, labels in told if name == "holocron_snapshot_age_seconds"} == {
+    assert value(series, "holocron_up") == 0
+    assert value(series, "holocron_health", check="lake") == 1
+    assert value(series, "holocron_snapshot_failures_total", snapshot="status") == 0
+    assert "holocron_stage_items" not in {name for name, _ in series}
+    assert {
+        dict(labels)["snapshot"] for name, labels in series if name == "holocron_snapshot_age_seconds"
+    } == {
         "totals",
         "dagster",
     }
 
 
-def test_openmetrics_is_spoken_to_who_asks_for_it(busy: Holocron, busy_status: Status) -> None:
+def test_a_request_for_openmetrics_is_answered_in_openmetrics(busy: Holocron, busy_status: Status) -> None:
     text, kind = watch_over(busy, status=lambda: busy_status).exposition(OPENMETRICS)
     assert kind.startswith("application/openmetrics-text")
     assert text.endswith(b"# EOF\n")

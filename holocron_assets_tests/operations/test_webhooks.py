@@ -23,7 +23,7 @@ from holocron_assets.operations.notifications.yaml_file import SettingsError
 
 pytestmark = pytest.mark.system
 
-NOTE_AND_DIE = Path(__file__).with_name("tell_and_die.py")
+NOTE_AND_DIE = Path(__file__).with_name("notify_and_die.py")
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def notice(name: str, event: str = "run.failure") -> Notice:
     return Notice(name, event, f"about {name}", utc_now(), {"run_id": name})
 
 
-def told(lake: Lake, webhooks: Webhooks, *notices: Notice) -> dict[str, tuple[int, int]]:
+def note_and_deliver(lake: Lake, webhooks: Webhooks, *notices: Notice) -> dict[str, tuple[int, int]]:
     with open_book(lake, patience_seconds=0) as book:
         book.note(notices, webhooks)
         return dict(deliver(book, webhooks))
@@ -65,8 +65,8 @@ def test_what_happened_arrives_once_signed_and_with_its_id(
     lake: Lake, tmp_path: Path, receiver: Receiver
 ) -> None:
     webhooks = file_of(tmp_path, team=receiver.url)
-    assert told(lake, webhooks, notice("run-1")) == {"team": (1, 0)}
-    assert told(lake, webhooks, notice("run-1")) == {}
+    assert note_and_deliver(lake, webhooks, notice("run-1")) == {"team": (1, 0)}
+    assert note_and_deliver(lake, webhooks, notice("run-1")) == {}
     (arrived,) = receiver.received
     assert arrived.is_signed
     assert arrived.notice_id == "run-1"
@@ -75,15 +75,17 @@ def test_what_happened_arrives_once_signed_and_with_its_id(
     assert [(row["state"], row["attempts"], row["status"]) for row in rows(lake)] == [("delivered", 1, 204)]
 
 
-def test_only_who_wants_an_event_is_told_and_the_rest_is_noted(
+def test_only_webhooks_that_want_an_event_are_notified_and_others_are_noted(
     lake: Lake, tmp_path: Path, receiver: Receiver
 ) -> None:
     webhooks = file_of(tmp_path, ends=f"url: {receiver.url}\nevents: [run.success]", others=receiver.url)
-    told(lake, webhooks, notice("good", "run.success"), notice("bad"))
+    note_and_deliver(lake, webhooks, notice("good", "run.success"), notice("bad"))
     assert sorted(receiver.ids) == ["bad", "good"]
     assert {row["notice_id"]: row["webhook"] for row in rows(lake)} == {"good": "ends", "bad": "others"}
-    told(lake, Webhooks(), notice("unheard"))
-    assert told(lake, webhooks, notice("unheard")) == {}  # who comes later is not told of it
+    note_and_deliver(lake, Webhooks(), notice("unheard"))
+    assert (
+        note_and_deliver(lake, webhooks, notice("unheard")) == {}
+    )  # a webhook that comes later does not get it
     assert rows(lake)[-1]["state"] == "noted"
 
 
@@ -94,14 +96,14 @@ def test_an_answer_that_is_no_success_is_tried_again_with_the_same_id(
     webhooks = file_of(tmp_path, team=receiver.url)
     receiver.behave = answering(status, Location=f"{receiver.url}/elsewhere")
     with time_machine.travel(utc_now(), tick=True) as clock:
-        assert told(lake, webhooks, notice("run-1")) == {"team": (0, 1)}
+        assert note_and_deliver(lake, webhooks, notice("run-1")) == {"team": (0, 1)}
         for seconds, sent in ((20, 1), (11, 2), (100, 2), (21, 3), (590, 3), (11, 4), (590, 4), (11, 5)):
             clock.shift(seconds)
-            told(lake, webhooks)
+            note_and_deliver(lake, webhooks)
             assert len(receiver.received) == sent, f"after {seconds} s"
         receiver.behave = answering(200)
         clock.shift(601)
-        assert told(lake, webhooks) == {"team": (1, 0)}
+        assert note_and_deliver(lake, webhooks) == {"team": (1, 0)}
     assert set(receiver.ids) == {"run-1"}
     assert all(one.is_signed for one in receiver.received[:1])
 
@@ -113,15 +115,15 @@ def test_a_receiver_that_is_down_is_asked_for_little_and_gets_all_when_it_is_bac
     receiver.behave = hanging_up
     names = [f"run-{number}" for number in range(50)]
     with time_machine.travel(utc_now(), tick=True) as clock:
-        told(lake, webhooks, *map(notice, names))
+        note_and_deliver(lake, webhooks, *map(notice, names))
         for _ in range(40):  # 20 minutes
             clock.shift(30)
-            told(lake, webhooks)
+            note_and_deliver(lake, webhooks)
         assert 4 <= len(receiver.received) <= 6
         receiver.behave = answering(204)
         receiver.received.clear()
         clock.shift(601)
-        told(lake, webhooks)
+        note_and_deliver(lake, webhooks)
     assert sorted(receiver.ids) == sorted(names)
 
 
@@ -133,8 +135,8 @@ def test_a_notice_that_is_refused_does_not_hold_the_others(
 
     receiver.behave = refuse_one
     webhooks = file_of(tmp_path, team=receiver.url)
-    assert told(lake, webhooks, notice("poison"), notice("a"), notice("b")) == {"team": (2, 1)}
-    assert told(lake, webhooks, notice("c")) == {"team": (1, 0)}
+    assert note_and_deliver(lake, webhooks, notice("poison"), notice("a"), notice("b")) == {"team": (2, 1)}
+    assert note_and_deliver(lake, webhooks, notice("c")) == {"team": (1, 0)}
 
 
 def test_a_receiver_that_hangs_does_not_hold_the_others(
@@ -144,7 +146,7 @@ def test_a_receiver_that_hangs_does_not_hold_the_others(
     with Receiver() as well:
         webhooks = file_of(tmp_path, stuck=f"url: {receiver.url}\ntimeout_seconds: 1", well=well.url)
         started = monotonic()
-        counts = told(lake, webhooks, *(notice(f"run-{number}") for number in range(20)))
+        counts = note_and_deliver(lake, webhooks, *(notice(f"run-{number}") for number in range(20)))
         assert monotonic() - started < 10
     assert counts == {"stuck": (0, 1), "well": (20, 0)}
     assert max(one.arrived_at for one in well.received) - receiver.received[0].arrived_at < 1
@@ -164,11 +166,11 @@ def test_after_three_days_and_four_tries_it_is_given_up_and_a_person_can_have_it
     webhooks = file_of(tmp_path, team=receiver.url)
     receiver.behave = answering(500)
     with time_machine.travel(utc_now(), tick=True) as clock:
-        told(lake, webhooks, notice("run-1"))
+        note_and_deliver(lake, webhooks, notice("run-1"))
         clock.shift(timedelta(days=3, seconds=1))
         for _ in range(4):
             assert [row["state"] for row in rows(lake)] == ["pending"]
-            told(lake, webhooks)
+            note_and_deliver(lake, webhooks)
             clock.shift(601)
         (row,) = rows(lake)
         assert (row["state"], row["error"]) == (
@@ -194,11 +196,11 @@ def test_what_waited_while_the_machine_was_off_is_sent_though_the_receiver_start
         clock.shift(timedelta(days=4))
         receiver.behave = hanging_up
         for _ in range(3):
-            assert told(lake, webhooks) == {"team": (0, 1)}
+            assert note_and_deliver(lake, webhooks) == {"team": (0, 1)}
             clock.shift(601)
         receiver.behave = answering(204)
         receiver.received.clear()
-        assert told(lake, webhooks) == {"team": (5, 0)}
+        assert note_and_deliver(lake, webhooks) == {"team": (5, 0)}
     assert sorted(receiver.ids) == names
 
 
@@ -212,7 +214,7 @@ def test_four_tries_of_a_receiver_that_stays_down_are_enough_for_all_that_is_lat
             book.note([notice(f"run-{number}") for number in range(20)], webhooks)
         clock.shift(timedelta(days=4))
         for _ in range(4):
-            told(lake, webhooks, notice("new"))
+            note_and_deliver(lake, webhooks, notice("new"))
             clock.shift(601)
     assert len(receiver.received) == 4
     assert {row["notice_id"]: row["state"] for row in rows(lake)} == {
@@ -232,7 +234,7 @@ def test_what_is_for_a_webhook_that_is_gone_waits_until_it_is_back(
         book.note([notice("run-1")], webhooks)
         assert deliver(book, Webhooks()) == {}
     assert [row["state"] for row in rows(lake)] == ["pending"]
-    assert told(lake, webhooks) == {"team": (1, 0)}
+    assert note_and_deliver(lake, webhooks) == {"team": (1, 0)}
     assert receiver.ids == ["run-1"]
 
 
@@ -243,10 +245,10 @@ def test_what_is_for_a_webhook_that_stays_away_is_given_up_after_three_days(
         with open_book(lake, patience_seconds=0) as book:
             book.note([notice("run-1")], file_of(tmp_path, team=receiver.url))
         clock.shift(timedelta(days=3, seconds=-30))
-        told(lake, Webhooks())
+        note_and_deliver(lake, Webhooks())
         assert [row["state"] for row in rows(lake)] == ["pending"]
         clock.shift(timedelta(minutes=1))
-        told(lake, Webhooks())
+        note_and_deliver(lake, Webhooks())
     assert [(row["state"], row["error"]) for row in rows(lake)] == [
         ("given up", "not delivered within 3 days; at last: there is no such webhook any more")
     ]
@@ -262,20 +264,20 @@ def test_a_kill_between_sending_and_noting_sends_it_again_under_the_same_id(
     )
     assert ended.returncode == -9, ended.stderr.decode()
     assert receiver.ids == ([] if moment == "noted" else ["run-1"])
-    told(lake, read_webhooks(file))
+    note_and_deliver(lake, read_webhooks(file))
     assert receiver.ids == (["run-1"] if moment == "noted" else ["run-1", "run-1"])
     assert [row["state"] for row in rows(lake)] == ["delivered"]
-    assert told(lake, read_webhooks(file), notice("run-1")) == {}
+    assert note_and_deliver(lake, read_webhooks(file), notice("run-1")) == {}
 
 
-def test_a_missing_or_weak_secret_is_told_and_nothing_is_sent(
+def test_a_missing_or_weak_secret_is_reported_and_nothing_is_sent(
     lake: Lake, tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     webhooks = file_of(tmp_path, team=receiver.url)
     monkeypatch.setenv(SECRET_ENV, "whsec_c2hvcnQ=")
-    told(lake, webhooks, notice("run-1"))
+    note_and_deliver(lake, webhooks, notice("run-1"))
     monkeypatch.delenv(SECRET_ENV)
-    told(lake, webhooks, notice("run-2"))
+    note_and_deliver(lake, webhooks, notice("run-2"))
     assert receiver.received == []
     assert [row["error"] for row in rows(lake)] == [
         f"the environment variable {SECRET_ENV} must hold whsec_ and 24 to 64 bytes in base64",
@@ -289,13 +291,13 @@ def test_whatever_sending_raises_is_a_try_in_vain_and_holds_nobody_else(
     webhooks = file_of(tmp_path, bad=receiver.url, team=receiver.url)
     bad = webhooks.webhooks["bad"].model_copy(update={"url": "http://127.0.0.1:99999/x"})  # nobody reads it
     webhooks = webhooks.model_copy(update={"webhooks": {**webhooks.webhooks, "bad": bad}})
-    assert told(lake, webhooks, notice("run-1")) == {"bad": (0, 1), "team": (1, 0)}
+    assert note_and_deliver(lake, webhooks, notice("run-1")) == {"bad": (0, 1), "team": (1, 0)}
     failed, delivered = rows(lake)
     assert (failed["attempts"], failed["error"]) == (1, "OverflowError: connect(): port must be 0-65535.")
     assert delivered["state"] == "delivered"
 
 
-def test_private_addresses_are_told_only_where_the_file_says_so(receiver: Receiver) -> None:
+def test_private_addresses_are_notified_only_where_the_file_allows_it(receiver: Receiver) -> None:
     webhook = Webhook(url=receiver.url.replace("http:", "https:"), secret_env=SECRET_ENV)
     answer = send(webhook, "run-1", "{}")
     assert answer.error is not None
@@ -338,7 +340,7 @@ def test_a_file_that_cannot_be_used_says_where_and_why_and_repeats_no_value(
     assert "hunter22" not in str(error.value)
 
 
-def test_without_a_file_nobody_is_told(lake: Lake, tmp_path: Path) -> None:
+def test_without_a_file_nobody_is_notified(lake: Lake, tmp_path: Path) -> None:
     webhooks = read_webhooks(tmp_path / "none.yaml")
-    assert told(lake, webhooks, notice("run-1")) == {}
+    assert note_and_deliver(lake, webhooks, notice("run-1")) == {}
     assert [row["state"] for row in rows(lake)] == ["noted"]

@@ -55,8 +55,8 @@ def runs(lake: Lake) -> list[dict[str, Any]]:
 def test_the_inputs_that_a_page_waits_for_are_named_from_one_to_the_next(lake: Lake) -> None:
     kinds, sayings, thirds = chain()
     assert waits_for(lake, kinds, BATCH, KEY) is None
-    told = "it waits for the answer of kinds about this page"
-    assert waits_for(lake, thirds, BATCH, KEY) == f"{told}: thirds <- sayings <- kinds"
+    waiting = "it waits for the answer of kinds about this page"
+    assert waits_for(lake, thirds, BATCH, KEY) == f"{waiting}: thirds <- sayings <- kinds"
     answer(lake, kinds, "place")
     assert waits_for(lake, sayings, BATCH, KEY) is None
     assert waits_for(lake, thirds, BATCH, KEY) == (

@@ -38,7 +38,7 @@ def status_of(holocron: Holocron) -> Status:
 
 
 def living_dagster(heard_at: datetime | None = None) -> DagsterState:
-    """A daemon of two parts that lives, beside one run."""
+    """A daemon of two parts that lives, and one run."""
     now = utc_now()
     heard = {"SENSOR": heard_at or now, "SCHEDULER": now}
     return DagsterState(now, {"queued": 0, "started": 1}, heard, ticked_at=now)
@@ -62,7 +62,7 @@ def watch_over(
     status: Callable[[], Status] | None = None,
     settings: Callable[[], Mapping[str, str]] = dict,
 ) -> Watch:
-    """A watch over a Holocron; a look at its status costs a second, so it may be given."""
+    """A watch over a Holocron; a snapshot of its status costs a second, so it may be given."""
     return Watch(
         status=status or (lambda: status_of(holocron)),
         totals=lambda: read_totals(open_lake(holocron.lake.root)),

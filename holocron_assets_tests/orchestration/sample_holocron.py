@@ -105,7 +105,7 @@ def derive(holocron: Holocron, batches: Iterable[str]) -> None:
     for batch in batches:
         for step in BATCH_STEPS:
             run_step(lake, step, batch, "no run")
-    with open_snapshot(lake) as look:
+    with open_snapshot(lake) as snapshot:
         for stage in STAGES:
             for name in partitions_of(lake, stage):
-                STORES[stage.name](look, name, "no run")
+                STORES[stage.name](snapshot, name, "no run")

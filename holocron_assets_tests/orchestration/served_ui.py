@@ -47,8 +47,10 @@ def dagster_ui(folder: Path, *, workspace: Path | None = None) -> Iterator[str]:
     ) as process:
         assert process.stdout
         try:
-            told = next((line for line in process.stdout if line.startswith("Dagster's web UI: ")), "")
-            yield told.rpartition(" ")[2].strip().rstrip("/")
+            announcement = next(
+                (line for line in process.stdout if line.startswith("Dagster's web UI: ")), ""
+            )
+            yield announcement.rpartition(" ")[2].strip().rstrip("/")
         finally:
             process.send_signal(signal.SIGTERM)
             process.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""The sensor `raise_alerts` where looks take longer than a tick may, and where they fail."""
+"""The sensor `raise_alerts` where snapshots take longer than a tick may, and where they fail."""
 
 import json
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
 @pytest.fixture
 def holocron(fetched_sample: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Holocron:
     """One of which five pages were given up just now."""
-    monkeypatch.setattr(alerting, "_LOOK_SECONDS", 60.0)  # the machine may be busy
+    monkeypatch.setattr(alerting, "_SNAPSHOT_SECONDS", 60.0)  # the machine may be busy
     own = fetched_sample.copy_to(tmp_path / "holocron")
     rows = read_partition(own.lake, PAGES, SAMPLE_BATCH)
     for row in rows[:5]:
@@ -53,8 +53,8 @@ def tick(holocron: Holocron, instance: dg.DagsterInstance, cursor: str | None = 
         return answer.skip_message or "", context.cursor or ""
 
 
-def told(holocron: Holocron, instance: dg.DagsterInstance) -> None:
-    """A tick of the sensor that tells webhooks."""
+def deliver(holocron: Holocron, instance: dg.DagsterInstance) -> None:
+    """A tick of the sensor that sends notices to webhooks."""
     with dg.build_sensor_context(instance=instance, resources={"lake": lake_resource(holocron)}) as context:
         tell_webhooks(context)
 
@@ -68,38 +68,38 @@ def break_decisions(holocron: Holocron) -> Path:
     return file
 
 
-def test_a_tick_leaves_a_long_look_to_the_next_and_judges_by_it_then(
+def test_a_tick_leaves_a_long_snapshot_to_the_next_tick_which_evaluates_it(
     holocron: Holocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(alerting, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(alerting, "_SNAPSHOT_SECONDS", 0.0)
     said, cursor = tick(holocron, instance)
     assert said.startswith("a snapshot is under way since ")
     assert firing(holocron.lake) == []
-    monkeypatch.setattr(alerting, "_LOOK_SECONDS", 60.0)
+    monkeypatch.setattr(alerting, "_SNAPSHOT_SECONDS", 60.0)
     assert tick(holocron, instance, cursor) == (GIVEN_UP, "")
     assert [row["rule"] for row in firing(holocron.lake)] == ["exhausted"]
 
 
-def test_what_stands_is_neither_over_nor_told_again_while_a_look_is_under_way(
+def test_a_firing_alert_neither_ends_nor_repeats_while_a_snapshot_is_under_way(
     holocron: Holocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tick(holocron, instance)
     before = firing(holocron.lake)
-    monkeypatch.setattr(alerting, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(alerting, "_SNAPSHOT_SECONDS", 0.0)
     said, _ = tick(holocron, instance)
     assert said.endswith(f"; {GIVEN_UP}")
     assert firing(holocron.lake) == before
 
 
 @pytest.mark.parametrize(("silent_minutes", "fires"), [(2, True), (30, False)])
-def test_looks_that_do_not_end_raise_an_alert_also_if_their_processes_were_ended_meanwhile(
+def test_snapshots_that_never_end_raise_an_alert_even_if_their_processes_were_stopped(
     holocron: Holocron,
     instance: dg.DagsterInstance,
     monkeypatch: pytest.MonkeyPatch,
     silent_minutes: int,
     fires: bool,  # noqa: FBT001 - pytest gives it
 ) -> None:
-    monkeypatch.setattr(alerting, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(alerting, "_SNAPSHOT_SECONDS", 0.0)
     times = {"since": timedelta(hours=2), "ticked_at": timedelta(minutes=silent_minutes)}
     kept = json.dumps({name: (utc_now() - ago).isoformat() for name, ago in times.items()})
     said, cursor = tick(holocron, instance, kept)
@@ -108,7 +108,7 @@ def test_looks_that_do_not_end_raise_an_alert_also_if_their_processes_were_ended
     assert [row["rule"] for row in firing(holocron.lake)] == (["no_look"] if fires else [])
 
 
-def test_a_look_that_fails_raises_an_alert_that_is_told_and_takes_back_none_that_stands(
+def test_a_failed_snapshot_raises_an_alert_that_is_delivered_and_ends_no_firing_one(
     holocron: Holocron, instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules = tmp_path / "alerts.yaml"
@@ -119,7 +119,7 @@ def test_a_look_that_fails_raises_an_alert_that_is_told_and_takes_back_none_that
         file = webhooks_yaml(tmp_path / "webhooks.yaml", team=f"url: {receiver.url}\n{events}")
         monkeypatch.setenv("HOLOCRON_WEBHOOKS", str(file))
         monkeypatch.setenv(SECRET_ENV, SECRET_VALUE)
-        told(holocron, instance)
+        deliver(holocron, instance)
         tick(holocron, instance)
         damaged = break_decisions(holocron)
         said, _ = tick(holocron, instance)
@@ -127,8 +127,8 @@ def test_a_look_that_fails_raises_an_alert_that_is_told_and_takes_back_none_that
         assert "the status cannot be read: DamagedPartitionError: table decisions" in said
         damaged.unlink()
         assert tick(holocron, instance)[0] == GIVEN_UP
-        told(holocron, instance)
-        events_told = {(one.body["type"], one.body["data"]["rule"]) for one in receiver.received}
-    assert events_told == {
+        deliver(holocron, instance)
+        events_delivered = {(one.body["type"], one.body["data"]["rule"]) for one in receiver.received}
+    assert events_delivered == {
         ("alert.firing", "exhausted"), ("alert.firing", "no_look"), ("alert.resolved", "no_look")
     }  # fmt: skip

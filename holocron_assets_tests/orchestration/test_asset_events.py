@@ -19,7 +19,7 @@ from holocron_assets.orchestration.internals.assets import DEFERRED
 
 pytestmark = pytest.mark.system
 
-Told = list[tuple[str, str | None, str | None]]
+Recorded = list[tuple[str, str | None, str | None]]
 
 LETTERS = dg.StaticPartitionsDefinition(["a", "b", "c"])
 RANGE = range_tags(LETTERS.get_partition_keys())
@@ -55,7 +55,7 @@ def made(instance: dg.DagsterInstance, tags: Mapping[str, str]) -> dg.ExecuteInP
     )
 
 
-def told(result: dg.ExecuteInProcessResult) -> Told:
+def recorded_events(result: dg.ExecuteInProcessResult) -> Recorded:
     """Step, partition and data version of each materialization that a run recorded, in order."""
     return [
         (event.step_key or "", one.partition, (one.tags or {}).get("dagster/data_version"))
@@ -74,7 +74,7 @@ def test_with_the_tag_dagster_records_what_steps_yield_and_a_step_is_retried_alo
 ) -> None:
     result = made(instance, {**DEFERRED, **RANGE})
     assert result.success
-    assert told(result) == [("first", "b", "of b"), ("first", "c", "of c")]
+    assert recorded_events(result) == [("first", "b", "of b"), ("first", "c", "of c")]
     assert planned(instance, result) == 0
     assert instance.get_materialized_partitions(second.key) == set()
 
@@ -84,7 +84,7 @@ def test_without_the_tag_every_partition_of_the_range_gets_an_event_of_one_versi
 ) -> None:
     result = made(instance, RANGE)
     assert result.success
-    of_second = [one for one in told(result) if one[0] == "second"]
+    of_second = [one for one in recorded_events(result) if one[0] == "second"]
     assert sorted(str(partition) for _, partition, _ in of_second) == ["a", "b", "c"]
     assert len({version for *_, version in of_second}) == 1
     assert planned(instance, result) > 0
@@ -114,12 +114,12 @@ def test_a_run_records_the_files_that_it_replaced_and_no_other(
     sample.lake.file(PAGE_TAGS, SAMPLE_BATCH).unlink()
     result = settle(sample, instance)
     assert result.success
-    assert {step for step, *_ in told(result)} == {"page_types", "page_tags"}
+    assert {step for step, *_ in recorded_events(result)} == {"page_types", "page_tags"}
     for table in (PAGE_TYPES, PAGE_TAGS):
         footer = read_footer(sample.lake, table, SAMPLE_BATCH)
         assert footer is not None
-        assert (table.name, SAMPLE_BATCH, footer.content_id) in told(result)
-    assert told(settle(sample, instance)) == []
+        assert (table.name, SAMPLE_BATCH, footer.content_id) in recorded_events(result)
+    assert recorded_events(settle(sample, instance)) == []
 
 
 def test_a_file_whose_run_died_before_its_event_is_recorded_by_the_next_run_once(
@@ -149,16 +149,16 @@ def test_types_that_were_resolved_are_not_resolved_again_when_their_step_is_retr
         sample.lake.file(ENTITIES, name).unlink()
     failures = iter([OSError("no space left on device")])
 
-    def failing(look: Any, name: str, **others: Any) -> Any:
+    def failing(snapshot: Any, name: str, **others: Any) -> Any:
         if name == "Organization" and (error := next(failures, None)):
             raise error
-        return store_entities(look, name, **others)
+        return store_entities(snapshot, name, **others)
 
     monkeypatch.setattr(entity_files, "store_entities", failing)
     result = run_job(sample, instance, "resolve_entities")
     assert result.success
     assert [event.step_key for event in result.all_events if event.is_step_up_for_retry] == ["entities"]
-    of_entities = [partition for step, partition, _ in told(result) if step == "entities"]
+    of_entities = [partition for step, partition, _ in recorded_events(result) if step == "entities"]
     assert of_entities == ["Droid", "Species", "Organization"]
 
 
@@ -169,7 +169,7 @@ def test_a_person_who_materializes_a_partition_has_dagsters_own_event(
     result = job.execute_in_process(
         instance=instance, partition_key="Droid", asset_selection=[dg.AssetKey("entities")]
     )
-    assert [(step, partition) for step, partition, _ in told(result)] == [("entities", "Droid")]
+    assert [(step, partition) for step, partition, _ in recorded_events(result)] == [("entities", "Droid")]
     assert planned(instance, result) == 1
 
 

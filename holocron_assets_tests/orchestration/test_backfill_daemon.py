@@ -1,4 +1,4 @@
-"""`holocron backfill` beside a real daemon: refused while held, made once, and found by its tag."""
+"""`holocron backfill` while a real daemon runs: refused while held, made once, and found by its tag."""
 
 from pathlib import Path
 from time import monotonic, sleep

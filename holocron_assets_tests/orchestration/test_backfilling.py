@@ -221,7 +221,7 @@ def test_an_asset_that_asks_a_model_takes_a_run_for_each_range(instance: dg.Dags
         ({"partitions": [], "left_out": {"wiki-000001": "run 1"}}, Guards(), "1 are queued or running"),
     ],
 )
-def test_too_much_is_refused_and_told_how_it_would_not_be(
+def test_too_large_a_backfill_is_refused_and_the_answer_says_how_to_make_it_smaller(
     holocron: Holocron, changed: dict[str, object], guards: Guards, problem: str
 ) -> None:
     usual: dict[str, object] = {"partitions": BATCHES, "left_out": {}, "runs": 6, "queued": 0}
@@ -283,10 +283,10 @@ def test_of_a_run_over_several_partitions_only_those_failed_that_its_steps_name(
 ) -> None:
     holocron = finished_sample.copy_to(tmp_path)
 
-    def broken(look: Any, name: str, **others: Any) -> Any:
+    def broken(snapshot: Any, name: str, **others: Any) -> Any:
         if name == "Droid":
             raise PermanentError("its policy cannot be read")
-        return store_entities(look, name, **others)
+        return store_entities(snapshot, name, **others)
 
     for name in ("Droid", "Species"):
         holocron.lake.file(ENTITIES, name).unlink()

@@ -73,14 +73,14 @@ def python(folder: Path, *arguments: str, kinds: tuple[str, ...]) -> "subprocess
 def test_the_code_is_loaded_with_a_broken_file_of_each_kind_and_names_them_all(tmp_path: Path) -> None:
     done = python(tmp_path, "-c", _LOADED, kinds=tuple(KINDS))
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert "derived_page_events" not in told["assets"]
-    assert {"pages", "page_types", "entities", "derived_page_classification"} <= set(told["assets"])
-    assert {"crawl_batch", "settle_batch", "resolve_entities", "derive"} <= set(told["jobs"])
+    loaded = json.loads(done.stdout.splitlines()[-1])
+    assert "derived_page_events" not in loaded["assets"]
+    assert {"pages", "page_types", "entities", "derived_page_classification"} <= set(loaded["assets"])
+    assert {"crawl_batch", "settle_batch", "resolve_entities", "derive"} <= set(loaded["jobs"])
     names = ("sources", "interrogations", "infobox", "dispatch", "schedules", "alerts", "webhooks", "tags")
-    assert set(told["broken"]) == set(names)
+    assert set(loaded["broken"]) == set(names)
     for kind, name in (("INTERROGATIONS", "interrogations"), ("TAGS", "tags"), ("INFOBOX_RULES", "infobox")):
-        assert str(tmp_path / KINDS[kind]) in told["broken"][name]
+        assert str(tmp_path / KINDS[kind]) in loaded["broken"][name]
 
 
 def test_dagster_validates_the_definitions_with_a_broken_interrogation(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_what_reads_a_broken_interrogation_is_left_out_with_it(tmp_path: Path) -
     assert {one.name for one in reading.good} == every - reading.broken.keys()
 
 
-def test_a_folder_that_cannot_be_read_is_told_as_broken(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_read_is_reported_as_broken(tmp_path: Path) -> None:
     reading = read_each(tmp_path / "gone")
     assert reading.good == ()
     assert reading.broken.keys() == {str(tmp_path / "gone")}

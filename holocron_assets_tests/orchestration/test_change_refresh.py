@@ -43,7 +43,7 @@ def add_source(holocron: Holocron, address: str, seeds: str = "all_pages: true")
     )
 
 
-def test_refresh_fetches_what_changed_and_tells_dagster_of_it(
+def test_refresh_fetches_what_changed_and_reports_it_to_dagster(
     holocron: Holocron, instance: dg.DagsterInstance
 ) -> None:
     with changing_wiki(["A", "B"]) as wiki:
@@ -52,10 +52,10 @@ def test_refresh_fetches_what_changed_and_tells_dagster_of_it(
         wiki.edit("A", "another text")
         assert run_job(holocron, instance, "refresh").success
         assert wiki.fetched() == ["A", "B", "A"]
-    told = instance.get_latest_materialization_event(dg.AssetKey("page_changes"))
-    assert told is not None
-    assert told.asset_materialization is not None
-    assert told.asset_materialization.partition == "live"
+    event = instance.get_latest_materialization_event(dg.AssetKey("page_changes"))
+    assert event is not None
+    assert event.asset_materialization is not None
+    assert event.asset_materialization.partition == "live"
 
 
 def test_a_change_revives_a_dead_page_of_a_wiki_that_is_not_wanted_whole(
@@ -73,7 +73,7 @@ def test_a_change_revives_a_dead_page_of_a_wiki_that_is_not_wanted_whole(
         assert wiki.fetched() == ["A", "B", "B"]
 
 
-def test_refresh_fails_when_a_wiki_does_not_tell_of_its_changes(
+def test_refresh_fails_when_a_wiki_does_not_list_its_changes(
     holocron: Holocron, instance: dg.DagsterInstance
 ) -> None:
     with changing_wiki(["A"]) as wiki:

@@ -1,4 +1,4 @@
-"""The sensor `changed_pages` over fake wikis: when it asks them, what it tells, which runs it asks for."""
+"""The sensor `changed_pages` over fake wikis: when it asks them, what it says, which runs it requests."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -66,7 +66,7 @@ def crawled(folder: Path, instance: dg.DagsterInstance, wiki: ChangingWiki, **se
     return watched
 
 
-def test_a_wiki_is_asked_for_its_changes_when_a_look_is_due(
+def test_a_wiki_is_asked_for_its_changes_when_a_reading_is_due(
     tmp_path: Path, instance: dg.DagsterInstance
 ) -> None:
     with changing_wiki(["A", "B"]) as wiki:
@@ -125,8 +125,8 @@ def test_sources_that_wait_longest_are_asked_first_when_time_is_short(
         add_source(watched.holocron, other, name="other")
         crawl(watched)
         monkeypatch.setattr(change_sensor, "_ASKING_SECONDS", 0.001)
-        told = {watched.tick(changed_pages).skipped for _ in range(2)}
-    assert told == {"one: 0 changes", "other: 0 changes"}
+        skipped = {watched.tick(changed_pages).skipped for _ in range(2)}
+    assert skipped == {"one: 0 changes", "other: 0 changes"}
 
 
 def test_after_a_gap_all_pages_are_checked_and_seeds_are_listed_anew(
@@ -135,8 +135,8 @@ def test_after_a_gap_all_pages_are_checked_and_seeds_are_listed_anew(
     with changing_wiki(["A", "B", "C", "D"]) as wiki:
         watched = crawled(tmp_path, instance, wiki)
         watched.tick(changed_pages)
-        edited = wiki.edit("A", told=False)
-        wiki.edit("Unheard of", told=False)
+        edited = wiki.edit("A", listed=False)
+        wiki.edit("Unheard of", listed=False)
         with time_machine.travel(utc_now() + 2 * 1440 * MINUTE):
             wiki.edit("B")
             tick = watched.tick(changed_pages)
@@ -240,11 +240,13 @@ def test_a_damaged_source_does_not_keep_the_others_from_being_asked_and_is_named
             tick = watched.tick(changed_pages)
             again = watched.tick(changed_pages)
     assert [aside.table for aside in all_set_aside(watched.holocron.lake)] == ["page_changes"]
-    assert (RECHECK_JOB, "damaged") in tick.work  # what the wiki told is lost: all pages are compared with it
+    assert (RECHECK_JOB, "damaged") in tick.work  # the wiki's answer is lost: all pages are compared with it
     assert (len(tick.events), len(again.events)) == (1, 1)
 
 
-def test_looks_and_checks_tell_how_polite_they_were(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+def test_readings_and_checks_record_how_polite_they_were(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
     with changing_wiki(["A"]) as wiki:
         watched = crawled(tmp_path, instance, wiki)
         wiki.edit("A")

@@ -58,8 +58,8 @@ def tick(holocron: Holocron, instance: dg.DagsterInstance, schedule: dg.Schedule
 
 
 def test_the_command_lists_every_schedule_that_there_is(holocron: Holocron) -> None:
-    told = CliRunner().invoke(main, ["schedules", "--json"], env=holocron.environment)
-    listed = {(row["schedule"], row["cron"]) for row in json.loads(told.stdout)}
+    shown = CliRunner().invoke(main, ["schedules", "--json"], env=holocron.environment)
+    listed = {(row["schedule"], row["cron"]) for row in json.loads(shown.stdout)}
     there = {(one.job_name, one.cron_schedule) for one in defs.get_repository_def().schedule_defs}
     assert there <= listed
 

@@ -53,8 +53,8 @@ def test_the_next_times_are_those_at_which_dagster_runs(cron: str, zone: str) ->
 )
 def test_a_time_that_a_day_lacks_or_has_twice_comes_once(cron: str, day: str, coming: list[str]) -> None:
     begin = datetime.fromisoformat(f"{day}T00:00+01:00") - timedelta(hours=2)
-    told = [at.isoformat(timespec="minutes") for at in next_times(berlin(cron), begin, 6)]
-    assert [at.removeprefix(f"{day}T") for at in told if at.startswith(day)] == coming
+    moments = [at.isoformat(timespec="minutes") for at in next_times(berlin(cron), begin, 6)]
+    assert [at.removeprefix(f"{day}T") for at in moments if at.startswith(day)] == coming
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_time_that_a_day_lacks_or_has_twice_comes_once(cron: str, day: str, co
         ("*/5 1-5 * * *", "02:00 to 02:55", "02:00 to 02:55", "03:00, once"),
     ],
 )
-def test_a_time_that_a_day_lacks_or_has_twice_is_told(
+def test_a_time_that_a_day_lacks_or_has_twice_is_shown(
     cron: str, twice: str, lacking: str, instead: str
 ) -> None:
     assert list(clock_changes(berlin(cron), NOW)) == [
@@ -76,7 +76,7 @@ def test_a_time_that_a_day_lacks_or_has_twice_is_told(
     ]
 
 
-def test_where_dagster_does_otherwise_that_is_told() -> None:
+def test_what_dagster_does_differently_is_shown() -> None:
     assert list(clock_changes(CronTimes(cron="30 0,23 * * *", timezone="Africa/Cairo"), NOW)) == [
         "on 2026-10-29 it is 23:30 twice in Africa/Cairo: the second time counts",
         "on 2027-04-30 there is no 00:30 in Africa/Cairo: it comes at 01:30",
@@ -87,6 +87,6 @@ def test_where_dagster_does_otherwise_that_is_told() -> None:
 
 
 @pytest.mark.parametrize("cron", ["0 3 * * *", "30 2 15 * *", "*/30 * * * *", "17 * * * *", "0 3,4 * * 0"])
-def test_what_no_change_of_the_clock_meets_is_not_told(cron: str) -> None:
+def test_a_time_that_no_clock_change_affects_is_not_shown(cron: str) -> None:
     assert list(clock_changes(berlin(cron), NOW)) == []
     assert list(clock_changes(CronTimes(cron="30 2 * * *"), NOW)) == []

@@ -57,7 +57,7 @@ changes: {{every_minutes: 1}}
 def wiki(tmp_path: Path) -> Iterator[RealWiki]:
     """A wiki of its own, since it is changed."""
     if not (SHARED / "realwiki" / "realwiki").exists():
-        pytest.skip("needs the real MediaWiki of ../shared, which is not beside this checkout")
+        pytest.skip("needs the real MediaWiki of ../shared, which is not next to this checkout")
     with wiki_of(tmp_path, TEXTS) as running:
         running.admin("delete", "Lost planet")
         yield running
@@ -113,10 +113,10 @@ def log_length(wiki: RealWiki) -> int:
 
 
 def files(watched: Watched) -> dict[str, str]:
-    """Hashes of all files of the lake, but for what every look and request adds to."""
+    """Hashes of all files of the lake, except those that every reading and request adds to."""
     lake = watched.holocron.lake
-    told = ("http_attempts", "change_looks", "page_changes")
-    paths = [path for path in lake.files() if path.parent.parent.name not in told]
+    growing = ("http_attempts", "change_looks", "page_changes")
+    paths = [path for path in lake.files() if path.parent.parent.name not in growing]
     return {"/".join(path.parts[-3:-1]): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
 
 

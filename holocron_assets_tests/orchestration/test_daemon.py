@@ -94,7 +94,7 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
             process.wait()
 
 
-def test_launch_refresh_waits_and_tells_how_it_ended(daemon: Daemon) -> None:
+def test_launch_refresh_waits_and_reports_how_the_run_ended(daemon: Daemon) -> None:
     done = daemon.holocron_command("launch", "refresh", "--source", "small", "--wait")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "launched refresh: run " in done.stdout

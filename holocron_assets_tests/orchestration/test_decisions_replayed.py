@@ -66,8 +66,8 @@ def run(monkeypatch: pytest.MonkeyPatch, of: Holocron) -> None:
 
 
 def knowledge(of: Holocron) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(done(of, "hash", "--json"))
-    return told
+    hashes: dict[str, Any] = json.loads(done(of, "hash", "--json"))
+    return hashes
 
 
 def asked(of: Holocron, sql: str) -> list[dict[str, Any]]:

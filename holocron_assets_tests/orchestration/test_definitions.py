@@ -1,4 +1,4 @@
-"""What Dagster is told: it loads without a warning, says what everything is, and is what the docs list."""
+"""Dagster's definitions load without a warning, say what everything is, and are what the docs list."""
 
 import os
 import subprocess

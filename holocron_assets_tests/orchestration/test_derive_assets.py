@@ -63,7 +63,7 @@ def materialize(
     )
 
 
-def told(result: dg.ExecuteInProcessResult) -> list[tuple[str, str | None]]:
+def materialized(result: dg.ExecuteInProcessResult) -> list[tuple[str, str | None]]:
     """Assets and partitions that a run materialized."""
     events = [
         one.step_materialization_data.materialization for one in result.get_asset_materialization_events()
@@ -82,12 +82,12 @@ def test_each_interrogation_is_an_asset_of_its_name_with_what_it_reads_above_it(
     assert graph.get(dg.AssetKey("shadow_tries_7")).tags["shadow"] == "true"
 
 
-def test_one_partition_by_hand_is_asked_about_and_told(
+def test_a_partition_that_a_person_materializes_is_asked_about_and_recorded(
     asked: AskedHolocron, instance: dg.DagsterInstance
 ) -> None:
     result = materialize(asked, instance, "derived_kinds", partition=asked.batches[1])
     assert result.success
-    assert told(result) == [("derived_kinds", asked.batches[1])]
+    assert materialized(result) == [("derived_kinds", asked.batches[1])]
     (event,) = result.get_asset_materialization_events()
     metadata = event.step_materialization_data.materialization.metadata
     assert (metadata["items"].value, metadata["calls"].value, metadata["loads"].value) == (2, 2, 1)
@@ -100,7 +100,7 @@ def test_a_backfill_over_two_models_and_five_partitions_loads_each_model_once(
     names = ["derived_kinds", "derived_facts", "derived_more", "shadow_tries_7"]
     result = materialize(asked, instance, *names)
     assert result.success
-    assert told(result) == sorted((name, batch) for name in names for batch in asked.batches)
+    assert materialized(result) == sorted((name, batch) for name in names for batch in asked.batches)
     assert asked.models_asked() == [SMALL, LARGE]
     assert asked.ollama.loads == {SMALL: 1, LARGE: 1}
     assert len(asked.ollama.chats) == 4 * 5 * 2
@@ -146,8 +146,8 @@ def test_what_cannot_be_completed_fails_with_counts_and_when_it_is_due(
     failure = failure_of(instance, result.run_id)
     assert failure.due_at is not None
     assert failure.reason == f"1 of 10 remain, due {failure.due_at:%H:%M} UTC"
-    assert told(result) == [("derived_kinds", batch) for batch in asked.batches], (
-        "what is answered is told all the same"
+    assert materialized(result) == [("derived_kinds", batch) for batch in asked.batches], (
+        "what is answered is recorded all the same"
     )
     run = instance.get_run_by_id(result.run_id)
     assert run is not None

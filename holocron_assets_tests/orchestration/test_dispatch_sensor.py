@@ -246,7 +246,7 @@ def test_a_model_that_the_server_lacks_has_no_turn(dispatched: Dispatched) -> No
     assert dispatched.tick()[0][0].tags["holocron/gpu_model"] == LARGE
 
 
-def test_what_the_server_lacks_is_told_with_how_to_get_it(dispatched: Dispatched) -> None:
+def test_a_model_that_the_server_lacks_is_named_with_how_to_get_it(dispatched: Dispatched) -> None:
     dispatched.ollama.models.clear()
     asked, why = dispatched.tick()
     assert asked == []

@@ -44,12 +44,12 @@ def times_written(holocron: Holocron, table: Table) -> dict[str, int]:
 
 def materialized(result: dg.ExecuteInProcessResult, table: Table) -> dict[str | None, dict[str, Any]]:
     """Metadata by partition of the files of a table that a run replaced."""
-    told = [
+    materializations = [
         event.step_materialization_data.materialization for event in result.get_asset_materialization_events()
     ]
     return {
         said.partition: {name: value.value for name, value in said.metadata.items()}
-        for said in told
+        for said in materializations
         if said.asset_key == dg.AssetKey(table.name) and said.description != RECORDED_LATE
     }
 
@@ -57,10 +57,10 @@ def materialized(result: dg.ExecuteInProcessResult, table: Table) -> dict[str | 
 def fail_for(monkeypatch: pytest.MonkeyPatch, entity_type: str, error: Exception) -> None:
     """Let resolving one type fail."""
 
-    def fail(look: Any, name: str, **others: Any) -> Any:
+    def fail(snapshot: Any, name: str, **others: Any) -> Any:
         if name == entity_type:
             raise error
-        return store_entities(look, name, **others)
+        return store_entities(snapshot, name, **others)
 
     monkeypatch.setattr(entity_files, "store_entities", fail)
 

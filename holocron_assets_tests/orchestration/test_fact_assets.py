@@ -35,7 +35,7 @@ def test_a_batch_says_which_infobox_fields_have_no_rule(
 
 
 def test_the_samples_entities_have_facts_and_relations(finished_sample: Holocron) -> None:
-    told = """
+    statements = """
         select relation as said, to_name as value, other.title as other
         from entity_relations join entities as other on other.entity_id = to_id
         where entity_relations.title = 'Nem Sixfinger'
@@ -43,7 +43,7 @@ def test_the_samples_entities_have_facts_and_relations(finished_sample: Holocron
         select fact_key, value, null from entity_facts where title = 'Nem Sixfinger'
     """
     with connect(finished_sample.lake) as connection:
-        said = {(row["said"], row["value"], row["other"]) for row in query(connection, told)}
+        said = {(row["said"], row["value"], row["other"]) for row in query(connection, statements)}
     assert {
         ("comes_from", "Thuum", "Thuum"),
         ("of_species", "Tchaan", "Tchaan"),

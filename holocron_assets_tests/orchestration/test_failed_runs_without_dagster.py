@@ -54,20 +54,20 @@ def test_runs_that_went_well_need_no_dagster(instance: dg.DagsterInstance) -> No
     assert not may_have_failed_runs(now() - A_DAY)
 
 
-def test_a_failed_run_is_for_dagster_to_tell(instance: dg.DagsterInstance) -> None:
+def test_a_failed_run_is_read_through_dagster(instance: dg.DagsterInstance) -> None:
     assert not failing.execute_in_process(instance=instance, raise_on_error=False).success
     assert may_have_failed_runs(now() - A_DAY)
     assert may_have_failed_runs(now())
     assert not may_have_failed_runs(now() + A_DAY)
 
 
-def test_a_damaged_storage_is_for_dagster_to_tell(instance: dg.DagsterInstance, tmp_path: Path) -> None:
+def test_a_damaged_storage_is_read_through_dagster(instance: dg.DagsterInstance, tmp_path: Path) -> None:
     del instance
     (tmp_path / "dagster" / "history" / "runs.db").write_bytes(b"no database")
     assert may_have_failed_runs(now())
 
 
-def test_a_configuration_of_a_persons_own_is_for_dagster_to_tell(
+def test_with_a_persons_own_configuration_runs_are_read_through_dagster(
     instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
     del instance
@@ -76,6 +76,6 @@ def test_a_configuration_of_a_persons_own_is_for_dagster_to_tell(
 
 
 @pytest.mark.usefixtures("instance")
-def test_postgresql_is_for_dagster_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_in_postgresql_are_read_through_dagster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLOCRON_POSTGRES_URL", "postgresql://localhost/holocron")
     assert may_have_failed_runs(now())

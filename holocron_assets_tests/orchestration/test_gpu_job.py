@@ -1,4 +1,4 @@
-"""The job that asks models: what it materializes, how it tells what remains, and what stops it."""
+"""The job that asks models: what it materializes, how it reports what remains, and what stops it."""
 
 import errno
 from collections.abc import Iterator
@@ -46,14 +46,14 @@ def derive(
 
 def materialized(result: dg.ExecuteInProcessResult) -> dict[tuple[str, str | None], dict[str, Any]]:
     """Metadata by asset and partition."""
-    told = [
+    materializations = [
         event.step_materialization_data.materialization for event in result.get_asset_materialization_events()
     ]
     return {
         (one.asset_key.to_user_string(), one.partition): {
             name: value.value for name, value in one.metadata.items()
         }
-        for one in told
+        for one in materializations
     }
 
 
@@ -77,14 +77,14 @@ def test_files_whose_step_failed_before_it_recorded_them_are_recorded_when_it_is
     monkeypatch.setattr(dispatched_runs, "written_event", fails_once)
     result = derive(asked, instance, model=SMALL, dispatched=True)
     assert result.success
-    told = [
+    materializations = [
         event.step_materialization_data.materialization for event in result.get_asset_materialization_events()
     ]
     # A partition that was begun before the failure is replaced again when it is done.
-    assert {(one.asset_key.to_user_string(), one.partition) for one in told} == {
+    assert {(one.asset_key.to_user_string(), one.partition) for one in materializations} == {
         (f"derived_{name}", batch) for name in ("kinds", "more") for batch in asked.batches
     }
-    assert RECORDED_LATE in {one.description for one in told}
+    assert RECORDED_LATE in {one.description for one in materializations}
     assert not materialized(derive(asked, instance, model=SMALL, dispatched=True))
 
 
@@ -121,7 +121,7 @@ def test_a_second_run_asks_nothing(asked: AskedHolocron, instance: dg.DagsterIns
     assert outcome(instance, again) == "complete"
 
 
-def test_what_failed_for_now_is_told_and_left_to_the_dispatcher(
+def test_an_item_that_failed_for_now_is_reported_and_left_to_the_dispatcher(
     asked: AskedHolocron, instance: dg.DagsterInstance
 ) -> None:
     asked.ollama.on["Page wiki1 1"] = malformed()
@@ -138,7 +138,7 @@ def test_what_failed_for_now_is_told_and_left_to_the_dispatcher(
     assert asked.gpu_runs[0]["reason"].startswith("2 of 12 remain, due ")
 
 
-def test_a_run_works_on_what_it_is_told_to_and_no_more(
+def test_a_run_works_on_the_items_that_it_is_given_and_no_others(
     asked: AskedHolocron, instance: dg.DagsterInstance
 ) -> None:
     result = derive(asked, instance, interrogations=["more"], partitions=["wiki2-000001"], items=2)

@@ -1,4 +1,4 @@
-"""`kill -9` in the middle of a run that asks a model: what is asked again, and who has the GPU afterwards."""
+"""`kill -9` in the middle of a run that asks a model: what is asked again, and whose the GPU is then."""
 
 import signal
 import subprocess

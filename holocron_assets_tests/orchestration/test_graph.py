@@ -82,16 +82,16 @@ def test_what_files_say_that_they_were_made_from_is_in_the_graph(
         assert set(footer.inputs) <= {*stage.requires, *stage.reads_too}, stage.name
 
 
-def test_of_every_table_is_known_who_writes_it(graph: Graph) -> None:
+def test_for_every_table_it_is_known_what_writes_it(graph: Graph) -> None:
     produced = {name for stage in graph.stages for name in stage.produces}
     missing = {table.name for table in ALL_TABLES} - produced - {table.name for table in OF_NO_STAGE}
     assert missing == set(), "say in orchestration/reference/graph.py who writes it"
 
 
-def test_every_stage_is_made_by_something_and_every_sensor_looks_at_something(graph: Graph) -> None:
+def test_every_stage_is_made_by_something_and_every_sensor_reads_something(graph: Graph) -> None:
     assert [stage.name for stage in graph.stages if not stage.made_by] == []
     blind = [one.name for one in graph.triggers if one.when.startswith("every") and not one.looks_at]
-    assert blind == ["lost_runs", "read_schedules"], "these look at runs, and at a file"
+    assert blind == ["lost_runs", "read_schedules"], "these read runs, and a file"
 
 
 def test_the_graph_at_a_glance_shows_no_arrow_that_is_not_there(graph: Graph) -> None:

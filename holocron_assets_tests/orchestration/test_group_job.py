@@ -1,4 +1,4 @@
-"""The job that runs a group of work: real commands in processes of their own, told step by step."""
+"""The job that runs a group of work: real commands in processes of their own, recorded step by step."""
 
 import os
 import signal
@@ -47,7 +47,7 @@ def run(holocron: Holocron, instance: dg.DagsterInstance, group: str = "some") -
     return run_job(holocron, instance, GROUP_JOB, config={"run_steps": {"config": {"group": group}}})
 
 
-def told(holocron: Holocron) -> dict[str, str]:
+def step_states(holocron: Holocron) -> dict[str, str]:
     return {row["step"]: row["status"] for row in last_run(holocron.lake, "some")}
 
 
@@ -57,12 +57,12 @@ def test_a_run_does_every_step_and_fails_by_name_where_one_does(
 ) -> None:
     write(holocron, FINE)
     assert run(holocron, instance).success
-    assert told(holocron) == {"fine": "done"}
+    assert step_states(holocron) == {"fine": "done"}
     write(holocron, FINE, "{name: wrong, run: 'page Nobody'}", "{name: last, run: sources list}")
     failed = run(holocron, instance)
     assert not failed.success
     assert "group some ended with exit code 1: wrong failed, last stopped" in failure_message(failed)
-    assert told(holocron) == {"fine": "done", "wrong": "failed", "last": "stopped"}
+    assert step_states(holocron) == {"fine": "done", "wrong": "failed", "last": "stopped"}
 
 
 def test_a_group_that_is_not_there_or_is_run_by_another_process_is_named(
@@ -72,7 +72,7 @@ def test_a_group_that_is_not_there_or_is_run_by_another_process_is_named(
     assert "no group is called 'none' in" in failure_message(run(holocron, instance, "none"))
     with FileLock(holocron.lake.locks / "group-some.lock"):
         assert "another process runs group some" in failure_message(run(holocron, instance))
-    assert told(holocron) == {}
+    assert step_states(holocron) == {}
 
 
 def test_no_group_is_begun_while_everything_is_held_back(
@@ -84,7 +84,7 @@ def test_no_group_is_begun_while_everything_is_held_back(
     held = instance.get_run_by_id(result.run_id)
     assert held
     assert (held.status, held.tags[OUTCOME_TAG]) == (dg.DagsterRunStatus.CANCELED, "paused")
-    assert told(holocron) == {}
+    assert step_states(holocron) == {}
 
 
 def test_a_group_may_take_longer_than_other_runs_and_leaves_places_to_them() -> None:
@@ -94,22 +94,22 @@ def test_a_group_may_take_longer_than_other_runs_and_leaves_places_to_them() -> 
 
 
 @pytest.mark.full
-def test_a_run_that_is_told_to_end_takes_its_steps_with_it_and_the_next_goes_on(holocron: Holocron) -> None:
+def test_a_run_that_is_asked_to_stop_ends_its_steps_and_the_next_run_goes_on(holocron: Holocron) -> None:
     write(holocron, FINE, "{name: slow, run: run}", "{name: last, run: hash}")
     environment = {**os.environ, "SOME": str(holocron.folder), "PYTHONPATH": os.pathsep.join(sys.path)}
     process = Popen([sys.executable, "-c", _RUN], env=environment)  # noqa: S603 - our own
     deadline = monotonic() + 120
-    while told(holocron) != {"fine": "done", "slow": "started", "last": "waiting"}:
+    while step_states(holocron) != {"fine": "done", "slow": "started", "last": "waiting"}:
         assert monotonic() < deadline
         assert process.poll() is None
         sleep(0.2)
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) != 0
     with FileLock(holocron.lake.locks / "group-some.lock", timeout=0):
-        assert told(holocron)["slow"] == "started"
+        assert step_states(holocron)["slow"] == "started"
     with dg.DagsterInstance.ephemeral() as instance:
         assert run(holocron, instance).success
-    assert set(told(holocron).values()) == {"done"}
+    assert set(step_states(holocron).values()) == {"done"}
     assert last_run(holocron.lake, "some")[0]["group_run_id"] == "some-000001"
 
 

@@ -1,4 +1,4 @@
-"""A hold of everything: every asset and upkeep heeds it alike, whoever materializes it, and how."""
+"""A hold of everything: every asset and upkeep heeds it alike, no matter who materializes it, and how."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,12 +25,12 @@ from holocron_assets.planning.job_names import COMPACTION_JOB, ENTITIES_JOB, OUT
 pytestmark = pytest.mark.system
 
 PARTITIONS = {BATCHES: SAMPLE_BATCH, SOURCES: "sample", ENTITY_TYPES: "Droid"}
-ONLY_LOOKS = operation_status.key
+ONLY_READS = operation_status.key
 MADE = sorted(
     node.key.to_user_string()
     for node in defs.resolve_asset_graph().asset_nodes
     # What is asked of models is tried in test_holding.py.
-    if node.is_materializable and node.group_name != DERIVATIONS and node.key != ONLY_LOOKS
+    if node.is_materializable and node.group_name != DERIVATIONS and node.key != ONLY_READS
 )
 
 
@@ -111,18 +111,18 @@ def test_a_job_that_was_queued_before_the_hold_does_nothing(
     assert not holocron.lake.has(ENTITIES, "Droid")
 
 
-def test_how_things_stand_is_told_in_a_pause_too(holocron: Holocron, instance: dg.DagsterInstance) -> None:
+def test_the_status_is_recorded_during_a_pause_too(holocron: Holocron, instance: dg.DagsterInstance) -> None:
     say(holocron.lake, PAUSE)
-    result = materialize(definitions_of(holocron), instance, ONLY_LOOKS.to_user_string())
+    result = materialize(definitions_of(holocron), instance, ONLY_READS.to_user_string())
     assert outcome(instance, result) == (DagsterRunStatus.SUCCESS.value, None)
 
 
 def held_between(holocron: Holocron, monkeypatch: pytest.MonkeyPatch, action: str) -> None:
     """Have somebody hold everything back while entities are stored, as from another process."""
 
-    def holding(look: Any, name: str, **others: Any) -> object:
+    def holding(snapshot: Any, name: str, **others: Any) -> object:
         control(holocron.lake, action, ALL, author="ada", reason="the disk is being replaced")
-        return store_entities(look, name, **others)
+        return store_entities(snapshot, name, **others)
 
     monkeypatch.setattr(entity_files, "store_entities", holding)
 

@@ -1,4 +1,4 @@
-"""A look that outlasts a tick is begun by one and had by a later one, and lost with its process only."""
+"""One tick begins a long snapshot, a later tick gets it, and only the end of the process loses it."""
 
 import subprocess
 import sys
@@ -18,41 +18,41 @@ from holocron_assets.orchestration.sensors.snapshots import LastingSnapshot, las
 HERE = Path("lake")
 
 
-def test_one_tick_begins_a_look_and_a_later_one_has_it(busy_status: Status) -> None:
+def test_one_tick_begins_a_snapshot_and_a_later_tick_gets_it(busy_status: Status) -> None:
     may_end, made = Event(), list[int]()
 
-    def look() -> Status:
+    def take() -> Status:
         made.append(1)
         assert may_end.wait(30)
         return busy_status
 
     lookout = LastingSnapshot()
-    first = lookout.see(HERE, look, patience_seconds=0)
+    first = lookout.see(HERE, take, patience_seconds=0)
     assert (first.is_under_way, first.status, first.problem) == (True, None, None)
     lookout.judged(HERE, first)
-    assert lookout.see(HERE, look, patience_seconds=0) == first
+    assert lookout.see(HERE, take, patience_seconds=0) == first
     may_end.set()
-    later = lookout.see(HERE, look, patience_seconds=30)
+    later = lookout.see(HERE, take, patience_seconds=30)
     assert later.status is busy_status
     assert later.since == first.since
     assert len(made) == 1, "one at a time"
 
 
-def test_a_look_is_kept_until_it_was_judged_by(busy_status: Status) -> None:
+def test_a_snapshot_is_kept_until_it_was_evaluated(busy_status: Status) -> None:
     lookout, made = LastingSnapshot(), list[int]()
 
-    def look() -> Status:
+    def take() -> Status:
         made.append(1)
         return busy_status
 
-    sight = lookout.see(HERE, look, patience_seconds=30)
-    assert lookout.see(HERE, look, patience_seconds=30) == sight
+    sight = lookout.see(HERE, take, patience_seconds=30)
+    assert lookout.see(HERE, take, patience_seconds=30) == sight
     lookout.judged(HERE, sight)
-    assert lookout.see(HERE, look, patience_seconds=30).since > sight.since
+    assert lookout.see(HERE, take, patience_seconds=30).since > sight.since
     assert len(made) == 2
 
 
-def test_a_look_that_ended_while_no_tick_came_for_long_is_made_anew(busy_status: Status) -> None:
+def test_a_snapshot_that_no_tick_asked_for_in_a_long_time_is_taken_anew(busy_status: Status) -> None:
     lookout = LastingSnapshot()
     old = lookout.see(HERE, lambda: busy_status, patience_seconds=30)
     ended = lookout._begun[HERE].ended_at  # noqa: SLF001 - ten minutes are not to be waited for
@@ -61,7 +61,7 @@ def test_a_look_that_ended_while_no_tick_came_for_long_is_made_anew(busy_status:
     assert lookout.see(HERE, lambda: busy_status, patience_seconds=30).since > old.since
 
 
-def test_a_look_that_fails_says_why_and_the_next_is_another(busy_status: Status) -> None:
+def test_a_snapshot_that_fails_says_why_and_the_next_one_is_taken_anew(busy_status: Status) -> None:
     def broken() -> Status:
         raise OSError("the disk is gone")
 
@@ -81,16 +81,18 @@ def test_what_it_finds_damaged_is_set_aside_and_named(fetched_sample: Holocron, 
     assert [str(aside) for aside in all_set_aside(own.lake)] == list(sight.repaired)
 
 
-def test_a_look_goes_on_after_its_ticks_instance_was_closed(fetched_sample: Holocron, tmp_path: Path) -> None:
+def test_a_snapshot_goes_on_after_the_instance_of_its_tick_was_closed(
+    fetched_sample: Holocron, tmp_path: Path
+) -> None:
     (tmp_path / "dagster").mkdir()
     with dg.DagsterInstance.local_temp(str(tmp_path / "dagster")) as instance:
-        look = lasting_snapshot(
+        take = lasting_snapshot(
             fetched_sample.lake, [fetched_sample.source()], fetched_sample.politeness_folder, instance
         )
-    assert look().runs_problem is None
+    assert take().runs_problem is None
 
 
-def test_a_look_under_way_keeps_no_process_from_ending() -> None:
+def test_a_snapshot_under_way_keeps_no_process_from_ending() -> None:
     code = (
         "from pathlib import Path; from time import sleep; "
         "from holocron_assets.orchestration.sensors.snapshots import LastingSnapshot; "

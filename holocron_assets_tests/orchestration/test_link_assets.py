@@ -1,4 +1,4 @@
-"""`known_links` through Dagster: made by a run, and asked for when only it can tell what is left to fetch."""
+"""`known_links` through Dagster: made by a run, and requested when only it shows what is left to fetch."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,7 +74,7 @@ def test_the_sensor_asks_for_it_before_a_source_counts_as_done_and_then_cuts_wha
     assert second.work == [("crawl_batch", "wiki-000003")]
 
 
-def test_a_sensor_asks_for_it_before_a_look_that_would_take_too_long(
+def test_a_sensor_requests_it_before_a_snapshot_that_would_take_too_long(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(known_links, "_MOST_NEW", 0)
@@ -83,7 +83,9 @@ def test_a_sensor_asks_for_it_before_a_look_that_would_take_too_long(
     assert watched.holocron.lake.partitions(BATCH_PAGES) == ["wiki-000001"]
 
 
-def test_it_is_other_work_once_it_was_made(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_making_known_links_is_new_work_after_each_time(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(known_links, "_FEWEST_NEW", 1)
     source, lake = watched.holocron.source("wiki"), watched.holocron.lake
     (first,) = links_to_compact(lake, [source])

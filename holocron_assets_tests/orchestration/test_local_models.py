@@ -79,23 +79,25 @@ def test_all_open_pages_and_the_most_linked_ones_are_asked_about_and_a_second_ru
     assert second.returncode == 0, second.stdout + second.stderr
     assert asked(ollama) == {"unsure": open_pages, "facts": 3}
     assert "Nothing to do: everything is done already." in second.stdout
-    told = json.loads(holocron_command("status", "--json").stdout)["interrogations"]
-    pending = {row["interrogation"]: row["due"] for row in told}
+    listed = json.loads(holocron_command("status", "--json").stdout)["interrogations"]
+    pending = {row["interrogation"]: row["due"] for row in listed}
     assert pending["unsure"] == 0
     assert pending["facts"] > 50, "the rest is left to the dispatcher"
 
 
-def test_whoever_asks_models_already_is_waited_for_and_named(holocron: Holocron, ollama: FakeOllama) -> None:
+def test_a_run_waits_for_the_process_that_already_asks_models_and_names_it(
+    holocron: Holocron, ollama: FakeOllama
+) -> None:
     lock = NotedLock(holocron.lake, "gpu-gpu")
     assert lock.try_take("holocron repeat trial")
     command = [str(Path(sys.executable).parent / "holocron"), "run", "--llm-pages", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:  # noqa: S603 - our own command
         assert running.stdout
-        told = next(line for line in running.stdout if line.startswith("Waiting for the models"))
+        waiting_line = next(line for line in running.stdout if line.startswith("Waiting for the models"))
         assert ollama.chats == []
         lock.give_back()
         running.communicate(timeout=200)
-    assert "holocron repeat trial (process" in told
+    assert "holocron repeat trial (process" in waiting_line
     assert running.returncode == 0
     assert ollama.chats
 

@@ -10,7 +10,7 @@ from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.journals.packing import pack_journals
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.orchestration.local.progress import outcomes_told
+from holocron_assets.orchestration.local.progress import answers_counted
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 
 BATCH = "sample-000001"
@@ -47,15 +47,15 @@ def test_items_that_get_an_outcome_are_counted_from_the_start_of_the_run(tmp_pat
     for number in range(20):
         ended(journal, f"before {number}", "ok")
     assert pack_journals(lake, now=utc_now() + timedelta(days=3)).journals == 1
-    told: Queue[int] = Queue()
+    counts: Queue[int] = Queue()
     what = WhatToAsk(interrogations=[one.name], partitions=[BATCH])
-    with outcomes_told(lake, what, told.put, every=0.01):
-        assert told.get(timeout=5) == 0
+    with answers_counted(lake, what, counts.put, every=0.01):
+        assert counts.get(timeout=5) == 0
         record(journal, "begun", "a")
         ended(journal, "a", "ok")
         ended(journal, "b", "failed")
         ended(journal, "c", "dead")
-        while told.get(timeout=5) < 2:
+        while counts.get(timeout=5) < 2:
             pass
-    while not told.empty():
-        assert told.get() == 2
+    while not counts.empty():
+        assert counts.get() == 2

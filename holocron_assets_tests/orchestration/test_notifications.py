@@ -1,4 +1,4 @@
-"""The sensor `tell_webhooks` over real runs, a real instance and a receiver: what it tells, and what not."""
+"""The sensor `tell_webhooks` over real runs, a real instance and a receiver: what it sends, and what not."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from holocron_assets.cli.main import main
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.orchestration.sensors import notifications as telling
+from holocron_assets.orchestration.sensors import notifications
 from holocron_assets.orchestration.sensors.alerts import raise_alerts
 from holocron_assets.orchestration.sensors.notifications import tell_webhooks
 from holocron_assets.planning.job_names import PARTITION_TAG, SOURCE_TAG
@@ -99,7 +99,7 @@ def titles(holocron: Holocron) -> list[str]:
     return [row["requested_title"] for row in read_partition(holocron.lake, PAGES, SAMPLE_BATCH)]
 
 
-def test_ends_of_runs_are_told_with_the_runs_id_and_why_it_failed(
+def test_webhooks_get_the_end_of_a_run_with_its_id_and_why_it_failed(
     holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
 ) -> None:
     run(instance, good_job)
@@ -108,18 +108,18 @@ def test_ends_of_runs_are_told_with_the_runs_id_and_why_it_failed(
     bad = run(instance, bad_job, {PARTITION_TAG: SAMPLE_BATCH, SOURCE_TAG: "sample"})
     said, cursor = tick(holocron, instance, cursor)
     assert said == "team: 2 delivered, 0 failed"
-    told = {one.notice_id: one.body for one in receiver.received}
-    assert told.keys() == {good.run_id, bad.run_id}
-    assert told[good.run_id]["type"] == "run.success"
-    assert told[good.run_id]["data"]["job"] == "good_job"
-    assert told[bad.run_id]["type"] == "run.failure"
-    assert told[bad.run_id]["data"]["partition"] == SAMPLE_BATCH
-    assert told[bad.run_id]["data"]["source"] == "sample"
-    assert told[bad.run_id]["data"]["reason"] == "the key *** is wrong"
+    bodies = {one.notice_id: one.body for one in receiver.received}
+    assert bodies.keys() == {good.run_id, bad.run_id}
+    assert bodies[good.run_id]["type"] == "run.success"
+    assert bodies[good.run_id]["data"]["job"] == "good_job"
+    assert bodies[bad.run_id]["type"] == "run.failure"
+    assert bodies[bad.run_id]["data"]["partition"] == SAMPLE_BATCH
+    assert bodies[bad.run_id]["data"]["source"] == "sample"
+    assert bodies[bad.run_id]["data"]["reason"] == "the key *** is wrong"
     assert tick(holocron, instance, cursor)[0] == "no notice is due"
 
 
-def test_a_cursor_that_was_not_kept_tells_nothing_twice(
+def test_a_cursor_that_was_not_kept_sends_nothing_twice(
     holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
 ) -> None:
     _, before = tick(holocron, instance, None)
@@ -129,7 +129,7 @@ def test_a_cursor_that_was_not_kept_tells_nothing_twice(
     assert len(receiver.received) == 1
 
 
-def test_an_event_that_appears_late_with_an_early_number_is_told_too(
+def test_an_event_that_appears_late_with_an_early_number_is_sent_too(
     holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
 ) -> None:
     _, cursor = tick(holocron, instance, None)
@@ -141,10 +141,10 @@ def test_an_event_that_appears_late_with_an_early_number_is_told_too(
     assert receiver.ids == [late.run_id]
 
 
-def test_a_page_that_is_given_up_is_told_once_and_those_before_the_first_tick_never(
+def test_a_page_given_up_is_sent_once_and_one_from_before_the_first_tick_never(
     holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telling, "_LOOK_AGAIN", timedelta(0))
+    monkeypatch.setattr(notifications, "_READ_AGAIN_AFTER", timedelta(0))
     first, second, *_ = titles(holocron)
     bury(holocron, first)
     _, cursor = tick(holocron, instance, None)
@@ -152,16 +152,16 @@ def test_a_page_that_is_given_up_is_told_once_and_those_before_the_first_tick_ne
     _, cursor = tick(holocron, instance, cursor)
     _, cursor = tick(holocron, instance, cursor)
     _, cursor = tick(holocron, instance, None)  # Dagster's storage is another now
-    (told,) = receiver.received
-    assert told.body["type"] == "dead_letter"
-    assert told.body["data"]["title"] == second
-    assert told.body["data"]["attempts"] == 4
+    (request,) = receiver.received
+    assert request.body["type"] == "dead_letter"
+    assert request.body["data"]["title"] == second
+    assert request.body["data"]["attempts"] == 4
     bury(holocron, second)  # it was brought back, and died again
     tick(holocron, instance, cursor)
     assert len(set(receiver.ids)) == 2
 
 
-def test_dead_letters_are_looked_at_once_a_minute_and_none_is_missed(
+def test_dead_letters_are_read_once_a_minute_and_none_is_missed(
     holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
 ) -> None:
     with time_machine.travel(utc_now(), tick=True) as clock:
@@ -174,7 +174,7 @@ def test_dead_letters_are_looked_at_once_a_minute_and_none_is_missed(
         assert len(receiver.received) == 1
 
 
-def test_two_that_tell_at_once_tell_once(
+def test_two_ticks_at_the_same_time_send_each_notice_once(
     holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
 ) -> None:
     _, cursor = tick(holocron, instance, None)
@@ -203,28 +203,28 @@ def test_a_webhooks_file_that_cannot_be_used_fails_the_tick_by_its_name(
         tick(holocron, instance, None)
 
 
-def test_an_alert_is_raised_over_a_real_lake_told_once_and_seen_by_a_command(
+def test_an_alert_over_a_real_lake_is_sent_once_and_shown_by_a_command(
     holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resources = {"lake": lake_resource(holocron), "sources": sources_resource(holocron)}
     for name, value in holocron.environment.items():
         monkeypatch.setenv(name, value)
 
-    def looked() -> str:
+    def judged() -> str:
         with dg.build_sensor_context(instance=instance, resources=resources) as context:
             result: Any = raise_alerts(context)
             return str(result.skip_message)
 
     _, cursor = tick(holocron, instance, None)
-    assert looked() == "nothing is amiss"
+    assert judged() == "nothing is wrong"
     bury(holocron, *titles(holocron)[:4])
-    assert looked() == "nothing is amiss"
+    assert judged() == "nothing is wrong"
     bury(holocron, *titles(holocron)[:5])
     for _ in range(2):
-        assert looked() == "5 were given up in the last hour"
+        assert judged() == "5 were given up in the last hour"
         _, cursor = tick(holocron, instance, cursor)
-    (told,) = [one for one in receiver.received if one.body["type"] == "alert.firing"]
-    assert told.body["data"]["rule"] == "exhausted"
+    (request,) = [one for one in receiver.received if one.body["type"] == "alert.firing"]
+    assert request.body["data"]["rule"] == "exhausted"
     seen = CliRunner().invoke(main, ["alerts"])
     assert seen.exit_code == 1
     assert "5 were given up" in seen.output

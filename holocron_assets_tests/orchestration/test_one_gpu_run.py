@@ -207,7 +207,7 @@ def is_asking(run: dg.DagsterRun) -> bool:
 
 @pytest.fixture
 def contest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Contest]:
-    """The sensor that dispatches launches nothing: who runs is the tests' choice."""
+    """The sensor that dispatches launches nothing: the tests choose which runs start."""
     models = {"first": SMALL, "second": LARGE, "third": THIRD, "fourth": FOURTH}
     for number, (key, model) in enumerate(models.items()):
         write_interrogation(
@@ -289,10 +289,10 @@ def expect_guards(contest: Contest, guards: Sequence[str]) -> None:
     assert bool(own_locks) == ("lock" not in guards)
 
 
-def expect_turns(contest: Contest, *, whole_stretches: bool = True) -> None:
+def expect_turns(contest: Contest, *, whole_sessions: bool = True) -> None:
     assert contest.meetings() == []
     assert contest.runs_that_met() == []
-    if whole_stretches:
+    if whole_sessions:
         assert contest.sessions_that_met() == []
     assert max(contest.asked.asked().values()) == 1, "nothing is asked twice"
 
@@ -342,7 +342,7 @@ def test_the_lock_alone_lets_launched_runs_a_backfill_and_a_person_ask_one_after
     assert contest.answered(PERSONS) == 1
     assert before < len(contest.calls), "the question was answered while runs had more to ask"
     # Who waits for the lock may get it after a question, before the run that let the question pass.
-    expect_turns(contest, whole_stretches=False)
+    expect_turns(contest, whole_sessions=False)
     expect_guards(contest, ["lock"])
 
 

@@ -1,4 +1,4 @@
-"""Runs tell how polite they were, whether they ended well or failed; sensors leave resting wikis alone."""
+"""Runs record how polite they were, whether they ended well or failed; sensors leave resting wikis alone."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,7 +50,7 @@ def failure_metadata(result: dg.ExecuteInProcessResult) -> dict[str, Any]:
     return {name: value.value for name, value in data.user_failure_data.metadata.items()}
 
 
-def test_a_run_tells_its_requests_and_their_outcomes(
+def test_a_run_records_its_requests_and_their_outcomes(
     holocron: Holocron, instance: dg.DagsterInstance
 ) -> None:
     listed = list_and_cut(holocron, instance)
@@ -63,7 +63,7 @@ def test_a_run_tells_its_requests_and_their_outcomes(
     assert (said["pace"], said["breaker"], said["politeness_decisions"]) == (1, "closed", "none")
 
 
-def test_a_run_that_meets_a_captcha_fails_with_the_reason_and_the_time_and_tells_its_requests(
+def test_a_run_that_meets_a_captcha_fails_with_reason_and_time_and_records_its_requests(
     holocron: Holocron, instance: dg.DagsterInstance, wiki: FakeWiki
 ) -> None:
     list_and_cut(holocron, instance)

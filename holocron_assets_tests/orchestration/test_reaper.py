@@ -123,7 +123,7 @@ def test_a_slow_start_is_not_taken_for_a_death_as_long_as_dagster_waits_for_it(
     assert reap_dead_runs(instance, Lake(tmp_path)) == [run_id]
 
 
-def test_a_run_that_ended_its_work_is_not_dead_before_its_end_is_told(
+def test_a_run_that_ended_its_work_is_not_dead_before_its_end_is_recorded(
     instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
     """Between the two, Dagster writes: that may take its time."""
@@ -161,7 +161,7 @@ def test_a_run_that_was_made_just_now_is_given_time_to_start(
     assert reap_dead_runs(instance, Lake(tmp_path), time_to_start=timedelta(0)) == [run_id]
 
 
-def test_a_killed_runs_lock_tells_that_it_is_dead_at_once(
+def test_the_lock_of_a_killed_run_shows_at_once_that_it_is_dead(
     instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
     run_id = run_of(instance, DagsterRunStatus.STARTED)
@@ -182,7 +182,7 @@ def test_the_place_of_a_run_that_ended_is_freed_once_nobody_works_on_it(
     assert storage.get_concurrency_info("gpu").active_run_ids == set()
 
 
-def test_who_works_without_a_daemon_gets_the_place_of_a_run_that_is_killed_meanwhile(
+def test_a_run_without_a_daemon_gets_the_slot_of_a_run_that_is_killed_meanwhile(
     stored: dg.DagsterInstance, tmp_path: Path
 ) -> None:
     storage, killed = stored.event_log_storage, run_of(stored, DagsterRunStatus.STARTED)
@@ -199,7 +199,7 @@ def test_who_works_without_a_daemon_gets_the_place_of_a_run_that_is_killed_meanw
     assert status_of(stored, ours) == DagsterRunStatus.STARTED
 
 
-def test_a_look_for_dead_runs_that_fails_is_told_and_tried_again(
+def test_a_search_for_dead_runs_that_fails_is_logged_and_tried_again(
     instance: dg.DagsterInstance,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -207,16 +207,16 @@ def test_a_look_for_dead_runs_that_fails_is_told_and_tried_again(
 ) -> None:
     tries = iter([OSError("the disk is gone")])
 
-    def look(*_: object) -> list[str]:
+    def reap(*_: object) -> list[str]:
         for trouble in tries:
             raise trouble
-        looked.set()
+        reaped.set()
         return []
 
-    looked = Event()
-    monkeypatch.setattr(reaper, "reap_dead_runs", look)
+    reaped = Event()
+    monkeypatch.setattr(reaper, "reap_dead_runs", reap)
     with reaping(instance, Lake(tmp_path), seconds=0.05):
-        assert looked.wait(10)
+        assert reaped.wait(10)
     assert "trying again" in caplog.text
     assert "the disk is gone" in caplog.text
 

@@ -135,24 +135,24 @@ def test_refresh_fails_when_a_run_fails_and_names_it(tmp_path: Path, instance: d
     assert str(broken) in message
 
 
-def test_refresh_that_is_told_to_end_while_it_waits_for_runs_is_not_tried_again(
+def test_a_refresh_that_is_asked_to_stop_while_it_waits_for_runs_is_not_retried(
     tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = []
+    waited_for = []
 
     class Waiting:
-        """Runs that take long; meanwhile somebody ends who waits for them."""
+        """Runs that take long; meanwhile the process that waits for them is asked to stop."""
 
         def finish(self, work: Sequence[Work]) -> list[FinishedRun]:
-            told.append(work)
+            waited_for.append(work)
             signal.raise_signal(signal.SIGINT)
             return []
 
     monkeypatch.setattr(refresh_module, "_runs", lambda *_: Waiting())
     result = refresh(small_holocron(tmp_path), instance)
     assert not result.success
-    assert len(told) == 1
-    assert failure_message(result) == "it was told to end"
+    assert len(waited_for) == 1
+    assert failure_message(result) == "it was asked to stop"
 
 
 def test_refresh_fails_for_a_dump_that_is_not_there(tmp_path: Path, instance: dg.DagsterInstance) -> None:

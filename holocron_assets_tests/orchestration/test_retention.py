@@ -23,8 +23,8 @@ MONTHS = timedelta(days=40)
 @dg.asset(partitions_def=BATCHES)
 def pages(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
     context.log.info("a line for the log of this step")
-    told = {"run": context.run.run_id}
-    return dg.MaterializeResult(metadata=told, data_version=dg.DataVersion(context.partition_key))
+    metadata = {"run": context.run.run_id}
+    return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(context.partition_key))
 
 
 @dg.asset_check(asset=pages)
@@ -99,10 +99,10 @@ def test_what_is_shown_of_assets_outlives_their_runs_and_the_disk_is_free_again(
     after = shown(instance)
     # Tags count once for each event; those of the newest stay.
     assert {**after, "tags": None} == {**before, "tags": None}
-    told = instance.get_latest_materialization_event(dg.AssetKey("told"))
-    assert told is not None
-    assert told.asset_materialization is not None
-    assert told.asset_materialization.description == "newer"
+    event = instance.get_latest_materialization_event(dg.AssetKey("told"))
+    assert event is not None
+    assert event.asset_materialization is not None
+    assert event.asset_materialization.description == "newer"
     assert not list(tmp_path.rglob("compute_logs"))
     index = sum(path.stat().st_size for path in tmp_path.rglob("index.db*"))
     per_run = (size - bytes_in(tmp_path)) / forgotten.runs

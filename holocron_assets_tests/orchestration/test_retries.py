@@ -70,9 +70,9 @@ def expected(policy: dg.RetryPolicy) -> list[float]:
 
 
 def expect_waits(result: dg.ExecuteInProcessResult, policy: dg.RetryPolicy) -> None:
-    told, wanted = waits(result), expected(policy)
-    assert len(told) == len(wanted)
-    for seconds, delay in zip(told, wanted, strict=True):
+    waited, wanted = waits(result), expected(policy)
+    assert len(waited) == len(wanted)
+    for seconds, delay in zip(waited, wanted, strict=True):
         assert delay * (1 - PLUS_MINUS) <= seconds <= delay * (1 + PLUS_MINUS)
 
 

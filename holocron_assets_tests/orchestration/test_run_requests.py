@@ -87,7 +87,7 @@ def _busy() -> None:
     _nothing()
 
 
-def test_who_waited_for_the_models_in_vain_does_not_wait_again_in_the_same_run() -> None:
+def test_a_step_that_waited_for_the_models_in_vain_does_not_wait_again_in_its_run() -> None:
     with pytest.raises(dg.Failure, match="holocron ask uses the model server") as caught, clear_failures():
         raise SlotTakenError("holocron ask uses the model server")
     assert caught.value.allow_retries is False

@@ -1,4 +1,4 @@
-"""Runs in this process: what failed is told in a line, and Ctrl+C ends everything."""
+"""Runs in this process: a failure is reported in one line, and Ctrl+C ends everything."""
 
 import signal
 from collections.abc import Callable
@@ -37,13 +37,13 @@ def run_that(does: Callable[[], None], folder: Path) -> FinishedRun:
     return finished
 
 
-def test_an_error_is_told_by_its_first_cause_and_counts_as_one_that_time_may_mend(tmp_path: Path) -> None:
+def test_an_error_is_reported_by_its_first_cause_and_counts_as_temporary(tmp_path: Path) -> None:
     finished = run_of(OSError("the disk is full"), tmp_path)
     assert "the disk is full" in (finished.error or "")
     assert finished.due_at is None
 
 
-def test_a_failure_is_told_in_its_own_words(tmp_path: Path) -> None:
+def test_a_failure_is_reported_in_its_own_words(tmp_path: Path) -> None:
     assert run_of(dg.Failure("page 'A' is at fault"), tmp_path).error == "page 'A' is at fault"
 
 
@@ -62,7 +62,7 @@ def test_a_partition_that_another_process_adds_in_between_is_there_and_no_troubl
 
         def collide(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
             if statement.startswith("INSERT INTO dynamic_partitions") and not collisions:
-                collisions.append(statement)  # Dagster has looked, and is about to insert
+                collisions.append(statement)  # Dagster has read the partitions, and is about to insert
                 theirs.add_dynamic_partitions("sources", ["wiki"])
 
         event.listen(Engine, "before_cursor_execute", collide)

@@ -161,7 +161,7 @@ def test_most_entities_are_promoted_and_none_by_an_unsure_rule(lake: duckdb.Duck
 
 
 @pytest.mark.parametrize("trap", expected()["not_links"])
-def test_what_only_looks_like_a_link_is_none(lake: duckdb.DuckDBPyConnection, trap: str) -> None:
+def test_text_that_resembles_a_link_is_no_link(lake: duckdb.DuckDBPyConnection, trap: str) -> None:
     assert query(lake, "from page_links where target = $trap", {"trap": trap}) == []
 
 

@@ -1,4 +1,4 @@
-"""A file of schedules that cannot be used, or was changed since the code was loaded, is told of loudly."""
+"""A file of schedules that cannot be used, or was changed since the code was loaded, is an error."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,7 +46,7 @@ def times(definitions: dg.Definitions) -> dict[str, object]:
 
 
 def tick(instance: dg.DagsterInstance, definitions: dg.Definitions) -> str | None:
-    """What the sensor that looks at the file says; raises where its tick fails."""
+    """What the sensor that reads the file says; raises where its tick fails."""
     sensor = definitions.resolve_sensor_def("read_schedules")
     with dg.build_sensor_context(instance=instance) as context:
         return sensor.evaluate_tick(context).skip_message
@@ -64,7 +64,7 @@ def test_a_broken_file_fails_a_tick_by_name_and_all_else_is_loaded(
     assert "crawls and groups do not come" in str(failure.value)
 
 
-def test_a_file_that_is_mended_counts_after_a_reload_and_that_is_said(
+def test_a_repaired_file_counts_after_a_reload_and_the_sensor_says_so(
     file: Path, instance: dg.DagsterInstance
 ) -> None:
     loaded = build_definitions()
@@ -86,7 +86,7 @@ def test_a_file_that_is_broken_later_fails_a_tick_and_what_was_loaded_counts(
     assert times(loaded)["compaction"] == "*/5 1-5 * * *"
 
 
-def test_it_is_an_alert_until_it_is_mended(
+def test_a_broken_file_raises_an_alert_until_it_is_repaired(
     file: Path, instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holocron = sample_holocron(tmp_path)
@@ -96,10 +96,10 @@ def test_it_is_an_alert_until_it_is_mended(
     assert NAMED in alert_tick(holocron, instance)
     assert [(row["rule"], NAMED in row["message"]) for row in firing(holocron.lake)] == [("settings", True)]
     file.write_text(NIGHTS, encoding="utf-8")
-    assert alert_tick(holocron, instance) == "nothing is amiss"
+    assert alert_tick(holocron, instance) == "nothing is wrong"
     file.write_text(BROKEN, encoding="utf-8")
     rules.write_text("settings: null\n", encoding="utf-8")
-    assert alert_tick(holocron, instance) == "nothing is amiss", "it is a rule like the others"
+    assert alert_tick(holocron, instance) == "nothing is wrong", "it is a rule like the others"
 
 
 def alert_tick(holocron: Holocron, instance: dg.DagsterInstance) -> str:
@@ -120,9 +120,9 @@ def test_the_command_names_it_and_exits_with_1_and_lists_groups(
     assert broken.exit_code == 1
     assert NAMED in broken.output
     file.write_text(BROKEN.replace("nite", "night"), encoding="utf-8")
-    told = CliRunner().invoke(main, ["schedules"], env={"COLUMNS": "200"})
-    assert told.exit_code == 0
-    assert "group night" in told.output
+    shown = CliRunner().invoke(main, ["schedules"], env={"COLUMNS": "200"})
+    assert shown.exit_code == 0
+    assert "group night" in shown.output
 
 
 @pytest.mark.usefixtures("file")
@@ -134,6 +134,6 @@ def test_a_group_that_could_not_be_run_is_named_by_the_command(
     (tmp_path / "groups" / "nite.yaml").write_text("title: x\nsteps: []\n", encoding="utf-8")
     for name, value in {**holocron.environment, "HOLOCRON_GROUPS": str(tmp_path / "groups")}.items():
         monkeypatch.setenv(name, value)
-    told = CliRunner().invoke(main, ["schedules"])
-    assert told.exit_code == 1
-    assert "nite.yaml, line 2, key 'steps'" in told.output
+    shown = CliRunner().invoke(main, ["schedules"])
+    assert shown.exit_code == 1
+    assert "nite.yaml, line 2, key 'steps'" in shown.output

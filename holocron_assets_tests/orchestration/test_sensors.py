@@ -169,8 +169,8 @@ def test_a_broken_source_file_does_not_stop_the_others(
     (watched.holocron.sources_folder / "broken.yaml").write_text("name: broken\nenabled: perhaps\n")
     tick = watched.tick(sensors.new_pages)
     assert tick.work == [("list_seeds", "sample")]
-    told = caplog.text + capsys.readouterr().err
-    assert "broken.yaml, line 2, key 'enabled'" in told
+    output = caplog.text + capsys.readouterr().err
+    assert "broken.yaml, line 2, key 'enabled'" in output
 
 
 def test_at_most_twenty_runs_are_asked_for_in_one_tick(watched: Watched) -> None:
@@ -232,10 +232,10 @@ def test_sources_are_reviewed_while_a_type_waits_that_failed_for_good(
     for name in ("Droid", "Species"):
         watched.holocron.lake.file(ENTITIES, name).unlink()
 
-    def broken(look: Any, name: str, **others: Any) -> Any:
+    def broken(snapshot: Any, name: str, **others: Any) -> Any:
         if name == "Droid":
             raise PermanentError("its policy cannot be read")
-        return store_entities(look, name, **others)
+        return store_entities(snapshot, name, **others)
 
     monkeypatch.setattr(entity_files, "store_entities", broken)
     (request,) = watched.tick(sensors.promotion).asked
@@ -260,14 +260,14 @@ def test_entities_that_are_being_resolved_are_not_asked_for_again_whatever_was_w
     assert watched.tick(sensors.promotion).skipped == "entities are being resolved"
 
 
-def test_entities_of_a_large_lake_are_looked_at_by_the_run_and_not_by_the_tick(
+def test_in_a_large_lake_the_run_and_not_the_tick_checks_the_entities(
     finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched = Watched(finished_sample.copy_to(tmp_path), instance)
     watched.holocron.lake.file(ENTITIES, "Droid").unlink()
-    monkeypatch.setattr(sensors, "MOST_LOOKED_AT", 0)
-    for looked in ("entities_to_resolve", "sources_to_tag"):
-        monkeypatch.setattr(sensors, looked, pytest.fail)
+    monkeypatch.setattr(sensors, "MOST_BATCHES_READ", 0)
+    for reader in ("entities_to_resolve", "sources_to_tag"):
+        monkeypatch.setattr(sensors, reader, pytest.fail)
     jobs = []
     while asked := watched.tick(sensors.promotion).asked:
         jobs.append(asked[0].job_name)
@@ -320,8 +320,8 @@ def test_a_decision_wakes_the_settling_of_its_batch(
     watched = Watched(finished_sample.copy_to(tmp_path), instance)
     cursor = watched.tick(sensors.settle).cursor
     assert watched.tick(sensors.settle, cursor=cursor).work == []
-    told = {"source": "sample", "title": "Issa Dorrane", "author": "ada", "reason": "I know"}
-    decide_type(watched.holocron.lake, type_name="Droid", **told)
+    decision = {"source": "sample", "title": "Issa Dorrane", "author": "ada", "reason": "I know"}
+    decide_type(watched.holocron.lake, type_name="Droid", **decision)
     (request,) = watched.tick(sensors.settle, cursor=cursor).asked
     assert request.partition_key == SAMPLE_BATCH
     watched.run(request)

@@ -39,10 +39,10 @@ def test_each_configuration_lets_sensors_and_schedules_tick_side_by_side(name: s
 
 
 def notice(holocron: Holocron, file: Path) -> None:
-    """Have something to be told."""
-    told = Notice("some-run", "run.failure", "crawl_batch", utc_now(), {"run_id": "some-run"})
+    """Have a notice that is to be delivered."""
+    failed_run = Notice("some-run", "run.failure", "crawl_batch", utc_now(), {"run_id": "some-run"})
     with open_book(holocron.lake, patience_seconds=0) as book:
-        book.note([told], read_webhooks(file))
+        book.note([failed_run], read_webhooks(file))
 
 
 @pytest.mark.full
@@ -58,7 +58,7 @@ def test_a_receiver_that_hangs_holds_up_no_other_sensor(finished_sample: Holocro
     assert receiver.ids == ["some-run"]
     began, took, _ = next(tick for tick in ticks["tell_webhooks"] if tick[1] > 15)
     staleness = {name: [one for one in own if began < one[0] < began + took] for name, own in ticks.items()}
-    # The daemon goes round every five seconds; these are looked at in each round, or in every third.
+    # The daemon goes round every five seconds; these are evaluated in each round, or in every third.
     assert len(staleness["model_dispatch"]) >= 3, ticks
     assert staleness["new_pages"], ticks
     failed = {name: own for name, own in ticks.items() if any(how == "FAILURE" for _, _, how in own)}
@@ -66,7 +66,9 @@ def test_a_receiver_that_hangs_holds_up_no_other_sensor(finished_sample: Holocro
     with dg.DagsterInstance.from_config(holocron.environment["DAGSTER_HOME"]) as instance:
         runs = [(run.job_name, run.tags.get(PARTITION_TAG), run.status.value) for run in instance.get_runs()]
     assert sorted(run for run in runs if run[0] != "upkeep") == [
+        ("derive_code_by_type", None, "QUEUED"),
         ("list_seeds", "new", "QUEUED"),
+        ("publish_views", None, "QUEUED"),
         ("resolve_entities", None, "QUEUED"),
     ], "each is asked for once"
 

@@ -52,7 +52,7 @@ def test_a_lake_has_one_daemon_whichever_command_started_it(holocron: Holocron, 
     assert "`holocron webserver`, which works next to it" in said
 
 
-def test_a_webserver_goes_beside_a_daemon_but_not_beside_another_on_its_port(
+def test_a_webserver_may_run_next_to_a_daemon_but_not_next_to_another_on_its_port(
     holocron: Holocron, taken: int
 ) -> None:
     with FileLock(holocron.lake.locks / "daemon.lock"):
@@ -63,7 +63,7 @@ def test_a_webserver_goes_beside_a_daemon_but_not_beside_another_on_its_port(
 
 
 @pytest.mark.usefixtures("holocron")
-def test_who_only_looks_leaves_runs_and_limits_to_who_has_the_daemon() -> None:
+def test_a_command_that_only_reads_changes_no_runs_and_no_limits() -> None:
     @dg.job
     def some_job() -> None:
         pass
@@ -95,7 +95,9 @@ def status_of(instance: dg.DagsterInstance, run_id: str) -> DagsterRunStatus:
     ],
     ids=str,
 )
-def test_a_family_is_known_by_what_no_second_one_may_do(duties: Duties, name: str, command: str) -> None:
+def test_a_process_group_is_named_after_the_duty_that_only_one_may_have(
+    duties: Duties, name: str, command: str
+) -> None:
     assert (duties.name, duties.command) == (name, command)
 
 
@@ -118,7 +120,7 @@ def test_a_model_server_that_did_not_start_at_first_is_tried_again(
 
 
 @pytest.mark.usefixtures("holocron")
-def test_settings_that_are_wrong_are_told_once_and_do_not_end_the_daemon(
+def test_wrong_settings_are_reported_once_and_do_not_end_the_daemon(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOLOCRON_LLM", "perhaps")
@@ -138,7 +140,7 @@ def own_signals() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("own_signals")
-def test_who_is_told_to_end_while_its_keeper_starts_passes_that_on(
+def test_a_process_asked_to_stop_while_its_supervisor_starts_passes_the_signal_on(
     holocron: Holocron, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[subprocess.Popen[bytes]] = []

@@ -1,4 +1,4 @@
-"""Whatever people write that cannot be used is known of, by its name, and keeps nobody from telling of it."""
+"""A settings file that cannot be used is reported by its name, and alerts are raised all the same."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,7 +46,9 @@ def break_one(holocron: Holocron, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_cannot_be_used_is_named_with_why_until_it_is_mended(holocron: Holocron, name: str) -> None:
+def test_a_file_that_cannot_be_used_is_named_with_the_reason_until_it_is_repaired(
+    holocron: Holocron, name: str
+) -> None:
     assert broken_settings() == {}
     break_one(holocron, name)
     problems = broken_settings()

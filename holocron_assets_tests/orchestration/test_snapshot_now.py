@@ -1,4 +1,4 @@
-"""A look at how things stand agrees with what sensors would do, and with what Dagster knows of failures."""
+"""A snapshot of the status agrees with what sensors would do, and with what Dagster knows of failures."""
 
 import gc
 import weakref
@@ -14,13 +14,13 @@ from holocron_assets.lake.files.parquet import read_footer, read_partition, writ
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import PAGE_FACTS, RULE_CLASSIFICATIONS
 from holocron_assets.operations.state.status import Status
-from holocron_assets.orchestration.resources import snapshot as looks
+from holocron_assets.orchestration.resources import snapshot
 from holocron_assets.orchestration.resources.snapshot import failed_runs, snapshot_now
 from holocron_assets.orchestration.runs.failures import RunFailure, failure_of
 from holocron_assets.planning.work import batches_to_settle
 
 
-def looked_at(holocron: Holocron, instance: dg.DagsterInstance | None = None) -> Status:
+def taken(holocron: Holocron, instance: dg.DagsterInstance | None = None) -> Status:
     return snapshot_now(holocron.lake, [holocron.source()], holocron.politeness_folder, lambda: instance)
 
 
@@ -35,7 +35,7 @@ def test_what_the_sensor_would_settle_is_pending(
 ) -> None:
     holocron = finished_sample.copy_to(tmp_path)
     assert batches_to_settle(holocron.lake, [holocron.source()]) == []
-    assert pending_types(looked_at(holocron)) == 0
+    assert pending_types(taken(holocron)) == 0
     footer = read_footer(holocron.lake, table, SAMPLE_BATCH)
     assert footer
     rows = read_partition(holocron.lake, table, SAMPLE_BATCH)
@@ -44,7 +44,7 @@ def test_what_the_sensor_would_settle_is_pending(
     )
     [work] = batches_to_settle(holocron.lake, [holocron.source()])
     assert work.partition == SAMPLE_BATCH
-    assert pending_types(looked_at(holocron)) == 180
+    assert pending_types(taken(holocron)) == 180
 
 
 @dg.op
@@ -65,16 +65,18 @@ def test_a_run_that_failed_is_a_failure_of_the_last_day(finished_sample: Holocro
             tear.execute_in_process(instance=instance, raise_on_error=False)
         lost = instance.create_run_for_job(tear, status=dg.DagsterRunStatus.STARTED)
         instance.report_run_failed(lost, "Its process is gone.")
-        status = looked_at(finished_sample, instance)
-    told = [(row.job, row.cause, row.failures, row.dead) for row in status.failures if row.stage == "runs"]
-    assert told == [
+        status = taken(finished_sample, instance)
+    failures = [
+        (row.job, row.cause, row.failures, row.dead) for row in status.failures if row.stage == "runs"
+    ]
+    assert failures == [
         ("tear", "ValueError: page '...' is torn", 2, 0),
         ("tear", "Its process is gone.", 1, 0),
     ]
     assert status.runs_problem is None
 
 
-def test_why_a_run_failed_is_looked_up_once_whatever_instances_looks_have_and_none_is_kept(
+def test_why_a_run_failed_is_read_once_for_all_snapshots_and_no_instance_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with dg.DagsterInstance.local_temp(str(tmp_path)) as first:
@@ -86,20 +88,20 @@ def test_why_a_run_failed_is_looked_up_once_whatever_instances_looks_have_and_no
         lookups.append(run_id)
         return failure_of(instance, run_id)
 
-    def told() -> tuple[list[str], "weakref.ref[dg.DagsterInstance]"]:
+    def read_errors() -> tuple[list[str], "weakref.ref[dg.DagsterInstance]"]:
         with dg.DagsterInstance.from_ref(reference) as own:
             found = failed_runs(lambda: own, utc_now() - timedelta(hours=1))
             return [run.error for run in found.runs], weakref.ref(own)
 
-    monkeypatch.setattr(looks, "failure_of", counted)
-    errors, instances = zip(*(told() for _ in range(3)), strict=True)
+    monkeypatch.setattr(snapshot, "failure_of", counted)
+    errors, instances = zip(*(read_errors() for _ in range(3)), strict=True)
     gc.collect()
     assert list(errors) == [["ValueError: page 'Button' is torn"]] * 3
     assert len(lookups) == 1
     assert [instance() for instance in instances] == [None] * 3
 
 
-def test_where_dagsters_storage_cannot_be_read_that_is_said_and_all_else_told(
+def test_a_snapshot_names_an_unreadable_dagster_storage_and_has_everything_else(
     finished_sample: Holocron,
 ) -> None:
     def gone() -> dg.DagsterInstance:

@@ -20,14 +20,14 @@ def metadata(holocron: Holocron) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def told(finished_sample: Holocron, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def recorded(finished_sample: Holocron, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     holocron = finished_sample.copy_to(tmp_path_factory.mktemp("busy"))
     make_busy(holocron)
     return metadata(holocron)
 
 
-def test_its_numbers_are_told_for_plots_over_time(told: dict[str, Any]) -> None:
-    numbers = {name: value for name, value in told.items() if isinstance(value, int | float)}
+def test_the_numbers_of_the_status_are_recorded_for_plots_over_time(recorded: dict[str, Any]) -> None:
+    numbers = {name: value for name, value in recorded.items() if isinstance(value, int | float)}
     assert numbers["review_waiting"] > 0
     assert numbers["review_oldest_minutes"] >= 0
     assert numbers["interrogations_done_in_hour"] == 9
@@ -36,28 +36,28 @@ def test_its_numbers_are_told_for_plots_over_time(told: dict[str, Any]) -> None:
     assert (numbers["models_loads_of_day"], numbers["models_switches_of_day"]) == (3, 2)
 
 
-def test_a_person_reads_queues_causes_and_holds_as_tables(told: dict[str, Any]) -> None:
-    head, _, *rows = told["work"].splitlines()
+def test_a_person_reads_queues_causes_and_holds_as_tables(recorded: dict[str, Any]) -> None:
+    head, _, *rows = recorded["work"].splitlines()
     assert head.startswith("| stage | source | waits |")
     assert any("entity\\_facts" in row for row in rows)
-    assert "connection reset" in told["failures"]
-    assert "drain by Ada" in told["alerts_and_holds"]
+    assert "connection reset" in recorded["failures"]
+    assert "drain by Ada" in recorded["alerts_and_holds"]
 
 
-def test_the_picture_is_a_png_in_markdown(told: dict[str, Any]) -> None:
-    text, _, data = told["picture"].partition("(data:image/png;base64,")
+def test_the_picture_is_a_png_in_markdown(recorded: dict[str, Any]) -> None:
+    text, _, data = recorded["picture"].partition("(data:image/png;base64,")
     assert text == "![What was done, failed and waits]"
     assert b64decode(data.removesuffix(")")).startswith(b"\x89PNG")
 
 
-def test_of_an_empty_lake_the_same_numbers_are_told_as_zeros(told: dict[str, Any], tmp_path: Path) -> None:
+def test_for_an_empty_lake_the_same_numbers_are_zero(recorded: dict[str, Any], tmp_path: Path) -> None:
     empty = metadata(sample_holocron(tmp_path))
-    assert list(empty) == list(told)
+    assert list(empty) == list(recorded)
     assert {value for value in empty.values() if isinstance(value, int | float)} == {0}
     assert empty["failures"] == "none"
 
 
-def test_it_is_told_once_an_hour_by_itself(finished_sample: Holocron) -> None:
+def test_the_status_is_recorded_once_an_hour(finished_sample: Holocron) -> None:
     schedule = definitions_of(finished_sample).resolve_schedule_def("report_status_hourly")
     assert schedule.default_status is dg.DefaultScheduleStatus.RUNNING
     assert (schedule.cron_schedule, schedule.job_name) == ("7 * * * *", "report_status")

@@ -29,7 +29,7 @@ def instance() -> Iterator[dg.DagsterInstance]:
 def materialized(
     holocron: Holocron, instance: dg.DagsterInstance, table: Table, partition: str
 ) -> dict[str, object]:
-    """What a person is told who materializes one partition."""
+    """The message to a person who materializes one partition."""
     job = definitions_of(holocron).resolve_implicit_global_asset_job_def()
     result = job.execute_in_process(
         instance=instance, partition_key=partition, asset_selection=[dg.AssetKey(table.name)]

@@ -1,4 +1,4 @@
-"""Ticks with nothing to tell leave no file behind, and the log of one that had goes with its tick."""
+"""Ticks with nothing to report leave no file behind, and the log of one that had goes with its tick."""
 
 import os
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def tick(holocron: Holocron, instance: dg.DagsterInstance, sensor: str, times: i
     repository = definitions_of(holocron).get_repository_def()
     cursor, skipped = None, []
     for number in range(times):
-        told = get_external_sensor_execution(
+        evaluated = get_external_sensor_execution(
             repository,
             RegisteredCodeLocationOrigin("here"),
             instance.get_ref(),
@@ -62,9 +62,9 @@ def tick(holocron: Holocron, instance: dg.DagsterInstance, sensor: str, times: i
             [REPOSITORY, sensor, str(number)],
             None,
         )
-        assert not hasattr(told, "error"), told
-        cursor = told.cursor
-        skipped.append(told.skip_message or "")
+        assert not hasattr(evaluated, "error"), evaluated
+        cursor = evaluated.cursor
+        skipped.append(evaluated.skip_message or "")
     return skipped
 
 
@@ -87,12 +87,12 @@ def test_an_idle_dispatcher_says_so_in_its_tick_alone(
     assert logs(instance) == []
 
 
-def test_a_source_file_that_stays_broken_is_told_by_every_tick_without_a_file(
+def test_a_source_file_that_stays_broken_is_reported_by_every_tick_without_a_file(
     holocron: Holocron, instance: dg.DagsterInstance
 ) -> None:
     (holocron.sources_folder / "wiki.yaml").write_text("kind: [\n", encoding="utf-8")
-    told = tick(holocron, instance, "new_pages", 3)
-    assert ["wiki.yaml" in one for one in told] == [True] * 3, told
+    evaluated = tick(holocron, instance, "new_pages", 3)
+    assert ["wiki.yaml" in one for one in evaluated] == [True] * 3, evaluated
     assert logs(instance) == []
 
 
@@ -103,8 +103,10 @@ def test_schedules_that_ask_for_nothing_leave_no_file(
     repository = definitions_of(holocron).get_repository_def()
     for number in range(3):
         key = [REPOSITORY, schedule, str(number)]
-        told = get_external_schedule_execution(repository, instance.get_ref(), schedule, time(), "UTC", key)
-        assert not hasattr(told, "error"), told
+        evaluated = get_external_schedule_execution(
+            repository, instance.get_ref(), schedule, time(), "UTC", key
+        )
+        assert not hasattr(evaluated, "error"), evaluated
     assert logs(instance) == []
 
 
@@ -141,7 +143,7 @@ def test_a_log_goes_with_its_tick_and_no_other_file_does(instance: dg.DagsterIns
     shown = ticked(instance, status=TickStatus.SUCCESS, days=3)
     before = (utc_now() - timedelta(days=2)).timestamp()
     instance.purge_ticks(ORIGIN, SELECTOR, before=before, tick_statuses=[TickStatus.SKIPPED])
-    new = logged(instance, "999", days=0.5)  # its tick may be about to be told of
+    new = logged(instance, "999", days=0.5)  # its tick may be about to be recorded
     of_a_run = Path(instance.storage_directory()) / "a-run" / "compute_logs" / "1.err"
     note = shown.with_name("note.txt")
     of_a_run.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What people are told of views: a page of the docs, and comments in the published database."""
+"""The descriptions of views: a page of the docs, and comments in the published database."""
 
 from pathlib import Path
 

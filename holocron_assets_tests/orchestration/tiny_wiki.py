@@ -36,8 +36,11 @@ def tiny_wiki(texts: Mapping[str, str] = TEXTS, *, address: str = "127.0.0.1") -
         if asked.get("meta") == "siteinfo":
             return {"batchcomplete": True, "query": _SITE}
         if asked.get("list") == "recentchanges":
-            told = {"curtimestamp": f"{utc_now():%Y-%m-%dT%H:%M:%SZ}", "query": {"recentchanges": []}}
-            return {"batchcomplete": True, **told}
+            nothing_changed = {
+                "curtimestamp": f"{utc_now():%Y-%m-%dT%H:%M:%SZ}",
+                "query": {"recentchanges": []},
+            }
+            return {"batchcomplete": True, **nothing_changed}
         titles = asked["titles"].split("|")
         return {"batchcomplete": True, "query": {"pages": [_page(title, texts) for title in titles]}}
 

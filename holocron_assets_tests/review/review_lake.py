@@ -123,7 +123,7 @@ def _signals(title: str) -> dict[str, Any]:
 def _type(title: str) -> dict[str, Any]:
     is_unsure = title in {"Shoal-chess", HOSTILE}
     types = [{"type": "Concept", "weight": 0.61}, {"type": "WorkMedia", "weight": 0.23}]
-    told = {
+    settled = {
         "primary_type": "Concept" if is_unsure else PERSON,
         "confidence": 0.61 if is_unsure else 0.95,
         "needs_review": is_unsure,
@@ -132,7 +132,7 @@ def _type(title: str) -> dict[str, Any]:
         "method": "rules",
     }
     asked = {"model": "small:1b", "model_type": "WorkMedia", "model_confidence": 0.8}
-    return {"title": title, **told, **(asked if title == "Shoal-chess" else {})}
+    return {"title": title, **settled, **(asked if title == "Shoal-chess" else {})}
 
 
 def _rules(title: str) -> dict[str, Any]:
@@ -154,9 +154,9 @@ def _link(from_title: str, target: str) -> dict[str, Any]:
 
 def _entity(title: str, state: str = "candidate", **more: Any) -> dict[str, Any]:
     reasons = {"Old Quay": {"review_reason": "page deleted", "review_since": MADE_AT, "state": "suppressed"}}
-    told = {"entity_id": entity_id(SOURCE, title), "title": title, "name": title, "continuity": "canon"}
+    columns = {"entity_id": entity_id(SOURCE, title), "title": title, "name": title, "continuity": "canon"}
     of_type = {} if title.startswith("N") else {"entity_type": "LocationPlace"}
-    return {**told, **of_type, "origin": "page", "state": state, **reasons.get(title, {}), **more}
+    return {**columns, **of_type, "origin": "page", "state": state, **reasons.get(title, {}), **more}
 
 
 def _people() -> list[dict[str, Any]]:
@@ -184,9 +184,15 @@ def fact(fact_id: str, key: str, value: str, evidence: str, **more: Any) -> dict
     """A row of `entity_facts` of Nem Sixfinger."""
     place = _NEM_TEXT.find(evidence)
     span = {"evidence_start": place, "evidence_end": place + len(evidence)} if place >= 0 else {}
-    told = {"fact_id": fact_id, "entity_id": NEM, "fact_key": key, "value": value, "title": "Nem Sixfinger"}
+    statement = {
+        "fact_id": fact_id,
+        "entity_id": NEM,
+        "fact_key": key,
+        "value": value,
+        "title": "Nem Sixfinger",
+    }
     said = {"evidence": evidence, "supported": place >= 0, "method": "infobox", "status": "stated"}
-    return {**told, **span, **said, "rule_id": "generic:field", **more}
+    return {**statement, **span, **said, "rule_id": "generic:field", **more}
 
 
 def _facts() -> list[dict[str, Any]]:
@@ -200,10 +206,10 @@ def _facts() -> list[dict[str, Any]]:
 
 def _relation() -> dict[str, Any]:
     said = {"evidence": "She sailed on the ''Patient Heron''", "supported": True, "status": "stated"}
-    told = {
+    statement = {
         "relation_id": "relation-heron",
         "from_id": NEM,
         "relation": "sailed_on",
         "to_name": "Patient Heron",
     }
-    return {**told, **said, "title": "Nem Sixfinger", "method": "model", "model": "small:1b"}
+    return {**statement, **said, "title": "Nem Sixfinger", "method": "model", "model": "small:1b"}

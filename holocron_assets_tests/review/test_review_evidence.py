@@ -121,12 +121,12 @@ def test_what_contradicts_people_is_refused_and_not_recorded(lake: Lake) -> None
     assert len(all_decisions(lake)) == 1
 
 
-def test_a_portrait_tells_of_names_members_facts_and_what_is_open(shared_lake: Lake) -> None:
+def test_the_detail_of_an_entity_has_names_members_facts_and_open_items(shared_lake: Lake) -> None:
     detail = entity_detail(shared_lake, NEM)
     assert detail is not None
     assert [member.entity["entity_id"] for member in detail.members] == [MENTIONED]
     assert [line["judgement"] for line in detail.members[0].judgements] == ["same"]
-    assert {key: [one.value for one in told] for key, told in detail.facts.items()} == {
+    assert {key: [one.value for one in statements] for key, statements in detail.facts.items()} == {
         "homeworld": ["Varn", "Rothe"],
         "rank": ["Admiral"],
         "species": ["Saltback"],

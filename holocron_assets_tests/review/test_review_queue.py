@@ -57,7 +57,7 @@ def test_everything_that_machines_left_open_is_in_it_once(lake: Lake) -> None:
     assert sorted(row["item_id"] for row in read_queue(lake)) == sorted(ITEMS)
 
 
-def test_the_rank_follows_from_the_columns_beside_it(lake: Lake) -> None:
+def test_the_rank_follows_from_the_other_columns_of_its_row(lake: Lake) -> None:
     rows = {row["item_id"]: row for row in read_queue(lake)}
     page = rows[CHESS]
     assert (page["inbound"], page["dependants"], round(page["uncertainty"], 2)) == (2, 0, 0.39)
@@ -121,7 +121,7 @@ def test_a_value_that_a_person_accepted_ends_its_dispute(lake: Lake) -> None:
     assert f"statement-{NEM}.homeworld" not in open_ids(lake)
 
 
-def test_a_statement_that_two_types_tell_of_is_asked_about_once(lake: Lake) -> None:
+def test_a_statement_of_two_types_is_asked_about_once(lake: Lake) -> None:
     write(
         lake, ENTITY_FACTS, "LocationPlace", [fact("fact-rank", "rank", "Admiral", "x", status="unsupported")]
     )

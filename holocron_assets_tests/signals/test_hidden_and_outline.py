@@ -39,12 +39,12 @@ def test_masking_any_text_keeps_its_length(text: str) -> None:
     assert len(masked(text)) == len(text)
 
 
-def test_only_the_outermost_blocks_are_told() -> None:
+def test_only_the_outermost_blocks_are_listed() -> None:
     text = "a {{b|{{c}}|[[d]]}} e [[f|{{g}}]] h"
     assert blocks(text) == ["{{b|{{c}}|[[d]]}}", "[[f|{{g}}]]"]
 
 
-def test_a_template_that_is_never_closed_is_told_and_hides_none_after_it() -> None:
+def test_a_template_that_is_never_closed_hides_none_after_it() -> None:
     found = outline("{{a|b=c\n{{d}} e")
     assert found.unclosed == 0
     assert found.blocks == (Block("template", 8, 13),)
@@ -81,7 +81,7 @@ def test_depth_is_counted_over_templates() -> None:
     assert outline("{{a|" * 3_000 + "}}" * 3_000).deepest == 3_000
 
 
-def test_apostrophes_are_told_from_bold_and_italic_marks() -> None:
+def test_apostrophes_are_distinguished_from_bold_and_italic_marks() -> None:
     assert without_quotes("'''''Star''''' ''Falcon'''s '''bold''' don't") == "Star Falcon's bold don't"
     assert without_quotes("the ''Ondrel'''s crew") == "the Ondrel's crew"
     assert without_quotes("''''quoted''''") == "'quoted'"

@@ -69,7 +69,7 @@ def test_links_to_other_wikis_files_and_impossible_titles_lead_nowhere() -> None
 
 def test_parentheses_are_a_remark_on_the_value_that_they_follow() -> None:
     [first, second] = values_of("*[[Grey Guard]] (formerly)\n*[[Lamplighters]] {{C|[[12 AF]]-[[14 AF]]}}")
-    assert (first.text, first.qualifier, first.said) == ("Grey Guard", "formerly", "Grey Guard (formerly)")
+    assert (first.text, first.qualifier, first.whole) == ("Grey Guard", "formerly", "Grey Guard (formerly)")
     assert (second.text, second.qualifier) == ("Lamplighters", "12 AF-14 AF")
     assert [link.title for link in second.links] == ["Lamplighters"], "links in parentheses are apart"
 
@@ -124,7 +124,7 @@ def test_an_infobox_that_is_never_closed_is_read_by_lines() -> None:
     assert [(value.field, value.text) for value in found] == [("it", "Salt"), ("that", "Sand")]
 
 
-def test_an_infobox_beyond_the_first_look_is_found() -> None:
+def test_an_infobox_beyond_the_first_part_that_is_read_is_found() -> None:
     text = f"{{{{Box\n|long={'salt ' * 8_000}\n|it=Sand}}}}"
     assert infobox_values(text, "Box", DEFAULT_SITE, never)[-1].text == "Sand"
 

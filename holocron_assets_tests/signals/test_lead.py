@@ -128,7 +128,7 @@ def test_a_lead_without_any_sentence_end_is_cut_at_12_000() -> None:
     assert len(found.sentence) <= 1_000
 
 
-def test_the_lead_is_found_behind_an_infobox_longer_than_the_first_look() -> None:
+def test_the_lead_is_found_behind_an_infobox_longer_than_the_first_part_that_is_read() -> None:
     infobox = "{{Battle\n" + "".join(f"|unit{n}=[[Unit {n}]]{' long' * 20}\n" for n in range(290)) + "}}\n"
     found = lead(f"{infobox}{SENTENCE}\n== Life ==\nShe sailed.")
     assert len(infobox) > 30_000

@@ -42,7 +42,7 @@ def signals(wikitext: str | None, title: str = "Issa Dorrane", **columns: Any) -
         ("Disambiguation", "", False),
     ],
 )
-def test_a_disambiguation_is_told_by_title_template_or_category(
+def test_a_disambiguation_is_recognised_by_title_template_or_category(
     title: str,
     wikitext: str,
     expected: bool,  # noqa: FBT001 - a parameter of the test
@@ -60,7 +60,7 @@ def test_a_disambiguation_is_told_by_title_template_or_category(
         ("Listening post", ["Listeners"], False),
     ],
 )
-def test_a_list_is_told_by_title_or_category(
+def test_a_list_is_recognised_by_title_or_category(
     title: str,
     categories: list[str],
     expected: bool,  # noqa: FBT001 - a parameter of the test
@@ -100,7 +100,7 @@ def test_a_redirect_has_a_target_and_no_lead() -> None:
     assert row["categories"] == ["X"]
 
 
-def test_sections_are_told_in_order_with_level_and_clean_title() -> None:
+def test_sections_are_listed_in_order_with_level_and_clean_title() -> None:
     row = signals(
         "== ''A'' [[b|c]]<ref>x</ref> ==\n===D<!-- e -->===  \n<!--\n== no ==\n-->\n"
         "<nowiki>\n== no ==\n</nowiki>\n x == no ==\n==Unpaired=\n== =="

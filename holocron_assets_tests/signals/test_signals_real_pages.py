@@ -147,11 +147,11 @@ def test_continuity_is_what_the_markers_say() -> None:
     assert {row["continuity"] for row in subpages} == {"legends"}
 
 
-def test_redirects_and_disambiguations_are_told() -> None:
+def test_redirects_and_disambiguations_are_recognised() -> None:
     assert signals()["Humans"]["redirect_target"] == "Human"
     assert sum(row["is_redirect"] for row in signals().values()) == 14
-    told = {title for title, row in signals().items() if row["is_disambiguation"]}
-    assert told == {title for title in signals() if title.endswith("(disambiguation)")}
+    disambiguations = {title for title, row in signals().items() if row["is_disambiguation"]}
+    assert disambiguations == {title for title in signals() if title.endswith("(disambiguation)")}
 
 
 def test_links_are_all_that_a_full_parse_finds_and_those_that_it_misses() -> None:

@@ -103,7 +103,9 @@ def test_lines_of_other_libraries_are_json_too_and_errors_have_their_traceback(w
     assert "ValueError: invalid literal" in own["exception"]
 
 
-def test_no_secret_is_in_a_line_whoever_says_it(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_line_holds_a_secret_whatever_module_writes_it(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SOME_API_KEY", "hunter2-hunter2")
     for said in ("json", "text"):
         configure_logs({"HOLOCRON_LOG": said})
@@ -114,7 +116,7 @@ def test_no_secret_is_in_a_line_whoever_says_it(written: Written, monkeypatch: p
     assert written.text.count("401 for ***") == written.text.count("*** again") == 2
 
 
-def test_as_text_only_warnings_are_told_unless_more_is_asked_for(written: Written) -> None:
+def test_as_text_only_warnings_are_printed_unless_more_is_asked_for(written: Written) -> None:
     configure_logs({})
     LOG.info("quiet")
     LOG.warning("loud", page="Sith")

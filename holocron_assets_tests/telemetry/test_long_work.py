@@ -4,7 +4,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from holocron_assets.telemetry.long_work import SECONDS, told_in_lines
+from holocron_assets.telemetry.long_work import SECONDS, progress_lines
 
 SOON = 0.02
 
@@ -18,7 +18,7 @@ def wait_for(lines: list[str], number: int) -> None:
 def test_lines_say_what_is_done_and_for_how_long() -> None:
     said: list[str] = []
     pages = 3
-    with told_in_lines(lambda: f"{pages} pages read", said.append, every=SOON):
+    with progress_lines(lambda: f"{pages} pages read", said.append, every=SOON):
         wait_for(said, 1)
         pages = 4
         wait_for(said, 3)
@@ -28,19 +28,19 @@ def test_lines_say_what_is_done_and_for_how_long() -> None:
 
 def test_no_line_comes_once_the_work_is_done() -> None:
     said: list[str] = []
-    with pytest.raises(RuntimeError), told_in_lines(lambda: "working", said.append, every=SOON):
+    with pytest.raises(RuntimeError), progress_lines(lambda: "working", said.append, every=SOON):
         raise RuntimeError
     number = len(said)
     sleep(3 * SOON)
     assert len(said) == number
 
 
-def test_work_within_work_tells_alone() -> None:
+def test_only_the_inner_work_reports_progress() -> None:
     outer: list[str] = []
     inner: list[str] = []
-    with told_in_lines(lambda: "running", outer.append, every=SOON):
+    with progress_lines(lambda: "running", outer.append, every=SOON):
         wait_for(outer, 1)
-        with told_in_lines(lambda: "fetching", inner.append, every=SOON):
+        with progress_lines(lambda: "fetching", inner.append, every=SOON):
             number = len(outer)
             wait_for(inner, 3)
             assert len(outer) <= number + 1  # one may have been under way
@@ -51,7 +51,7 @@ def test_work_within_work_tells_alone() -> None:
 
 def test_short_work_writes_nothing() -> None:
     said: list[str] = []
-    with told_in_lines(lambda: "working", said.append):
+    with progress_lines(lambda: "working", said.append):
         pass
     assert said == []
 

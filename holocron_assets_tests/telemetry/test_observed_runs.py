@@ -1,4 +1,4 @@
-"""Runs as their lines and spans tell of them: one process that lists, crawls, asks, fails, and is killed."""
+"""Runs as their log lines and spans show them: one process that lists, crawls, asks, fails, and is killed."""
 
 import json
 import os
@@ -30,7 +30,7 @@ SERVER, CLIENT, CONSUMER = 2, 3, 5
 
 @dataclass
 class Observed:
-    """What was told of the runs."""
+    """What the runs logged and sent."""
 
     lines: list[dict[str, Any]] = field(default_factory=list)
     collector: Collector = field(default_factory=Collector)
@@ -38,7 +38,7 @@ class Observed:
     requests: list[Row] = field(default_factory=list)
     calls: list[Row] = field(default_factory=list)
 
-    def told(self, event: str) -> list[dict[str, Any]]:
+    def logged(self, event: str) -> list[dict[str, Any]]:
         return [line for line in self.lines if line["event"] == event]
 
 
@@ -85,7 +85,7 @@ def only(spans: list[Collected]) -> Collected:
 def test_every_line_is_json_and_of_its_run(observed: Observed) -> None:
     jobs = {line["job"] for line in observed.lines if "job" in line}
     assert jobs == {"list_seeds", "crawl_batch", "derive"}
-    steps = observed.told('Started execution of step "pages".')
+    steps = observed.logged('Started execution of step "pages".')
     assert len({line["run_id"] for line in steps}) == 2
     assert {line["partition"] for line in steps} == {"tiny-000001", "tiny-000099"}
     (failure,) = [line for line in observed.lines if line.get("dagster_event") == "STEP_FAILURE"]
@@ -97,9 +97,9 @@ def test_every_line_is_json_and_of_its_run(observed: Observed) -> None:
 def test_a_request_to_a_wiki_has_one_id_in_lines_and_tables_with_run_and_partition(
     observed: Observed,
 ) -> None:
-    told = {line["request_id"]: line for line in observed.told("asked a wiki")}
-    assert told.keys() == {row["attempt_id"] for row in observed.requests}
-    fetched = [line for line in told.values() if line["job"] == "crawl_batch" and "page" in line]
+    asked_of_wikis = {line["request_id"]: line for line in observed.logged("asked a wiki")}
+    assert asked_of_wikis.keys() == {row["attempt_id"] for row in observed.requests}
+    fetched = [line for line in asked_of_wikis.values() if line["job"] == "crawl_batch" and "page" in line]
     assert fetched, "from the thread that reads"
     assert all(line["page"] == "Lamp" and line["partition"] == "tiny-000001" for line in fetched)
     assert all(line["run_id"] and line["status"] == 200 for line in fetched)
@@ -108,15 +108,15 @@ def test_a_request_to_a_wiki_has_one_id_in_lines_and_tables_with_run_and_partiti
 def test_a_call_of_a_model_has_one_id_in_lines_table_and_header(observed: Observed) -> None:
     ids = {row["call_id"] for row in observed.calls}
     assert ids
-    assert {line["request_id"] for line in observed.told("asked a model")} == ids
+    assert {line["request_id"] for line in observed.logged("asked a model")} == ids
     assert {chat.headers["X-Request-ID"] for chat in observed.chats if chat.messages} == ids
-    (line,) = observed.told("asked a model")
+    (line,) = observed.logged("asked a model")
     assert (line["page"], line["interrogation"], line["partition"]) == ("Lamp", "kinds", "tiny-000001")
     assert (line["job"], line["outcome"]) == ("derive", "ok")
 
 
-def test_what_is_written_is_told_with_its_run(observed: Observed) -> None:
-    written = {line["table"]: line for line in observed.told("wrote a partition")}
+def test_a_write_is_logged_with_its_run(observed: Observed) -> None:
+    written = {line["table"]: line for line in observed.logged("wrote a partition")}
     assert written["pages"]["job"] == "crawl_batch"
     assert written["pages"]["rows"] == 1
     assert written["derived_kinds"]["job"] == "derive"
@@ -152,7 +152,7 @@ def test_spans_have_the_names_and_attributes_of_the_conventions(observed: Observ
     assert {span.service for span in observed.collector.spans} == {"holocron"}
 
 
-def test_a_run_is_in_the_trace_of_who_asked_for_it(observed: Observed) -> None:
+def test_a_run_is_in_the_trace_of_its_request(observed: Observed) -> None:
     runs = [span for span in observed.collector.spans if span.name.startswith("run ")]
     assert len(runs) == 4
     assert {(span.trace_id, span.parent_id) for span in runs} == {ASKED_FOR_BY}
@@ -167,7 +167,7 @@ def test_the_spans_of_a_run_that_fails_are_sent_before_the_process_can_die(obser
 
 
 def test_lines_name_the_span_that_they_are_in(observed: Observed) -> None:
-    (line,) = observed.told("asked a model")
+    (line,) = observed.logged("asked a model")
     call = only(observed.collector.named(f"chat {SMALL}"))
     assert (line["trace_id"], line["span_id"]) == (call.trace_id, call.span_id)
     (chat,) = [chat for chat in observed.chats if chat.messages]

@@ -1,4 +1,4 @@
-"""Spans that nobody collects change nothing; what keeps them from being collected is told."""
+"""Spans that nobody collects change nothing; what keeps them from being collected is reported."""
 
 import subprocess
 import sys
@@ -36,7 +36,7 @@ def test_spans_are_made_only_if_opentelemetrys_own_variables_say_where_they_go(
     assert traces_are_wanted(environment) is wanted
 
 
-def test_where_nobody_collects_them_all_goes_on_and_nothing_is_told() -> None:
+def test_without_a_collector_everything_goes_on_and_nothing_is_sent() -> None:
     configure_traces({})
     with span("GET", "client", {"http.request.method": "GET"}) as made:
         failed(made, "500", None)
@@ -48,7 +48,7 @@ def test_where_nobody_collects_them_all_goes_on_and_nothing_is_told() -> None:
 
 
 def test_a_protocol_that_we_do_not_speak_is_refused_by_its_name() -> None:
-    with pytest.raises(ObserveError, match=r"http/protobuf only; OTEL_EXPORTER_OTLP_PROTOCOL says 'grpc'"):
+    with pytest.raises(ObserveError, match=r"http/protobuf only; OTEL_EXPORTER_OTLP_PROTOCOL is 'grpc'"):
         configure_traces({**ENDPOINT, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"})
 
 
@@ -65,7 +65,7 @@ def test_without_the_extra_a_command_names_it() -> None:
     assert "make EXTRAS=traces setup" in ended.stderr
 
 
-def test_a_span_that_failed_tells_no_secret() -> None:
+def test_a_span_that_failed_reveals_no_secret() -> None:
     code = (
         "from opentelemetry import trace\n"
         "from opentelemetry.sdk.trace import TracerProvider\n"

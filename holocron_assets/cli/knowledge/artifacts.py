@@ -1,4 +1,4 @@
-"""`holocron artifacts`: what a model was told and what it answered, as files."""
+"""`holocron artifacts`: what a model was asked and what it answered, as files."""
 
 import unicodedata
 from pathlib import Path
@@ -19,14 +19,14 @@ from holocron_assets.derive.results.artifacts import NoArtifactsError, write_art
     default="artifacts",
     show_default=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where to write; made if need be.",
+    help="Folder to write to; it is created if it is missing.",
 )
 @clear_errors
 def artifacts(interrogation: str, title: str, folder: Path) -> None:
     """Write out what a model was told about a page the last time, and what it answered.
 
-    The files are request.json, response.json, evidence.json, prompt.txt and output.json; of a failure
-    error_manifest.json and invalid_json_response.txt. TITLE of a pair is both names: "ONE and OTHER".
+    The files are request.json, response.json, evidence.json, prompt.txt and output.json; after a failure
+    error_manifest.json and invalid_json_response.txt. For a pair, TITLE is both names: "ONE and OTHER".
     """
     try:
         subject = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles

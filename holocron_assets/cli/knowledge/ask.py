@@ -1,4 +1,4 @@
-"""`holocron ask`: a person's question about one page, which goes before what a model is asked otherwise."""
+"""`holocron ask`: a person's question about one page. It goes before the model's other questions."""
 
 import asyncio
 import unicodedata
@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 
 from holocron_assets.cli.console import print_records, to_json
-from holocron_assets.cli.shared import clear_errors, fail, json_option, opened_lake, waiting_told
+from holocron_assets.cli.shared import clear_errors, fail, json_option, opened_lake, waiting_reported
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.derive.gpu.question import Answered, Question
@@ -32,7 +32,7 @@ from holocron_assets.settings import dispatch_file
 def ask(interrogation: str, title: str, source_name: str | None, *, as_json: bool) -> None:
     """Ask INTERROGATION about the page TITLE now, and print the answer.
 
-    The batch that a model works on finishes the calls under way, waits, and goes on when this is answered.
+    The batch that a model works on finishes the calls under way, waits for this answer, and goes on.
     The answer is kept: no batch asks for it again. Exits with 1 if there is no answer.
     """
     asked = _named(interrogation)
@@ -49,7 +49,7 @@ def ask(interrogation: str, title: str, source_name: str | None, *, as_json: boo
     model = asked.models[0]
     try:
         with (
-            waiting_told(lambda: f"Asking {model} about {found[0][1]}"),
+            waiting_reported(lambda: f"Asking {model} about {found[0][1]}"),
             nullcontext("") if asked.is_of_code else model_server() as server,
         ):
             if server is None:
@@ -79,18 +79,18 @@ def _unknown(title: str) -> str:
 
 
 def _print(answers: Sequence[Answered], *, as_json: bool) -> None:
-    told = [_told(one) for one in answers if one.answer is not None]
+    shown = [_shown(one) for one in answers if one.answer is not None]
     if as_json:
-        click.echo(to_json(told))
+        click.echo(to_json(shown))
         return
-    for one in told:
+    for one in shown:
         kept = "asked now" if one["is_new"] else "known already: no call was made"
         print_records(
             Console(), f"{one['subject']}: {one['interrogation']} by {one['model']}, {kept}", [one["answer"]]
         )
 
 
-def _told(one: Answered) -> dict[str, Any]:
+def _shown(one: Answered) -> dict[str, Any]:
     return {
         "interrogation": one.item.interrogation.name,
         "source": one.item.source,

@@ -27,13 +27,13 @@ _ENTITY_TYPES = click.Choice(_TAXONOMY.entity_worthy_types)
 
 
 def _signed(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command be told who decides and why."""
-    command = click.option("--author", default=getpass.getuser, help="Who decides; you, without.")(command)
-    return click.option("--reason", required=True, help="Why; it is kept.")(clear_errors(command))
+    """Give a command the options for who decides and why."""
+    command = click.option("--author", default=getpass.getuser, help="Who decides; by default you.")(command)
+    return click.option("--reason", required=True, help="The reason; it is stored.")(clear_errors(command))
 
 
 def _narrowed(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command be told which of several entities of one name is meant."""
+    """Give a command the options that choose one of several entities of the same name."""
     command = click.option("--type", "entity_type", type=_ENTITY_TYPES, help="Type of the entity.")(command)
     return click.option("--source", metavar="NAME", help="Its source.")(command)
 
@@ -42,8 +42,8 @@ def _narrowed(command: Callable[..., None]) -> Callable[..., None]:
 def decide() -> None:
     """Say what a page is, which entities are one, which are to be seen, and which statements are true.
 
-    What you say counts over rules and models until you, or others, undo it. Entities are named by title, name
-    or id; of an id, eight characters are enough. Sensors, or the next `holocron run`, redo what follows.
+    What you decide overrules rules and models until somebody undoes it. Name entities by title, name
+    or id; eight characters of an id are enough. Sensors or the next `holocron run` update what follows.
     """
 
 
@@ -59,10 +59,10 @@ def decide() -> None:
 @click.option("--source", "source_name", metavar="NAME", help="Needed where several sources have the page.")
 @_signed
 def classify(title: str, type_name: str, source_name: str | None, **signed: Any) -> None:
-    """Decide of which type the page TITLE is."""
+    """Decide which type the page TITLE has."""
     if source_name:
         named_source(source_name)
-    _tell(decide_type(opened_lake(), source=source_name, title=title, type_name=type_name, **signed))
+    _print(decide_type(opened_lake(), source=source_name, title=title, type_name=type_name, **signed))
 
 
 @decide.command()
@@ -73,7 +73,7 @@ def classify(title: str, type_name: str, source_name: str | None, **signed: Any)
 def merge(gone: str, into: str, entity_type: str | None, source: str | None, **signed: Any) -> None:
     """Decide that ENTITY is the same as INTO, which stays; the id of ENTITY forwards to it.
 
-    --type and --source are those of ENTITY; of INTO the type only.
+    --type and --source are those of ENTITY; INTO has the same --type.
     """
     lake = opened_lake()
     leaving = named_entity(lake, gone, entity_type=entity_type, source=source)
@@ -81,7 +81,7 @@ def merge(gone: str, into: str, entity_type: str | None, source: str | None, **s
     row = decide_merge(lake, gone=leaving["entity_id"], into=target["entity_id"], **signed)
     if warning := merge_warning(leaving, named_entity(lake, row["other_id"]), standing(lake)):
         click.echo(warning)
-    _tell(row)
+    _print(row)
 
 
 @decide.command()
@@ -90,14 +90,14 @@ def merge(gone: str, into: str, entity_type: str | None, source: str | None, **s
 @_narrowed
 @_signed
 def split(one: str, other: str, entity_type: str | None, source: str | None, **signed: Any) -> None:
-    """Decide that ENTITY and OTHER are two, whatever machines think of them now or later.
+    """Decide that ENTITY and OTHER are two different entities. No rule or model overrules this.
 
-    --type and --source are those of ENTITY; of OTHER the type only.
+    --type and --source are those of ENTITY; OTHER has the same --type.
     """
     lake = opened_lake()
     first = named_entity(lake, one, entity_type=entity_type, source=source)
     second = named_entity(lake, other, entity_type=entity_type)
-    _tell(decide_split(lake, one=first["entity_id"], other=second["entity_id"], **signed))
+    _print(decide_split(lake, one=first["entity_id"], other=second["entity_id"], **signed))
 
 
 @decide.command()
@@ -105,10 +105,10 @@ def split(one: str, other: str, entity_type: str | None, source: str | None, **s
 @_narrowed
 @_signed
 def promote(entity: str, entity_type: str | None, source: str | None, **signed: Any) -> None:
-    """Decide that ENTITY belongs into the knowledge base."""
+    """Decide that ENTITY belongs in the knowledge base."""
     lake = opened_lake()
     found = named_entity(lake, entity, entity_type=entity_type, source=source)
-    _tell(decide_state(lake, "promote", entity_id=found["entity_id"], **signed))
+    _print(decide_state(lake, "promote", entity_id=found["entity_id"], **signed))
 
 
 @decide.command()
@@ -116,10 +116,10 @@ def promote(entity: str, entity_type: str | None, source: str | None, **signed: 
 @_narrowed
 @_signed
 def suppress(entity: str, entity_type: str | None, source: str | None, **signed: Any) -> None:
-    """Decide that ENTITY does not belong into the knowledge base."""
+    """Decide that ENTITY does not belong in the knowledge base."""
     lake = opened_lake()
     found = named_entity(lake, entity, entity_type=entity_type, source=source)
-    _tell(decide_state(lake, "suppress", entity_id=found["entity_id"], **signed))
+    _print(decide_state(lake, "suppress", entity_id=found["entity_id"], **signed))
 
 
 @decide.command()
@@ -127,15 +127,15 @@ def suppress(entity: str, entity_type: str | None, source: str | None, **signed:
 @_signed
 def accept(statement_id: str, **signed: Any) -> None:
     """Decide that a fact or relation is true."""
-    _tell(decide_statement(opened_lake(), "accept", statement_id=statement_id, **signed))
+    _print(decide_statement(opened_lake(), "accept", statement_id=statement_id, **signed))
 
 
 @decide.command()
 @click.argument("statement_id")
 @_signed
 def reject(statement_id: str, **signed: Any) -> None:
-    """Decide that a fact or relation is false. It stays in the lake, and says so."""
-    _tell(decide_statement(opened_lake(), "reject", statement_id=statement_id, **signed))
+    """Decide that a fact or relation is false. It stays in the lake, marked as rejected."""
+    _print(decide_statement(opened_lake(), "reject", statement_id=statement_id, **signed))
 
 
 @decide.command(name="undo")
@@ -144,10 +144,10 @@ def reject(statement_id: str, **signed: Any) -> None:
 def undo_decision(decision_id: str, **signed: Any) -> None:
     """Take a decision back. What was decided before it counts again; an undo can be undone too."""
     lake = opened_lake()
-    _tell(undo(lake, named_decision(lake, decision_id)["decision_id"], **signed))
+    _print(undo(lake, named_decision(lake, decision_id)["decision_id"], **signed))
 
 
-def _tell(decision: Row) -> None:
+def _print(decision: Row) -> None:
     click.echo(f"Decided: {in_words(decision)}.")
     click.echo(f"`holocron decide undo {decision['decision_id']}` takes it back.")
     click.echo("Sensors, or `holocron run`, redo what follows from it.")

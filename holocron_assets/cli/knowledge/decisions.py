@@ -20,7 +20,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 @click.group()
 def decisions() -> None:
-    """What people decided. Nothing of it is changed, only undone by another decision."""
+    """What people decided. A decision never changes; another decision can undo it."""
 
 
 @decisions.command(name="list")
@@ -28,7 +28,7 @@ def decisions() -> None:
 @json_option
 @clear_errors
 def list_decisions(kinds: tuple[str, ...], *, as_json: bool) -> None:
-    """List the decisions, the oldest first, and whether they count."""
+    """List the decisions, oldest first, and whether each counts."""
     made = all_decisions(opened_lake())
     gone = undone(made)
     shown = [row for row in made if not kinds or row["kind"] in kinds]
@@ -54,7 +54,7 @@ def list_decisions(kinds: tuple[str, ...], *, as_json: bool) -> None:
 @json_option
 @clear_errors
 def show(decision_id: str, *, as_json: bool) -> None:
-    """Show one decision, and what undid it. Any part of its id will do that no other has."""
+    """Show one decision, and what undid it. Any part of the id that is unique will do."""
     lake = opened_lake()
     row = named_decision(lake, decision_id)
     made = all_decisions(lake)
@@ -73,7 +73,7 @@ def show(decision_id: str, *, as_json: bool) -> None:
 @click.argument("file", type=_FILE)
 @clear_errors
 def export_file(file: Path) -> None:
-    """Write all decisions to FILE, a line each, for git to hold."""
+    """Write all decisions to FILE, one per line, to be kept in git."""
     click.echo(f"{file}: {counted(export_decisions(opened_lake(), file), 'decision')}")
 
 
@@ -81,9 +81,9 @@ def export_file(file: Path) -> None:
 @click.argument("file", type=_FILE)
 @clear_errors
 def import_file(file: Path) -> None:
-    """Add the decisions of FILE to those of this lake; what is there already stays as it is.
+    """Add the decisions of FILE to this lake. Decisions that the lake has already stay as they are.
 
-    A wrong line is named, and then nothing is imported.
+    If a line is wrong, the command names it and imports nothing.
     """
     came = import_decisions(opened_lake(), file, types=load_taxonomy().types)
     click.echo(f"{file}: {counted(came.read, 'decision')}, of which {came.added} were new")
@@ -92,7 +92,7 @@ def import_file(file: Path) -> None:
 
 
 def named_decision(lake: Lake, named: str) -> Row:
-    """The decision that a person names by its id, or by any part of it that no other has.
+    """The decision that a person names by its id, or by a unique part of the id.
 
     Raises:
         DecisionError: there is none, or there are several.

@@ -31,23 +31,23 @@ from holocron_assets.settings import data_folder
     type=click.Choice(get_args(Format)),
     default="parquet",
     show_default=True,
-    help="Of the files. JSON-LD is one file of entities with all that is told of them.",
+    help="Format of the files. JSON-LD is one file of entities with their facts and relations.",
 )
 @click.option(
     "--tables",
     metavar="NAME,...",
     default="",
-    help="Only these tables, with commas between; docs/exports.md names them.",
+    help="Only these tables, separated by commas; docs/exports.md names them.",
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="Suppressed entities and rejected or unsupported facts too."
+    "--all", "everything", is_flag=True, help="Also suppressed entities and rejected or unsupported facts."
 )
 @click.option(
     "--base",
     metavar="IRI",
     default=DEFAULT_BASE,
     show_default=True,
-    help="Of JSON-LD: where entities and vocabulary are.",
+    help="Address of entities and vocabulary in JSON-LD.",
 )
 @clear_errors
 def export(folder: Path | None, file_format: Format, tables: str, base: str, *, everything: bool) -> None:
@@ -74,7 +74,7 @@ def export(folder: Path | None, file_format: Format, tables: str, base: str, *, 
     "other",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="What --json printed of another lake. Exits with 1 if the two do not know the same.",
+    help="What --json printed for another lake. Exits with 1 if the two lakes differ.",
 )
 @clear_errors
 def hash_command(other: Path | None, *, as_json: bool) -> None:

@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 
 from holocron_assets.cli.console import print_records, print_rows, to_json
-from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake, waiting_told
+from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake, waiting_reported
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.derive.interrogations.files import load_interrogations, refuse_broken
@@ -40,26 +40,32 @@ class _AskUnlessNamed(click.Group):
 def repeat() -> None:
     """Ask the same several times, and compare the answers.
 
-    `holocron repeat INTERROGATION` is short for `holocron repeat ask INTERROGATION`. It is an experiment:
-    nothing that it asks or is answered counts as work.
+    `holocron repeat INTERROGATION` is short for `holocron repeat ask INTERROGATION`. This is an experiment:
+    its questions and answers do not count as work.
     """
 
 
 @repeat.command()
 @click.argument("interrogation")
-@click.option("--sample", type=click.IntRange(1), default=20, show_default=True, help="About how many items.")
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Roughly how many items to ask about.",
+)
 @click.option("--times", type=click.IntRange(1), default=3, show_default=True, help="How often.")
-@click.option("--tag", required=True, help="Name of the experiment, to compare it by.")
+@click.option("--tag", required=True, help="Name of the experiment, for `compare`.")
 @click.option("--model", metavar="NAME", help="Ask this model instead of the interrogation's own.")
-@click.option("--version", metavar="NUMBER|shadow", help="Ask what this version of the interrogation asks.")
+@click.option("--version", metavar="NUMBER|shadow", help="Use this version of the interrogation.")
 @clear_errors
 def ask(  # noqa: PLR0913 - one for each option
     *, interrogation: str, sample: int, times: int, tag: str, model: str | None, version: str | None
 ) -> None:
     """Ask INTERROGATION about a sample of its items several times.
 
-    Which items they are depends on the pages alone, so models and versions are asked about the same ones. The
-    same command again goes on with an experiment that was interrupted.
+    The sample depends only on the pages, so every model and version is asked about the same items. The
+    same command again continues an experiment that was interrupted.
     """
     asked = _chosen(interrogation, version)
     if asked.is_of_code:
@@ -69,7 +75,7 @@ def ask(  # noqa: PLR0913 - one for each option
     refuse_held(lake, interrogation=asked.name)
     items = sample_items(lake, asked, sample)
     if not items:
-        fail(f"{asked.name} wants no page that is in the lake; `holocron status` tells what is there")
+        fail(f"{asked.name} wants no page that is in the lake; `holocron status` shows what is there")
     models = (model,) if model else asked.models
     settings = read_dispatch_settings(dispatch_file())
     _run(lake, Experiment(tag, asked, items, times, models, settings))
@@ -80,12 +86,16 @@ def ask(  # noqa: PLR0913 - one for each option
 @click.option("--with", "other_tag", metavar="TAG", help="Compare with this experiment's answers.")
 @click.option("--field", "fields", multiple=True, metavar="NAME", help="Only this field; may be repeated.")
 @click.option(
-    "--least", type=click.FloatRange(0, 1), default=0.95, show_default=True, help="Exit with 1 below this."
+    "--least",
+    type=click.FloatRange(0, 1),
+    default=0.95,
+    show_default=True,
+    help="Exit with 1 if the agreement is below this.",
 )
 @json_option
 @clear_errors
 def compare(tag: str, other_tag: str | None, fields: tuple[str, ...], least: float, *, as_json: bool) -> None:
-    """Tell how far the answers of experiment TAG agree, field by field, and where they do not.
+    """Show how far the answers of experiment TAG agree, field by field, and where they differ.
 
     With the name of an interrogation that has a shadow instead of a tag, the shadow's answers are compared
     with the live ones. Exits with 1 if the fields agree by less than --least on average.
@@ -106,7 +116,7 @@ def compare(tag: str, other_tag: str | None, fields: tuple[str, ...], least: flo
 def _run(lake: Lake, experiment: Experiment) -> None:
     standing = f"Asking {experiment.models[0]}"
 
-    def tell(time: int, answered: int) -> None:
+    def report(time: int, answered: int) -> None:
         nonlocal standing
         standing = f"time {time}: {answered} of {counted(len(experiment.items), 'item')} answered"
         click.echo(standing)
@@ -114,13 +124,13 @@ def _run(lake: Lake, experiment: Experiment) -> None:
     if _is_embedded():
         fetch_models(experiment.models[:1], Console(stderr=True))
     try:
-        with waiting_told(lambda: standing), model_server() as server:
+        with waiting_reported(lambda: standing), model_server() as server:
             if server is None:
                 fail("HOLOCRON_LLM is off, so no model can be asked; set it to auto or embedded")
-            run_experiment(lake, experiment, server, tell)
+            run_experiment(lake, experiment, server, report)
     except TransientError as error:
         fail(str(error))
-    click.echo(f"`holocron repeat compare {experiment.tag}` tells how far the answers agree.")
+    click.echo(f"`holocron repeat compare {experiment.tag}` shows how far the answers agree.")
 
 
 def _is_embedded() -> bool:

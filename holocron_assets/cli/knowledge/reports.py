@@ -1,4 +1,4 @@
-"""What a person asks of the lake: everything about one page, and what a run came to."""
+"""Reports for people: everything about one page, and the result of a run."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -64,7 +64,7 @@ _PAGE_RELATIONS = (
     *("pages", "page_signals", "current_pages", "rule_classifications", "decisions", "standing_decisions"),
     *("page_types", "entities", "entity_aliases", "lake.batch_pages", "dead_letters", "page_links"),
 )
-"""What these queries name, beside the views of the frontier."""
+"""Relations that these queries read, beside the views of the frontier."""
 
 _MODELS_ANSWER = f"""
     select
@@ -75,7 +75,7 @@ _MODELS_ANSWER = f"""
 
 
 _TITLES = ("lake.seed_titles", "last_attempts")
-"""Where titles of pages are, beside links to them."""
+"""Relations that hold titles of pages, beside the links."""
 
 _GPU_RUNS_TOGETHER = """
     select model, sum(loads)::bigint as loads, sum(items)::bigint as items, sum(calls)::bigint as calls,
@@ -87,7 +87,7 @@ _GPU_RUNS_TOGETHER = """
 
 
 def gpu_summary(lake: Lake, run_ids: Sequence[str]) -> list[dict[str, Any]]:
-    """What some runs asked of each model, together; the time between them counts as idle."""
+    """Totals per model over some runs; the time between the runs counts as idle."""
     with connect(lake, tables=[GPU_RUNS]) as connection:
         return query(connection, _GPU_RUNS_TOGETHER, {"runs": list(run_ids)})
 
@@ -97,13 +97,13 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
 
     Args:
         lake: what is known.
-        sources: whose settings say what is in reach.
+        sources: all sources; their settings say which pages are in reach.
         source: the page's source.
         title: its canonical title.
 
     Returns:
         Rows by topic (revisions, signals, classifications, models_answers, decisions, type, entities,
-        aliases, frontier, batches, dead_letters, linked_from), and `stuck`: where the page stands and what
+        aliases, frontier, batches, dead_letters, linked_from), and `stuck`: how far the page came and what
         it waits for, in a sentence.
     """
     key = title_key(source, title)
@@ -111,7 +111,7 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
     relations = (*_PAGE_RELATIONS, MODEL_TABLE) if is_asked else _PAGE_RELATIONS
     frontier = frontier_tables_of(lake, [one for one in sources if one.name == source])
     with connect(lake, relations=relations, more_views=frontier) as connection:
-        connection.execute("set parquet_metadata_cache = true")  # every file is opened a dozen times
+        connection.execute("set parquet_metadata_cache = true")  # each file is opened about twelve times
         topics = {name: query(connection, sql, {"key": key}) for name, sql in _PAGE_QUERIES.items()}
         topics["models_answers"] = query(connection, _MODELS_ANSWER, {"key": key}) if is_asked else []
     stuck = " ".join([_where_it_stands(topics), *_what_is_lost(topics)])
@@ -119,24 +119,24 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
 
 
 def _what_is_lost(topics: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """What was given up of a page that was fetched."""
+    """Sentences about the stages that were given up for a page that was fetched."""
     lost = [letter for letter in topics["dead_letters"] if letter["stage"] != PAGES.name]
-    told = [f"Given up for {letter['stage']}: {letter['error']}." for letter in lost]
-    return [*told, "`holocron requeue` brings it back."] if told else []
+    sentences = [f"Given up for {letter['stage']}: {letter['error']}." for letter in lost]
+    return [*sentences, "`holocron requeue` brings it back."] if sentences else []
 
 
 def _where_it_stands(topics: dict[str, list[dict[str, Any]]]) -> str:
     if topics["entities"]:
         entity = topics["entities"][0]
-        told = f"It is a {entity['state']} entity of type {entity['entity_type']}: {entity['state_reason']}."
+        text = f"It is a {entity['state']} entity of type {entity['entity_type']}: {entity['state_reason']}."
         if entity["merged_into"]:
-            told = f"{told} It is one with {entity['merged_into_name']!r}, {entity['merged_into']}."
+            text = f"{text} It was merged into {entity['merged_into_name']!r}, {entity['merged_into']}."
         reason = entity["review_reason"]
-        return f"{told} A person should look at it: {reason}." if reason else told
+        return f"{text} A person should look at it: {reason}." if reason else text
     if topics["type"]:
         page = topics["type"][0]
         sure = f"typed {page['primary_type']} at {page['confidence']:.2f}: {page['reason']}"
-        return f"No entity stands for it. It is {sure}."
+        return f"It has no entity. It is {sure}."
     if not topics["frontier"]:
         return "Nothing is known of it: no seed names it and no fetched page links to it."
     return _where_it_waits(topics["frontier"][0], topics["revisions"])
@@ -197,7 +197,7 @@ def run_summary(lake: Lake, sources: Sequence[Source]) -> dict[str, list[dict[st
 
 
 def nearest_titles(lake: Lake, title: str, source: str | None, *, most: int = 5) -> list[tuple[str, str]]:
-    """Sources and titles that are spelt most like what a person wrote, the likest first.
+    """Sources and titles that are spelt most like what a person wrote, the most similar first.
 
     Args:
         lake: what is known.

@@ -23,6 +23,7 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.choices import Choice, choices_of, decide
 from holocron_assets.review.item_detail import ItemDetail, Page, item_detail
+from holocron_assets.review.past_decisions import PastDecision
 from holocron_assets.review.queue import KINDS, read_queue
 from holocron_assets.review.statements import Statement
 
@@ -36,9 +37,11 @@ _ACCEPT, _TYPE, _SKIP, _UNDO, _QUIT = "a", "t", "s", "u", "q"
 @click.command()
 @click.option("--kind", type=click.Choice(KINDS), help="Only items of this kind.")
 @source_option
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Show at most this many."
+)
 @click.option("--walk", "is_walk", is_flag=True, help="Go through them one by one, and decide.")
-@click.option("--author", default=getpass.getuser, help="Who decides; you, without.")
+@click.option("--author", default=getpass.getuser, help="Who decides; by default you.")
 @json_option
 @clear_errors
 def review(  # noqa: PLR0913 - one for each option
@@ -46,7 +49,7 @@ def review(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Show what machines left open, first what a decision would change most.
 
-    With --walk, decide it item by item. `holocron web` shows the same in the browser.
+    With --walk, decide them item by item. `holocron web` shows the same in the browser.
     """
     if is_walk and as_json:
         raise click.UsageError("--walk asks questions, and --json is for scripts: take one of them")
@@ -80,7 +83,7 @@ class _Walk:
         console: where items are shown.
         author: who decides.
         types: the taxonomy's types.
-        made: the decisions made on this walk, and the items that they were made of.
+        made: the decisions made on this walk, each with its item.
     """
 
     lake: Lake
@@ -102,7 +105,7 @@ class _Walk:
             self.console.print("Sensors, or `holocron run`, redo what follows from them.")
 
     def _ask(self, item: Row, rest: list[Row]) -> list[Row]:
-        """Ask about one item; gives those that are to be asked about then."""
+        """Ask about one item; returns the items to ask about next."""
         detail = item_detail(self.lake, item)
         choices = choices_of(detail, self.types)
         _print_item(self.console, detail)
@@ -120,7 +123,7 @@ class _Walk:
                 return rest
 
     def _chosen(self, answer: str, choices: Sequence[Choice]) -> Choice | None:
-        """The choice that an answer stands for; None, and told why, without."""
+        """The choice that an answer selects. If none, a message says so and the result is None."""
         if answer == _TYPE and any(choice.kind == "classify" for choice in choices):
             return self._chosen_type(choices)
         by_key = {choice.key: choice for choice in choices if choice.key}
@@ -131,7 +134,7 @@ class _Walk:
         return choice
 
     def _chosen_type(self, choices: Sequence[Choice]) -> Choice | None:
-        """The type that the person names, in whatever capitals; None if they go back."""
+        """The type that the person names, in upper or lower case; None if they go back."""
         types = {choice.label.lower(): choice for choice in choices if choice.kind == "classify"}
         self.console.print(f"Types: {', '.join(sorted(choice.label for choice in types.values()))}")
         while answer := click.prompt("Type (nothing: go back)", default="", show_default=False).strip():
@@ -141,7 +144,7 @@ class _Walk:
         return None
 
     def _decide(self, item: Row, choice: Choice) -> bool:
-        """Record a choice; tell why and give False if it cannot be."""
+        """Record a choice. If it is refused, print why and return False."""
         reason = click.prompt("Reason", default=choice.reason)
         try:
             row = decide(self.lake, choice, author=self.author, reason=reason)
@@ -153,7 +156,7 @@ class _Walk:
         return True
 
     def _undo(self) -> Row | None:
-        """Take the last decision back; gives its item, or tells why it cannot be and gives None."""
+        """Take the last decision back and return its item. If it is refused, print why and return None."""
         item, decision_id = self.made[-1]
         try:
             undo(self.lake, decision_id, author=self.author, reason="Taken back on the same walk")
@@ -161,7 +164,7 @@ class _Walk:
             self.console.print(f"Nothing was undone: {escape(str(error))}.")
             return None
         finally:
-            self.made.pop()  # what cannot be undone now never can: the next `u` is for the one before
+            self.made.pop()  # a refused undo would be refused again: the next `u` takes the one before
         self.console.print(f"Taken back: what was decided of {shown(item['subject'])}.", end="\n\n")
         return item
 
@@ -191,17 +194,17 @@ def _print_item(console: Console, detail: ItemDetail) -> None:
     for entity in detail.entities:
         names = ("name", "entity_type", "continuity", "state", "state_reason", "review_reason", "title")
         print_records(console, "Entity", [{name: entity[name] for name in names}])
-    print_records(console, "Told", map(_told, detail.statements))
+    print_records(console, "Statement", map(_statement, detail.statements))
     print_records(console, "Judged", [_judged(detail.judgement)] if detail.judgement else [])
     for page in detail.pages:
         print_records(console, f"Page {page.row['title']}", [_about(detail, page)])
-    print_records(console, "Decided", (_said(one.row, is_undone=one.is_undone) for one in detail.said))
+    print_records(console, "Decision", map(_decision, detail.decisions))
     console.line()
 
 
-def _told(statement: Statement) -> dict[str, object]:
+def _statement(statement: Statement) -> dict[str, object]:
     return {
-        statement.told: ", ".join([statement.value, *statement.details]),
+        statement.predicate: ", ".join([statement.value, *statement.details]),
         "status": statement.status,
         "said by": f"{statement.row['method']} {statement.said_by}, at {statement.row['confidence']:.2f}",
         "words": statement.row["evidence"],
@@ -214,19 +217,19 @@ def _judged(judgement: Row) -> dict[str, object]:
 
 
 def _about(detail: ItemDetail, page: Page) -> dict[str, object]:
-    """What the page says, what rules and a model say of it, and the evidence in its text."""
-    told = page.type or {}
+    """What the page says, what rules and a model say about it, and the evidence in its text."""
+    page_type = page.type or {}
     return {
         "lead": page.signals["lead_excerpt"] if page.signals else None,
         "rules": [_RULE.format_map(line) for line in page.evidence],
-        "model": told.get("model") and f"{told['model_type']}, says {told['model']}",
+        "model": page_type.get("model") and f"{page_type['model_type']}, says {page_type['model']}",
         "rationale": page.model["rationale"] if page.model else None,
         "evidence": list(_around(detail, page))[:_MOST_EVIDENCE],
     }
 
 
 def _around(detail: ItemDetail, page: Page) -> Iterator[str]:
-    """Each piece of evidence, in brackets, with what stands around it in the text."""
+    """Each piece of evidence, between >> and <<, with the text around it."""
     for mark in detail.marks(page):
         before = page.wikitext[max(mark.start - _AROUND, 0) : mark.start]
         after = page.wikitext[mark.end : mark.end + _AROUND]
@@ -234,7 +237,8 @@ def _around(detail: ItemDetail, page: Page) -> Iterator[str]:
         yield " ".join(f"{before} >>{words}<< {after}".split())
 
 
-def _said(row: Row, *, is_undone: bool) -> dict[str, object]:
-    kind = f"{row['kind']}, taken back" if is_undone else row["kind"]
+def _decision(made: PastDecision) -> dict[str, object]:
+    row = made.row
+    kind = f"{row['kind']}, taken back" if made.is_undone else row["kind"]
     names = ("value", "author", "decided_at", "reason")
     return {"kind": kind, **{name: row[name] for name in names}}

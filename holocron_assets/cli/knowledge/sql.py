@@ -1,4 +1,4 @@
-"""`holocron sql`: asks the lake in SQL."""
+"""`holocron sql`: queries the lake in SQL."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from holocron_assets.lake.views.public_views import all_behind
 
 _FRONTIER = frozenset({"frontier", "wanted_pages"})
 _HIDES_NAMES = ("TABLE_FUNCTION", "SHOW_REF")
-"""Parts of a query that may read relations, or tell of them, without naming them."""
+"""Parts of a query that may read or describe relations without naming them."""
 
 
 @click.command()
@@ -44,9 +44,9 @@ def sql(sql: str, *, as_json: bool) -> None:
 def _rows_of_relations_named(
     lake: Lake, sources: Sequence[Source], sql: str
 ) -> Sequence[dict[str, Any]] | None:
-    """What a query gives of the lake's tables and views that it names; None if it may need more than those.
+    """The result of a query over only the relations that it names; None if it may need more relations.
 
-    Of all views, those that say how things stand take two seconds: what is stale has to be found first.
+    To make every view takes two seconds: the views of the status need the stale batches.
     """
     if (named := _relations(sql)) is None or all_behind(lake, named).unknown - _FRONTIER:
         return None
@@ -54,12 +54,12 @@ def _rows_of_relations_named(
     try:
         with connect(lake, relations=named, more_views=frontier) as connection:
             return query(connection, sql)
-    except duckdb.Error:  # it may use a macro of other views; if not, it fails there too, and says why
+    except duckdb.Error:  # it may need other views' macros; if not, it fails again below, with the reason
         return None
 
 
 def _rows_of_everything(lake: Lake, sources: Sequence[Source], sql: str) -> Sequence[dict[str, Any]]:
-    # What finds stale batches imports all that makes them, which takes a second.
+    # To find stale batches, every step is imported, which takes a second.
     from holocron_assets.operations.state.staleness import read_staleness
     from holocron_assets.operations.views import all_views
     from holocron_assets.planning.batch_steps import stale_batches
@@ -70,7 +70,7 @@ def _rows_of_everything(lake: Lake, sources: Sequence[Source], sql: str) -> Sequ
 
 
 def _relations(sql: str) -> frozenset[str] | None:
-    """The relations that a query names; None if it is no SELECT, or reads more than it names."""
+    """The relations that a query names; None if it is no SELECT, or may read others too."""
     try:
         tree, named = json.dumps(syntax_tree(sql)), relations_named(sql)
     except QueryError:

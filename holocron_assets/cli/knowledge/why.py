@@ -1,4 +1,4 @@
-"""`holocron why`: in words, why a page is where it is, and what can be done about it."""
+"""`holocron why`: explains why a page is where it is, and what can be done about it."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -35,8 +35,8 @@ from holocron_assets.settings import dispatch_file, politeness_folder
 def why(title: str, source_name: str | None, *, as_json: bool) -> None:
     """Tell why the page TITLE was not fetched yet, or was typed so, or is no entity, or was not asked about.
 
-    Each answer says who decided, what speaks for it, and the command that changes it. Exits with 1 if no such
-    page is known; the nearest titles are named then.
+    Each answer says who decided, on what evidence, and which command changes it. If no such page is known,
+    the command names the nearest titles and exits with 1.
     """
     lake, sources = opened_lake(), all_sources()
     title = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles

@@ -1,4 +1,4 @@
-"""`holocron alerts`: what is amiss, by the rules."""
+"""`holocron alerts`: the alerts that fire."""
 
 import sys
 
@@ -15,12 +15,12 @@ _SHOWN = ("rule", "subject", "state", "message", "fired_at", "resolved_at")
 
 
 @click.command()
-@click.option("--all", "everything", is_flag=True, help="Those that are over, too.")
+@click.option("--all", "everything", is_flag=True, help="Also alerts that are over.")
 @json_option
 @clear_errors
 def alerts(*, everything: bool, as_json: bool) -> None:
-    """Tell which alerts fire, as they were last looked at by `holocron ui`; exit with 1 if any does."""
-    read_alert_rules(alerts_file())  # what is wrong with the rules is wrong with what they found
+    """List the alerts that fire, as `holocron ui` last checked them; exit with 1 if any does."""
+    read_alert_rules(alerts_file())  # fails if the rules are wrong: their alerts may be wrong too
     lake = bare_lake()
     rows = [
         {name: row.get(name) for name in _SHOWN}

@@ -1,4 +1,4 @@
-"""`holocron backup` and `holocron restore`: what there is, kept elsewhere and brought back."""
+"""`holocron backup` and `holocron restore`: copy the data folder to another place and bring it back."""
 
 import os
 from importlib.metadata import version
@@ -23,14 +23,14 @@ _MB = 1_000_000
     "--keep",
     type=click.IntRange(1),
     metavar="N",
-    help="Keep the newest N backups of this lake in FOLDER, and remove older ones; all are kept without it.",
+    help="Keep the newest N backups of this lake in FOLDER and remove older ones. Default: keep all.",
 )
 @clear_errors
 def backup(folder: Path, keep: int | None) -> None:
     """Back up the lake, Dagster's history and the settings into FOLDER, while anything runs.
 
-    Makes a folder in it that is called by the time. Files that the last backup in FOLDER holds already take
-    no room again. docs/deploy.md tells how to do it each night.
+    The backup is a new folder in FOLDER, named by the time. Files that the last backup holds already take
+    no more room. docs/deploy.md shows how to do it each night.
     """
     made = make_backup(
         _places(bare_lake()),
@@ -51,11 +51,11 @@ def backup(folder: Path, keep: int | None) -> None:
 def restore(folder: Path) -> None:
     """Bring the backup in FOLDER back into a data folder that is empty, and verify every file of it.
 
-    Exits with 1 if a file is damaged: it is named, and `holocron verify` has it made again. Settings that
-    are there are left alone; those that are not as in the backup are named. Settings that this user may not
-    write keep nothing else back: each is named with the backup's own, and the command exits with 1.
+    Exits with 1 if a file is damaged: it is named, and `holocron verify` lets it be made again. Settings
+    that exist stay as they are; those that differ from the backup are named. If this user may not write a
+    setting, all else is restored, the setting is named with its copy in the backup; this also exits with 1.
     """
-    # Dagster takes seconds to load, and `backup` does without it.
+    # Dagster takes seconds to load, and `backup` does not need it.
     from holocron_assets.orchestration.internals.instance import reap_without_daemon
 
     restored = restore_backup(_places(Lake(data_folder())), folder.resolve())

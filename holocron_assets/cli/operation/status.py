@@ -29,20 +29,18 @@ _BY_CTRL_C = 128 + signal.SIGINT
 
 @click.command()
 @json_option
-@click.option(
-    "--watch", is_flag=True, help="Look again and again, until Ctrl+C; --json: a line for each look."
-)
+@click.option("--watch", is_flag=True, help="Refresh until Ctrl+C; --json: a line for each snapshot.")
 @click.option(
     "--every",
     "seconds",
     type=click.FloatRange(min=0.1),
     default=_SECONDS,
     show_default=True,
-    help="Seconds between two looks of --watch.",
+    help="Seconds between two snapshots of --watch.",
 )
 @clear_errors
 def status(*, as_json: bool, watch: bool, seconds: float) -> None:
-    """Tell how things stand: what waits where and for how long, how fast it goes, and what fails, and why.
+    """Show how things stand: what waits where and for how long, how fast it goes, and what fails, and why.
 
     That is: pages, types, interrogations, entities and questions to people that are pending, in flight, done,
     waiting, dead and skipped; what the last hour brought; failures of the last day by cause; models; what is
@@ -72,7 +70,7 @@ def _snapshot() -> Status:
 
 
 def _failed_runs() -> FailedRuns:
-    """What Dagster tells of runs that failed in the last day."""
+    """The runs that failed in the last day, as Dagster recorded them."""
     since = utc_now() - _A_DAY
     if not may_have_failed_runs(since):
         return FailedRuns()
@@ -84,7 +82,7 @@ def _failed_runs() -> FailedRuns:
 
 
 def _watch(seconds: float, *, as_json: bool) -> None:
-    """Look until a signal ends it. Ctrl+C is how that is meant to end, and no failure."""
+    """Show snapshots until a signal ends it. Ctrl+C is how that is meant to end, and no failure."""
     console = Console()
     in_place = console.is_terminal and not as_json
     live = Live(console=console, auto_refresh=False) if in_place else None

@@ -1,4 +1,4 @@
-"""How the status looks in a terminal: all of it once, or what moves, look after look."""
+"""How the status looks in a terminal: the whole status once, or what moves, one snapshot after another."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -29,7 +29,7 @@ _STATES = {
 
 
 def print_status(console: Console, status: Status) -> None:
-    """Print how things stand: first what keeps work back, then the work, then what it came to."""
+    """Print the status: first what keeps work back, then the work, then its results."""
     print_rows(console, "Sources", [asdict(source) for source in status.sources])
     print_rows(console, "Alerts", [_alert(alert) for alert in status.alerts])
     print_records(console, "Held back", map(asdict, status.paused))
@@ -39,8 +39,8 @@ def print_status(console: Console, status: Status) -> None:
     print_rows(console, "Waiting for long", _aged(status))
     print_rows(console, "Failures of the last day", _causes(status.failures))
     if status.runs_problem:
-        told = escape(status.runs_problem)
-        console.print(f"Dagster's storage cannot be read, so failed runs may be missing: {told}", end="\n\n")
+        problem = escape(status.runs_problem)
+        console.print(f"Failed runs may be missing: Dagster's storage cannot be read: {problem}", end="\n\n")
     print_rows(console, "Pages that are not asked for", _skipped(status))
     print_rows(console, "Types", _by_type(status, "page_types"))
     print_rows(console, "Entities", _by_type(status, "entities"))
@@ -58,7 +58,7 @@ def print_status(console: Console, status: Status) -> None:
 def print_interrogations(
     console: Console, interrogations: Iterable[Interrogation], problem: str | None
 ) -> None:
-    """Print how far interrogations are, and why some of it cannot be asked."""
+    """Print the progress of interrogations, and why some questions cannot be asked."""
     asked = [_far(one) for one in interrogations if one.done or one.to_do]
     print_rows(console, "Interrogations", asked)
     if asked and problem:
@@ -66,12 +66,12 @@ def print_interrogations(
 
 
 def watched(status: Status, before: Status | None) -> RenderableType:
-    """What moves, and how fast it did since the look before."""
+    """What moves, and how fast it moved since the snapshot before."""
     blocks: list[RenderableType] = [Text(f"{status.at:%Y-%m-%d %H:%M:%S} UTC", style="bold")]
-    amiss = [shown(alert.message) for alert in status.alerts]
+    alerts = [shown(alert.message) for alert in status.alerts]
     held = [shown(f"{one.action} of {one.scope} {one.name or ''} by {one.author}") for one in status.paused]
     alone = [shown(f"{host.host}: {host.treatment}, {host.why}") for host in status.hosts]
-    blocks += [Text.from_markup(f"[yellow]{line}[/yellow]") for line in (*amiss, *held, *alone)]
+    blocks += [Text.from_markup(f"[yellow]{line}[/yellow]") for line in (*alerts, *held, *alone)]
     rates = _rates(status, before)
     work = [
         {**row, "done a minute": rates.get((stage.stage, stage.source, stage.interrogation), 0.0)}
@@ -92,7 +92,7 @@ def _moving(status: Status, work: list[dict[str, Any]]) -> Iterator[tuple[str, l
 
 
 def _rates(status: Status, before: Status | None) -> dict[tuple[str, str | None, str | None], float]:
-    """What was done a minute at each stage since the look before."""
+    """Items done per minute at each stage since the snapshot before."""
     if before is None or (seconds := (status.at - before.at).total_seconds()) <= 0:
         return {}
     known = {(one.stage, one.source, one.interrogation): one.done for one in before.stages}
@@ -221,7 +221,7 @@ def _print_models(console: Console, status: Status) -> None:
 
 
 def _in_a_line(models: Models) -> str:
-    """What models do, in words."""
+    """A line about what the models do."""
     loaded = f"Loaded: {', '.join(models.loaded)}." if models.loaded else "No model is loaded."
     at_work = f" Asked now by {models.at_work}." if models.at_work else ""
     day = (
@@ -233,7 +233,7 @@ def _in_a_line(models: Models) -> str:
 
 
 def _duration(minutes: float | None) -> str | None:
-    """How long something is, in the largest unit that leaves two digits or more."""
+    """A duration in words, in the largest unit that leaves two digits or more."""
     if minutes is None:
         return None
     whole = timedelta(minutes=minutes)

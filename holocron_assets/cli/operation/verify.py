@@ -1,4 +1,4 @@
-"""`holocron verify`: every file of the lake against its checksums, now."""
+"""`holocron verify`: checks every file of the lake against its checksums."""
 
 import click
 
@@ -12,9 +12,9 @@ from holocron_assets.planning.repair import repair_all
 def verify() -> None:
     """Read every file of the lake against its checksums, and set aside what is damaged.
 
-    Exits with 1 if any is. What was set aside is kept in the data folder, in quarantine/, and is made
-    again by the sensors or by `holocron run`. What people decided cannot be made again: a damaged file of
-    it stays, and is named.
+    Exits with 1 if any file is damaged. Files that were set aside are kept in quarantine/ of the data folder,
+    and sensors or `holocron run` make them again. Decisions of people cannot be made again: a damaged
+    file of decisions stays where it is, and is named.
     """
     files = files_to_verify(opened_lake())
     damaged = list(damaged_files(files))

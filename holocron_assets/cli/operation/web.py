@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 _PORT = 8001
 _UI = "http://127.0.0.1:3000/"
-"""Where `holocron ui` is, unless told otherwise."""
+"""Where `holocron ui` is, unless `--port` says otherwise."""
 
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="An address of this machine for itself.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="0: any free one."
+    "--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="0 takes any free port."
 )
 @click.option(
-    "--author", default=getpass.getuser, help="Who decides, unless the page says otherwise; you, without."
+    "--author", default=getpass.getuser, help="Who decides, unless the page says otherwise; by default you."
 )
 @clear_errors
 def web(host: str, port: int, author: str) -> None:
@@ -44,7 +44,7 @@ def web(host: str, port: int, author: str) -> None:
 
 @cache
 def _endpoints() -> "Endpoints":
-    """What machines read. Who only reviews does not wait for Dagster to be loaded."""
+    """The endpoints for machines. They load Dagster when first asked, so that a reviewer does not wait."""
     from holocron_assets.orchestration.runtime.endpoints import instance_to_read, make_endpoints
 
     return make_endpoints(instance_to_read, _UI)

@@ -1,4 +1,4 @@
-"""`holocron webhooks`: who is told, whether that works, and sending again."""
+"""`holocron webhooks`: lists the webhooks, tests one, and sends notifications again."""
 
 import sys
 import uuid
@@ -19,10 +19,10 @@ from holocron_assets.operations.notifications.webhooks import TEST_EVENT, Webhoo
 from holocron_assets.operations.notifications.yaml_file import SettingsError
 from holocron_assets.settings import webhooks_file
 
-_PATIENCE_SECONDS = 60.0  # the sensor has the notices for less
+_PATIENCE_SECONDS = 60.0  # the sensor holds the notifications for less
 
 _STANDING = """
-    with told as (
+    with numbered as (
         select *, row_number() over (partition by notice_id, webhook order by asked_at desc) = 1 as is_newest
         from lake.notices
         where webhook <> ''
@@ -35,13 +35,13 @@ _STANDING = """
         max(tried_at) as last_sent,
         arg_max_null(error, coalesce(tried_at, asked_at))
             filter (is_newest and (attempts > 0 or error is not null)) as problem
-    from told
+    from numbered
     group by webhook
     order by webhook
 """
-"""What is sent again is a row of its own; only the newest tells how a notice stands. The problem is of the
-last that was sent, none if it arrived; what was not sent yet says nothing."""
-_TOLD = "from lake.notices where webhook <> '' order by asked_at"
+"""A notification that is sent again has a new row, so only its newest row counts. `problem` is the error of
+the one that was sent last: null if it arrived. Notifications that were not sent yet do not matter."""
+_BY_TIME = "from lake.notices where webhook <> '' order by asked_at"
 
 
 @click.group()
@@ -53,13 +53,13 @@ def webhooks() -> None:
 @json_option
 @clear_errors
 def list_webhooks(*, as_json: bool) -> None:
-    """List who is told of what, and what became of it."""
+    """List the webhooks, the events that each gets, and how sending went."""
     known = read_webhooks(webhooks_file())
     with connect(bare_lake(), tables=[NOTICES]) as connection:
         standing = {row["webhook"]: row for row in query(connection, _STANDING)}
-    rows = [_told_of(one, name, standing.get(name, {})) for name, one in known.webhooks.items()]
+    rows = [_listed(one, name, standing.get(name, {})) for name, one in known.webhooks.items()]
     rows += [
-        _told_of(None, name, row)
+        _listed(None, name, row)
         for name, row in standing.items()
         if row["pending"] and name not in known.webhooks
     ]
@@ -68,41 +68,43 @@ def list_webhooks(*, as_json: bool) -> None:
     elif rows:
         print_rows(Console(), "Webhooks", rows)
     else:
-        click.echo(f"Nobody is told. {webhooks_file()} says who is; see docs/alerts.md.")
+        click.echo(f"There are no webhooks. {webhooks_file()} declares them; see docs/alerts.md.")
 
 
 @webhooks.command()
 @click.argument("name")
 @clear_errors
 def test(name: str) -> None:
-    """Send a webhook a notice of event `test` now; exit with 1 if it did not arrive."""
+    """Send a notification of event `test` to a webhook now; exit with 1 if it did not arrive."""
     webhook = _named(read_webhooks(webhooks_file()), name)
     now, notice_id = utc_now(), f"test-{uuid.uuid4().hex}"
-    told = {"webhook": name, "message": "Holocron can tell you."}
-    answer = send(webhook, notice_id, Notice(notice_id, TEST_EVENT, name, now, told).body)
+    content = {"webhook": name, "message": "Holocron can reach this webhook."}
+    answer = send(webhook, notice_id, Notice(notice_id, TEST_EVENT, name, now, content).body)
     if answer.error:
-        fail(f"{name} was not told: {answer.error}")
-    click.echo(f"{name} was told: HTTP {answer.status}")
+        fail(f"{name} was not reached: {answer.error}")
+    click.echo(f"{name} was reached: HTTP {answer.status}")
 
 
 @webhooks.command()
-@click.option("--webhook", "name", metavar="NAME", help="Only what was for this webhook.")
-@click.option("--id", "ids", multiple=True, metavar="ID", help="The notice of this id; may be repeated.")
-@click.option("--given-up", is_flag=True, help="Every notice that was given up.")
+@click.option("--webhook", "name", metavar="NAME", help="Only notifications for this webhook.")
+@click.option(
+    "--id", "ids", multiple=True, metavar="ID", help="The notification with this id; may be repeated."
+)
+@click.option("--given-up", is_flag=True, help="Every notification that was given up.")
 @clear_errors
 def resend(name: str | None, ids: tuple[str, ...], *, given_up: bool) -> None:
-    """Send notices again that were delivered or given up, under their old ids.
+    """Send notifications again that were delivered or given up, under their old ids.
 
-    What does not arrive now is tried again as ever, while `holocron ui` runs.
+    If one does not arrive now, it is tried again as usual while `holocron ui` runs.
     """
     if bool(ids) == given_up:
-        raise click.UsageError("name notices with --id, or take all that were given up with --given-up")
+        raise click.UsageError("name notifications with --id, or take those that were given up: --given-up")
     known, lake = read_webhooks(webhooks_file()), bare_lake()
     if name:
         _named(known, name)
     with open_book(lake, patience_seconds=_PATIENCE_SECONDS) as book:
         with connect(lake, tables=[NOTICES]) as connection:
-            newest = {(row["notice_id"], row["webhook"]): row for row in query(connection, _TOLD)}
+            newest = {(row["notice_id"], row["webhook"]): row for row in query(connection, _BY_TIME)}
         chosen = [
             row
             for row in newest.values()
@@ -114,24 +116,24 @@ def resend(name: str | None, ids: tuple[str, ...], *, given_up: bool) -> None:
             fail(f"not delivered or given up: {', '.join(sorted(missed))}; what is pending is sent by itself")
         for row in chosen:
             book.ask_again(row)
-        told = deliver(book, known).values()
-    delivered, failed = sum(done for done, _ in told), sum(missed for _, missed in told)
-    click.echo(f"{counted(len(chosen), 'notice')} asked for; {delivered} delivered, {failed} failed")
+        counts = deliver(book, known).values()
+    delivered, failed = sum(done for done, _ in counts), sum(missed for _, missed in counts)
+    click.echo(f"{counted(len(chosen), 'notification')} asked for; {delivered} delivered, {failed} failed")
     if failed:
         sys.exit(1)
 
 
-def _told_of(one: Webhook | None, name: str, standing: Row) -> dict[str, Any]:
-    """What is listed of a webhook, or of one that the file does not name while notices wait for it."""
+def _listed(one: Webhook | None, name: str, standing: Row) -> dict[str, Any]:
+    """The row of a webhook. `one` is None if notifications wait for a webhook that the file does not name."""
     gone = (
-        f"{webhooks_file()} does not name it: what waits is sent once it does, or given up after "
+        f"{webhooks_file()} does not name it: what waits is sent once the file does, or given up after "
         f"{GIVEN_UP_AFTER.days} days"
     )
     return {
         "webhook": name,
         "url": one and one.url,
         "events": one and ", ".join(one.events),
-        "secret": one and _told_of_secret(one),
+        "secret": one and _secret_state(one),
         **{state: standing.get(state, 0) for state in ("pending", "delivered", "given_up")},
         "last_sent": standing.get("last_sent"),
         "problem": standing.get("problem") if one else gone,
@@ -146,8 +148,8 @@ def _named(known: Webhooks, name: str) -> Webhook:
     return known.webhooks[name]
 
 
-def _told_of_secret(webhook: Webhook) -> str:
-    """Whether the secret is there; never what it is."""
+def _secret_state(webhook: Webhook) -> str:
+    """Where the secret is, or why it is missing; never the secret itself."""
     try:
         webhook.secret()
     except SettingsError as error:

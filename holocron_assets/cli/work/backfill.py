@@ -1,4 +1,4 @@
-"""`holocron backfill`: makes chosen partitions of an asset again, by Dagster's own backfill, with guards."""
+"""`holocron backfill`: makes chosen partitions of an asset again by a Dagster backfill, within limits."""
 
 import sys
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ _SHOWN = 10
 _REFUSED = 2
 
 
-def _named(_context: click.Context, _option: click.Parameter, said: str | None) -> str | None:
-    """What an option names: without it all is meant, which an empty variable of a shell does not mean."""
-    if said is not None and not all(name.strip() for name in said.split(",")):
+def _named(_context: click.Context, _option: click.Parameter, given: str | None) -> str | None:
+    """The names given to an option. An empty one is refused: it is an empty shell variable, not "all"."""
+    if given is not None and not all(name.strip() for name in given.split(",")):
         raise click.BadParameter("a name is empty; leave the option out if all are meant")
-    return said
+    return given
 
 
 @click.command()
@@ -33,11 +33,11 @@ def _named(_context: click.Context, _option: click.Parameter, said: str | None) 
     callback=_named,
     help="All of this source: its batches, or itself.",
 )
-@click.option("--from", "first", metavar="KEY", callback=_named, help="From this partition on.")
-@click.option("--to", "last", metavar="KEY", callback=_named, help="Up to this partition.")
-@click.option("--failed", is_flag=True, help="Of these, those whose last run failed.")
+@click.option("--from", "first", metavar="KEY", callback=_named, help="The first partition.")
+@click.option("--to", "last", metavar="KEY", callback=_named, help="The last partition.")
+@click.option("--failed", is_flag=True, help="Of these, only those whose last run failed.")
 @click.option(
-    "--stale", is_flag=True, help="Of these, those that would be otherwise today, or are not there."
+    "--stale", is_flag=True, help="Of these, only those that are missing or would come out different today."
 )
 @tag_option
 @click.option(
@@ -47,7 +47,7 @@ def _named(_context: click.Context, _option: click.Parameter, said: str | None) 
     show_default=True,
     envvar="HOLOCRON_BACKFILL_RUNS",
     show_envvar=True,
-    help="Runs that it may ask for at once.",
+    help="The most runs that it may ask for at once.",
 )
 @click.option(
     "--most-queued",
@@ -56,9 +56,9 @@ def _named(_context: click.Context, _option: click.Parameter, said: str | None) 
     show_default=True,
     envvar="HOLOCRON_BACKFILL_QUEUED",
     show_envvar=True,
-    help="Runs that may wait already.",
+    help="The most runs that may wait in the queue already.",
 )
-@click.option("--dry-run", is_flag=True, help="Only tell.")
+@click.option("--dry-run", is_flag=True, help="Only show the plan; start nothing.")
 @clear_errors
 def backfill(  # noqa: PLR0913 - one for each option
     *,
@@ -77,9 +77,9 @@ def backfill(  # noqa: PLR0913 - one for each option
     """Make partitions of ASSET again, in runs that Dagster's daemon starts (`make ui`).
 
     Partitions that are queued or running already are left out. It is refused, with exit code 2, if it asks
-    for too many runs at once, too many wait already, nothing is left to do, or a person holds it back.
+    for too many runs at once, too many wait already, nothing is left to do, or a person holds the work back.
     """
-    # Dagster takes seconds to load, and other commands do without it.
+    # Dagster takes seconds to load, and other commands do not need it.
     from holocron_assets.orchestration.internals.instance import open_instance
     from holocron_assets.orchestration.runs.backfill_choice import chosen_partitions
     from holocron_assets.orchestration.runs.backfilling import (
@@ -104,7 +104,7 @@ def backfill(  # noqa: PLR0913 - one for each option
                 stale=stale,
             )
             planned = plan_backfill(instance, asset, chosen)
-            _tell(planned)
+            _print_plan(planned)
             refuse_unguarded(lake, planned, Guards(most_runs, most_queued))
         except (BackfillRefusedError, HeldBackError) as refusal:
             click.echo(f"Refused: {refusal}", err=True)
@@ -115,7 +115,7 @@ def backfill(  # noqa: PLR0913 - one for each option
         click.echo(f"started backfill {launch_backfill(planned, tags)}")
 
 
-def _tell(planned: "Backfill") -> None:
+def _print_plan(planned: "Backfill") -> None:
     """Say what would be made, and what is left out."""
     named = ", ".join(planned.partitions[:_SHOWN])
     more = f" and {len(planned.partitions) - _SHOWN} more" if len(planned.partitions) > _SHOWN else ""

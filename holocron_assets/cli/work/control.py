@@ -1,4 +1,4 @@
-"""`holocron pause`, `drain`, `resume`, `prioritize`, `controls` and `requeue`: what a person says of work."""
+"""`holocron pause`, `drain`, `resume`, `prioritize`, `controls` and `requeue`: a person controls the work."""
 
 import getpass
 from collections.abc import Callable, Collection
@@ -54,36 +54,38 @@ def _about_work(command: Callable[..., None]) -> Callable[..., None]:
 @click.command()
 @_about_work
 @clear_errors
-def pause(**said: Any) -> None:
+def pause(**options: Any) -> None:
     """Start nothing new of a source or interrogation, and stop what is under way.
 
-    Runs stop between two requests to a wiki, two groups of pages or two questions to a model. What came is
-    kept, and nothing counts as an attempt or a failure.
+    Runs stop between two requests to a wiki, two groups of pages or two questions to a model. Results so far
+    are kept, and nothing counts as an attempt or a failure.
     """
-    _say(PAUSE, **said)
+    _say(PAUSE, **options)
 
 
 @click.command()
 @_about_work
 @clear_errors
-def drain(**said: Any) -> None:
+def drain(**options: Any) -> None:
     """Start nothing new of a source or interrogation; finish the batches that were begun."""
-    _say(DRAIN, **said)
+    _say(DRAIN, **options)
 
 
 @click.command()
 @_about_work
 @clear_errors
-def resume(**said: Any) -> None:
+def resume(**options: Any) -> None:
     """Let go on what was paused or drained."""
-    _say(RESUME, **said)
+    _say(RESUME, **options)
 
 
 @click.command()
 @click.argument("priority", type=click.IntRange(0, 1000), required=False)
 @_source
 @_interrogation
-@click.option("--declared", is_flag=True, help="What its file declares shall count again; 0 for a source.")
+@click.option(
+    "--declared", is_flag=True, help="Use the priority that its file declares again; 0 for a source."
+)
 @_reason
 @_author
 @clear_errors
@@ -98,7 +100,7 @@ def prioritize(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Have a source or interrogation come sooner or later: a higher PRIORITY is sooner.
 
-    It counts from the next decision on, over what an interrogation's file declares. Runs that are queued
+    It counts from the next decision on and overrules the interrogation's file. Runs that are queued
     already keep their place.
     """
     if (priority is None) != declared:
@@ -111,7 +113,7 @@ def prioritize(  # noqa: PLR0913 - one for each option
 
 @click.command()
 @json_option
-@click.option("--history", is_flag=True, help="Everything that was ever said, the oldest first.")
+@click.option("--history", is_flag=True, help="Every control that people ever gave, oldest first.")
 @clear_errors
 def controls(*, as_json: bool, history: bool) -> None:
     """List what is held back, since when, by whom and why, and which priorities people gave."""
@@ -120,7 +122,7 @@ def controls(*, as_json: bool, history: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
         return
-    print_rows(Console(), "Said" if history else "Held back and ranked", rows)
+    print_rows(Console(), "Controls" if history else "Held back and ranked", rows)
     if not rows:
         click.echo("Nothing is held back, and nobody gave priorities.")
 
@@ -137,7 +139,7 @@ def requeue(
 ) -> None:
     """Try again now what was given up or failed, however often it was tried.
 
-    Dead letters, of pages and interrogations, have all their attempts again. What only waits to be tried
+    Dead letters, of pages and interrogations, get all their attempts again. What only waits to be tried
     again is due at once: name its page.
     """
     if bool(titles) == everything:
@@ -209,10 +211,10 @@ def _say(  # noqa: PLR0913 - one for each option
 
 
 def _scope(source: str | None, interrogation: str | None, *, everything: bool) -> Scope:
-    """What the options name.
+    """What the options are about.
 
     Raises:
-        click.UsageError: not one thing, or nothing is called so.
+        click.UsageError: they name none or several things, or a thing that does not exist.
     """
     if sum((source is not None, interrogation is not None, everything)) != 1:
         raise click.UsageError("name one thing that it is about")
@@ -226,7 +228,7 @@ def _scope(source: str | None, interrogation: str | None, *, everything: bool) -
 
 
 def _source_names() -> list[str]:
-    """Every source, whether its file can be read or not."""
+    """The name of every source, even if its file cannot be read."""
     return source_names(sources_folder())
 
 

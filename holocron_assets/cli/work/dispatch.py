@@ -1,4 +1,4 @@
-"""`holocron dispatch` and `holocron stale`: which model works next and why, and what is to be asked again."""
+"""`holocron dispatch` and `holocron stale`: which model works next and why, and what will be asked again."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ from holocron_assets.settings import dispatch_file
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Only tell; launch nothing.")
+@click.option("--dry-run", is_flag=True, help="Only show the decision; launch nothing.")
 @json_option
 @clear_errors
 def dispatch(*, dry_run: bool, as_json: bool) -> None:
@@ -31,17 +31,17 @@ def dispatch(*, dry_run: bool, as_json: bool) -> None:
     is launched. --dry-run changes nothing at all.
     """
     if is_switched_off():
-        _tell({"mode": "off", "plans": []}, as_json=as_json)
+        _print_report({"mode": "off", "plans": []}, as_json=as_json)
         return
     settings = read_dispatch_settings(dispatch_file())
     report, plans = _standing(settings)
-    _tell(report, as_json=as_json)
+    _print_report(report, as_json=as_json)
     if dry_run or settings.mode == "shadow" or report["at_work"]:
         return
     from holocron_assets.orchestration.model_runs.dispatching import launch_plans
 
     error = launch_plans(
-        plans, load_interrogations(), settings, tell=lambda text: click.echo(text, err=as_json)
+        plans, load_interrogations(), settings, report=lambda text: click.echo(text, err=as_json)
     )
     if error:
         fail(error)
@@ -53,7 +53,7 @@ def dispatch(*, dry_run: bool, as_json: bool) -> None:
 def stale(*, as_json: bool) -> None:
     """List what a changed prompt, schema, model or page will have asked again, and what is kept.
 
-    Partitions whose answers were never asked for are counted, and the others opened one by one.
+    Partitions that were never asked about are only counted; the others are opened one by one.
     """
     interrogations = load_interrogations()
     served = served_models(interrogations)
@@ -64,11 +64,11 @@ def stale(*, as_json: bool) -> None:
     print_rows(Console(), "To be asked", [_stale_partition(row) for row in rows])
     if not rows:
         click.echo("Nothing: every answer is what it would be today.")
-    _tell_lacking(sorted(served.lacking))
+    _print_lacking(sorted(served.lacking))
 
 
 def _standing(settings: DispatchSettings) -> tuple[dict[str, Any], list[Plan]]:
-    """What would be done now, for people and for scripts, and as plans."""
+    """What would be done now: as a report for people and scripts, and as plans to launch."""
     lake, interrogations, now = opened_lake(), load_interrogations(), utc_now()
     served = served_models(interrogations)
     heed = StandingControls(lake).heeded
@@ -86,7 +86,7 @@ def _standing(settings: DispatchSettings) -> tuple[dict[str, Any], list[Plan]]:
     return report, plans
 
 
-def _tell(report: Mapping[str, Any], *, as_json: bool) -> None:
+def _print_report(report: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(report))
         return
@@ -104,10 +104,10 @@ def _tell(report: Mapping[str, Any], *, as_json: bool) -> None:
         print_rows(console, "Scores", [_score(score) for score in one["scores"]])
     for hold in report["held_back"]:
         console.print(f"Held back: {hold}.", markup=False)
-    _tell_lacking(report["lacking"])
+    _print_lacking(report["lacking"])
 
 
-def _tell_lacking(models: Iterable[str]) -> None:
+def _print_lacking(models: Iterable[str]) -> None:
     for model in models:
         click.echo(
             f"{model} cannot be asked: the server has not got it. `ollama pull {model}` gets it for an "
@@ -127,6 +127,6 @@ def _score(score: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stale_partition(row: Mapping[str, Any]) -> dict[str, Any]:
-    partition = row["partition"] or f"{row['partitions']} never looked at"
+    partition = row["partition"] or f"{row['partitions']} never begun"
     counts = {"to ask": row["to_ask"], "kept": row["kept"], "dead": row["dead"]}
     return {"interrogation": row["interrogation"], "partition": partition, "why": row["why"], **counts}

@@ -1,4 +1,4 @@
-"""`holocron group`: runs a group of work, step after step, and goes on where it was killed."""
+"""`holocron group`: runs a group of work step by step, and continues where it was killed."""
 
 import subprocess
 import sys
@@ -17,10 +17,10 @@ from holocron_assets.operations.groups import Group, Step, begin_or_go_on, group
 from holocron_assets.settings import groups_folder
 
 _NO_STEP = "group"
-"""A group in a group could run itself for ever."""
+"""Not allowed as a step: a group in a group could run itself forever."""
 
 _SECONDS_OF_ITS_OWN, _SECONDS_TO_END = 1, 20
-"""What a step has for its end that was told of it, and one that was not."""
+"""A step has the first to end by itself after Ctrl+C, and the second after SIGTERM, before it is killed."""
 
 
 @click.group()
@@ -30,13 +30,13 @@ def group() -> None:
 
 @group.command("run")
 @click.argument("name")
-@click.option("--wait", is_flag=True, help="Wait while another process runs the group, instead of failing.")
+@click.option("--wait", is_flag=True, help="If another process runs the group, wait instead of failing.")
 @clear_errors
 def run_group(name: str, *, wait: bool) -> None:
     """Run the steps of group NAME, one after the other.
 
-    Exits with 0 if every step was done, and with 1 if any failed or was skipped. A run that was killed goes
-    on with the step that it was at; one that ended begins anew.
+    Exits with 0 if every step was done, and with 1 if any failed or was skipped. If the last run was killed,
+    this one continues with the step that was under way; otherwise it begins anew.
     """
     lake, found = bare_lake(), read_group(groups_folder(), name)
     _refuse_unknown_commands(name, found)
@@ -55,7 +55,7 @@ def run_group(name: str, *, wait: bool) -> None:
 @json_option
 @clear_errors
 def list_groups(*, as_json: bool) -> None:
-    """List the groups, and what became of each step the last time."""
+    """List the groups, and how each step ended the last time."""
     lake = bare_lake()
     rows = [
         {
@@ -85,14 +85,14 @@ def _never(name: str, step: Step) -> dict[str, object]:
 
 
 def _run(step: Step) -> int:
-    """Run a step's command in a process of its own."""
+    """Run a step's command in its own process."""
     command = [sys.executable, "-c", "from holocron_assets.cli.main import main; main()", *step.words]
     with subprocess.Popen(command) as process:  # noqa: S603 - our own, and checked
         try:
             return process.wait()
         except KeyboardInterrupt:
             with suppress(subprocess.TimeoutExpired):
-                process.wait(_SECONDS_OF_ITS_OWN)  # Ctrl+C tells it to end as well
+                process.wait(_SECONDS_OF_ITS_OWN)  # Ctrl+C reaches the step's process too
             if process.poll() is None:
                 process.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -115,10 +115,10 @@ def _refuse_unknown_commands(name: str, found: Group) -> None:
         try:
             command, source = _command_and_source(main, step.words)
         except (click.ClickException, ValueError) as error:
-            told = error.format_message() if isinstance(error, click.ClickException) else str(error)
-            raise _wrong(name, place, told) from error
+            message = error.format_message() if isinstance(error, click.ClickException) else str(error)
+            raise _wrong(name, place, message) from error
         if command is importing and source is not None:
-            sources.add(source)  # it makes one that is new
+            sources.add(source)  # `import` creates the source if it is new
         if source is not None and source not in sources:
             raise _wrong(
                 name, place, f"no source is called {source!r}; there are {', '.join(sorted(sources))}"
@@ -126,11 +126,11 @@ def _refuse_unknown_commands(name: str, found: Group) -> None:
 
 
 def _command_and_source(main: click.Command, words: list[str]) -> tuple[click.Command, str | None]:
-    """What a step runs, and the source that it names, if it does.
+    """The command that a step runs, and the source that it names, if any.
 
     Raises:
         click.ClickException: it is no command, or takes no such options.
-        ValueError: it is a group of commands, or no step.
+        ValueError: it is a group of commands, or must not be a step.
     """
     command, path = main, "holocron"
     context = click.Context(main, info_name=path, **main.context_settings)
@@ -145,20 +145,20 @@ def _command_and_source(main: click.Command, words: list[str]) -> tuple[click.Co
         context = click.Context(below, context, words[0], **below.context_settings)
         command, words = below, words[1:]
     if {*words} & {*context.help_option_names}:
-        raise ValueError(f"`{path}` would only tell about itself")
+        raise ValueError(f"`{path}` would only print its help")
     with _taking_any_path(command).make_context(command.name, list(words), context.parent) as parsed:
         return command, parsed.params.get("source_name")
 
 
 def _taking_any_path(command: click.Command) -> click.Command:
-    """The same command for a look at its words: an earlier step may make the files that it names."""
-    looked_at = copy(command)
-    looked_at.params = [copy(param) for param in command.params]
-    for param in looked_at.params:
+    """A copy of a command that accepts missing files: an earlier step may make them."""
+    lenient = copy(command)
+    lenient.params = [copy(param) for param in command.params]
+    for param in lenient.params:
         if isinstance(param.type, click.Path):
             param.type = click.Path(readable=False, path_type=param.type.type)
-    return looked_at
+    return lenient
 
 
-def _wrong(name: str, place: int, told: str) -> SourceError:
-    return SourceError(groups_folder() / f"{name}.yaml", Problem(0, f"steps[{place}].run", told))
+def _wrong(name: str, place: int, message: str) -> SourceError:
+    return SourceError(groups_folder() / f"{name}.yaml", Problem(0, f"steps[{place}].run", message))

@@ -15,7 +15,7 @@ from holocron_assets.decisions.controls import refuse_held
 @source_option
 @click.option("--title", "titles", multiple=True, metavar="TITLE", help="For add_pages; may be repeated.")
 @click.option("--maximum-batches", type=click.IntRange(min=1), help="For refresh.")
-@click.option("--partition", metavar="KEY", help="For jobs over a batch, a source or an entity type.")
+@click.option("--partition", metavar="KEY", help="Needed by jobs over a batch, a source or an entity type.")
 @tag_option
 @clear_errors
 def launch(  # noqa: PLR0913 - one for each option
@@ -35,7 +35,7 @@ def launch(  # noqa: PLR0913 - one for each option
     settings = {"source": source_name, "titles": list(titles) or None, "maximum_batches": maximum_batches}
     config = {name: value for name, value in settings.items() if value is not None}
     try:
-        error = launch_job(job, config=config, partition=partition, wait=wait, tell=click.echo, tags=tags)
+        error = launch_job(job, config=config, partition=partition, wait=wait, report=click.echo, tags=tags)
     except ValueError as problem:
         raise click.UsageError(str(problem)) from problem
     if error:

@@ -26,17 +26,17 @@ from holocron_assets.lake.journals.packing import journals_are_due, pack_journal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.state.snapshot import how_far
+from holocron_assets.orchestration.assets.change_readings import read_to_the_end
 from holocron_assets.orchestration.internals.instance import open_instance
 from holocron_assets.orchestration.internals.retention import forget_old_runs, old_runs_are_due
 from holocron_assets.orchestration.local.models import ModelStage
 from holocron_assets.orchestration.local.run import LocalRun, RunReport
-from holocron_assets.orchestration.resources.change_readings import read_to_the_end
 from holocron_assets.orchestration.runs.reaper import reaping
 from holocron_assets.orchestration.runs.waiting import FinishedRun
 from holocron_assets.planning.repair import repairing
 from holocron_assets.planning.work import Work
 from holocron_assets.settings import politeness_folder, run_retention, sources_folder
-from holocron_assets.telemetry.long_work import told_in_lines
+from holocron_assets.telemetry.long_work import progress_lines
 
 
 def run_everything(
@@ -70,7 +70,7 @@ def run_everything(
     if models:
         print_rows(console, "Asked of models", gpu_summary(lake, [run.run_id for run in report.finished]))
         print_interrogations(console, *how_far(lake))
-    return _tell_outcome(console, lake, report)
+    return _print_outcome(console, lake, report)
 
 
 def recheck_source(console: Console, lake: Lake, source: Source) -> bool:
@@ -107,7 +107,7 @@ def crawl_titles(
         console.print(f"cut {', '.join(batches)}")
         return run.finish_given(batches)
 
-    return _tell_outcome(console, lake, _run(console, lake, [source], crawl, tags=tags))
+    return _print_outcome(console, lake, _run(console, lake, [source], crawl, tags=tags))
 
 
 def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
@@ -172,17 +172,17 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
             progress.update(task, description="stopped")
             progress.console.print("Stopped. What was done is kept; the same command goes on from there.")
             raise
-        # For who never starts the daemon, whose schedule does it else.
+        # Where no daemon runs, whose schedule would do it.
         if old_runs_are_due(instance, kept := run_retention(), now=utc_now()):
             forget_old_runs(instance, kept, now=utc_now())
         if journals_are_due(lake, now=utc_now()):
-            repairing(lambda: pack_journals(lake, now=utc_now()), lambda _: None)  # told at the end
+            repairing(lambda: pack_journals(lake, now=utc_now()), lambda _: None)  # reported at the end
         progress.update(task, description="done")
     return report
 
 
 def _in_lines(progress: Progress) -> AbstractContextManager[None]:
-    """Without a terminal, where no bar is shown: tell again and again what is done and how far it is."""
+    """Without a terminal, which shows no bar: print every few seconds what is done, and how far it is."""
     console, task = progress.console, progress.tasks[0]
     if console.is_terminal:
         return nullcontext()
@@ -190,7 +190,7 @@ def _in_lines(progress: Progress) -> AbstractContextManager[None]:
     def doing() -> str:
         return f"{task.description}: {task.completed:.0f} of {task.total or 0:.0f} done"
 
-    return told_in_lines(doing, partial(console.print, markup=False, soft_wrap=True))
+    return progress_lines(doing, partial(console.print, markup=False, soft_wrap=True))
 
 
 @cache
@@ -205,7 +205,7 @@ def _job_finder() -> Callable[[str], dg.JobDefinition]:
     return cache(lambda name: definitions().resolve_job_def(name))
 
 
-def _tell_outcome(console: Console, lake: Lake, report: RunReport) -> bool:
+def _print_outcome(console: Console, lake: Lake, report: RunReport) -> bool:
     if not report.finished and not report.held:
         console.print("[green]Nothing to do: everything is done already.[/green]")
     for aside in all_set_aside(lake):

@@ -1,4 +1,4 @@
-"""`holocron models`: a person's hands on the model files, and on the embedded server."""
+"""`holocron models`: model files, and the embedded server run by hand."""
 
 from contextlib import suppress
 from functools import partial
@@ -7,20 +7,20 @@ import click
 from rich.console import Console
 
 from holocron_assets.cli.console import print_records, to_json
-from holocron_assets.cli.shared import clear_errors, fail, json_option, waiting_told
+from holocron_assets.cli.shared import clear_errors, fail, json_option, waiting_reported
 from holocron_assets.derive.server.model_files.catalog import shipped_catalog
 from holocron_assets.derive.server.model_files.fetching import fetch_models, own_model_files
 from holocron_assets.derive.server.settings import server_settings
 
 _PORT = 11434
-"""Ollama's own, so that its clients find the server without being told."""
+"""Ollama's default port, so that its clients find the server without any setting."""
 
 
 @click.group()
 def models() -> None:
     """Model files and the embedded model server, for those who have no Ollama.
 
-    Files are kept in HOLOCRON_MODELS; HOLOCRON_MODEL_FILES names some that you have elsewhere.
+    Files are kept in HOLOCRON_MODELS; HOLOCRON_MODEL_FILES names files that you have elsewhere.
     """
 
 
@@ -28,7 +28,7 @@ def models() -> None:
 @json_option
 @clear_errors
 def list_models(*, as_json: bool) -> None:
-    """List the models that are known, and which are here."""
+    """List the known models, and whether their files are on this machine."""
     catalog, files = shipped_catalog(), own_model_files()
     rows = [
         {
@@ -52,7 +52,7 @@ def list_models(*, as_json: bool) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @clear_errors
 def fetch(names: tuple[str, ...]) -> None:
-    """Fetch the files of models, by default that of the default one."""
+    """Fetch the files of models, by default the file of the default model."""
     wanted = names or (shipped_catalog().default,)
     fetch_models(wanted, Console(stderr=True))
     for name in wanted:
@@ -63,10 +63,10 @@ def fetch(names: tuple[str, ...]) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @clear_errors
 def verify(names: tuple[str, ...]) -> None:
-    """Read model files whole and compare their sha256, by default all that are here."""
+    """Read model files completely and compare their sha256, by default all on this machine."""
     catalog, files = shipped_catalog(), own_model_files()
     for model in [catalog.find(name) for name in names] or catalog.models:
-        with waiting_told(partial(str, f"Reading the file of {model.name}")):
+        with waiting_reported(partial(str, f"Reading the file of {model.name}")):
             path = files.verify(model)
         if path is None and names:
             fail(f"{model.name} is not here; `holocron models fetch {model.name}` fetches it")
@@ -87,7 +87,7 @@ def remove(name: str) -> None:
 
 @models.command()
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="0: any free one."
+    "--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="0 takes any free port."
 )
 @clear_errors
 def serve(port: int) -> None:
@@ -108,4 +108,6 @@ def serve(port: int) -> None:
             serve_models(port, settings)
     except SystemExit as ended:  # uvicorn has logged why
         if ended.code:
-            fail(f"port {port} cannot be had. If an Ollama or another Holocron has it, use that, or --port 0")
+            fail(
+                f"port {port} cannot be used. If an Ollama or another Holocron has it, use that, or --port 0"
+            )

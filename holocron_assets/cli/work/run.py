@@ -1,4 +1,4 @@
-"""`holocron run`, `crawl`, `recheck` and `import`: work that this process does itself, to its end."""
+"""`holocron run`, `crawl`, `recheck` and `import`: this process does the work itself, until it is done."""
 
 import os
 import sys
@@ -28,22 +28,22 @@ _FEW_PAGES = 2  # an answer takes seconds on a CPU
 @click.option(
     "--llm",
     type=click.Choice(["off", "auto", "embedded"]),
-    help="Which models are asked; see HOLOCRON_LLM, which it is by default.",
+    help="Which models are asked; see HOLOCRON_LLM, the default.",
 )
 @click.option(
     "--llm-pages",
     type=click.IntRange(min=0),
     default=_FEW_PAGES,
     show_default=True,
-    help="Pages that interrogations are asked about beside those that the rules leave open.",
+    help="Ask interrogations about this many pages beside those that the rules leave open.",
 )
 @tag_option
 @clear_errors
 def run(source_name: str | None, llm: str | None, llm_pages: int, tags: Mapping[str, str]) -> None:
     """Do everything there is to do, until nothing is pending.
 
-    Works on every enabled source, or on the one that is named, in this process and without a daemon. Exits
-    with 1 if anything failed. A second run does only what is new.
+    Works on every enabled source, or only on the named one, in this process and without a daemon. Exits
+    with 1 if anything failed. A second run does only new work.
 
     When nothing else is pending, models are asked about all pages that the rules leave open, and more about
     the few pages that most others link to. The rest is asked while `holocron ui` runs.
@@ -94,7 +94,9 @@ def recheck(source_name: str) -> None:
 
 @click.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--source", "source_name", metavar="NAME", required=True, help="The source; made if it is new.")
+@click.option(
+    "--source", "source_name", metavar="NAME", required=True, help="The source; it is created if it is new."
+)
 @clear_errors
 def import_command(file: Path, source_name: str) -> None:
     """Read a MediaWiki XML export, to promoted entities."""
@@ -115,6 +117,6 @@ def import_command(file: Path, source_name: str) -> None:
 
 
 def _enabled_sources() -> tuple[list[Source], list[SourceError]]:
-    """The enabled sources, and what is wrong with files that cannot be read: the others go on."""
+    """The enabled sources, and the problems of source files that cannot be read."""
     found, errors = read_sources(sources_folder())
     return [source for source in found.values() if source.enabled], errors

@@ -1,4 +1,4 @@
-"""`holocron schedules`: what is done by the clock, when it comes next, and what daylight saving does."""
+"""`holocron schedules`: lists the schedules, their next times, and how daylight saving changes them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,7 +29,7 @@ def schedules(*, as_json: bool) -> None:
     from holocron_assets.orchestration.internals.clock_times import clock_changes, next_times
 
     now = utc_now()
-    told = [(what, times, next_times(times, now, _SHOWN)) for what, times in _every_schedule()]
+    found = [(what, times, next_times(times, now, _SHOWN)) for what, times in _every_schedule()]
     if as_json:
         rows: list[dict[str, Any]] = [
             {
@@ -39,7 +39,7 @@ def schedules(*, as_json: bool) -> None:
                 "next": coming,
                 "clock_changes": list(clock_changes(times, now)),
             }
-            for what, times, coming in told
+            for what, times, coming in found
         ]
         click.echo(to_json(rows))
         return
@@ -53,25 +53,25 @@ def schedules(*, as_json: bool) -> None:
                 "time zone": times.timezone,
                 "next": ", ".join(f"{at:%a %Y-%m-%d %H:%M}" for at in coming),
             }
-            for what, times, coming in told
+            for what, times, coming in found
         ],
     )
-    for what, times, _ in told:
+    for what, times, _ in found:
         for change in clock_changes(times, now):
             click.echo(f"{what}: {change}")
 
 
 def _every_schedule() -> Iterator[tuple[str, CronTimes]]:
-    said = read_schedules(schedules_file(), sources=sources_folder(), groups=groups_folder())
+    found = read_schedules(schedules_file(), sources=sources_folder(), groups=groups_folder())
     yield from (
-        ("upkeep", said.upkeep),
-        ("compaction", said.compaction),
-        ("check_quality", said.check_quality),
+        ("upkeep", found.upkeep),
+        ("compaction", found.compaction),
+        ("check_quality", found.check_quality),
         ("report_status", STATUS_TIMES),
     )
-    for times in said.refresh:
+    for times in found.refresh:
         yield f"refresh of {times.source or 'all'}", times
-    for run in said.groups:
+    for run in found.groups:
         read_group(groups_folder(), run.group)  # one that could not be run is named now, not at night
         yield f"group {run.group}", run
     for source in all_sources():

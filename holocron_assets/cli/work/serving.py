@@ -1,4 +1,4 @@
-"""`holocron ui`, `daemon` and `webserver`: what works unattended, together or in two halves."""
+"""`holocron ui`, `daemon` and `webserver`: unattended work, with daemon and web UI together or apart."""
 
 import sys
 
@@ -10,7 +10,7 @@ _PORT = 3000
 
 
 @click.command()
-@click.option("--port", default=_PORT, show_default=True, help="Of the web UI, on loopback.")
+@click.option("--port", default=_PORT, show_default=True, help="Port of the web UI, on loopback.")
 @clear_errors
 def ui(port: int) -> None:
     """Start Dagster's web UI and daemon, with the sensors on."""
@@ -20,7 +20,7 @@ def ui(port: int) -> None:
 @click.command()
 @clear_errors
 def daemon() -> None:
-    """Start Dagster's daemon alone, with the sensors on, until told to end.
+    """Start Dagster's daemon alone, with the sensors on, until stopped.
 
     For service managers: `holocron webserver` is its web UI, and may be started and ended beside it without
     a run noticing. A lake has one daemon, of this command or of `holocron ui`.
@@ -34,11 +34,11 @@ def daemon() -> None:
     type=click.IntRange(1, 65535),
     default=_PORT,
     show_default=True,
-    help="Of the web UI, on loopback.",
+    help="Port of the web UI, on loopback.",
 )
 @clear_errors
 def webserver(port: int) -> None:
-    """Start Dagster's web UI alone, until told to end.
+    """Start Dagster's web UI alone, until stopped.
 
     What is launched, ended and switched in it is done by the daemon of `holocron daemon` or `holocron ui` on
     the same data folder; without one, runs stay queued.

@@ -1,4 +1,4 @@
-"""`holocron sources`: lists the sources, and says which of them are crawled."""
+"""`holocron sources`: lists the sources, and switches them on and off."""
 
 import sys
 
@@ -11,7 +11,7 @@ from holocron_assets.crawl.sources.files import read_sources, set_enabled
 from holocron_assets.settings import sources_folder
 
 _PLACEHOLDER = "put-your-own-address-here"
-"""Part of the contact in source files that are shipped."""
+"""Part of the contact in the source files that Holocron ships."""
 
 
 @click.group()

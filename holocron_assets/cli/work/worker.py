@@ -1,4 +1,4 @@
-"""`holocron worker`: takes runs on this machine, of a lake that several machines share."""
+"""`holocron worker`: executes runs of a shared lake on this machine."""
 
 import os
 import sys
@@ -15,9 +15,11 @@ _CONFIGURATION = PROJECT_FOLDER / "deploy" / "celery" / "worker.yaml"
 
 
 @click.command()
-@click.option("--concurrency", type=click.IntRange(1, 64), default=2, show_default=True, help="Runs at once.")
-@click.option("--queue", default="dagster", show_default=True, help="Of which runs are taken.")
-@click.option("--name", help="Another one than the machine's own.")
+@click.option(
+    "--concurrency", type=click.IntRange(1, 64), default=2, show_default=True, help="The most runs at once."
+)
+@click.option("--queue", default="dagster", show_default=True, help="The queue to take runs from.")
+@click.option("--name", help="Name of the worker, if not the machine's name.")
 @clear_errors
 def worker(concurrency: int, queue: str, name: str | None) -> None:
     """Take runs that the daemon of another machine hands out, until Ctrl-C; those under way end first.
@@ -31,8 +33,8 @@ def worker(concurrency: int, queue: str, name: str | None) -> None:
         raise PermanentError("HOLOCRON_BROKER is not set: from where should a worker take runs?")
     if not program.exists():
         raise PermanentError("a worker needs extra `scale`: make EXTRAS=scale setup")
-    open_instance().dispose()  # the home is there, and this is the lake that Dagster knows
-    # A run has a process of its own, as it has on one machine: what it leaks or breaks ends with it.
+    open_instance().dispose()  # prepares the home, and refuses a lake other than the one that Dagster knows
+    # Each run has its own process, as on a single machine: what it leaks or breaks ends with it.
     own = ["--concurrency", str(concurrency), "--max-tasks-per-child", "1"]
     command = [str(program), "worker", "start", "-A", _APP, "-y", str(_CONFIGURATION), "-q", queue]
     named = ["-n", name] if name else []

@@ -1,1 +1,1 @@
-"""What changed on a wiki since its pages were fetched."""
+"""Finds what changed on a wiki since its pages were fetched."""

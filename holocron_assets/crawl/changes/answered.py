@@ -1,4 +1,4 @@
-"""What the lake knows of titles that were answered: our side of a comparison with the wiki."""
+"""What the lake knows about titles that a wiki answered for: our side of a comparison with the wiki."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -98,8 +98,8 @@ def answered_titles(lake: Lake, source: Source, *, after: int, limit: int) -> li
     """Titles for which the wiki gave an answer, in the order of their keys.
 
     Args:
-        lake: what was fetched.
-        source: whose titles.
+        lake: the lake.
+        source: the source of the titles.
         after: only keys above this one.
         limit: the most titles to return; memory grows with it, not with the lake.
     """

@@ -24,7 +24,7 @@ _BY_REVISION = frozenset({"edit", "new"})
 
 @dataclass(frozen=True)
 class Seen:
-    """How we learnt of a change.
+    """How and when we saw a change.
 
     Attributes:
         seen_in: where we saw it.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holocron_assets.crawl.dumps.index import load_index
+from holocron_assets.crawl.dumps.listing import load_index
 from holocron_assets.crawl.frontier.views import frontier_views
 from holocron_assets.crawl.sources.seeds import SeedListing, listing_of, seeds_are_usable
 from holocron_assets.crawl.sources.source import Source
@@ -101,7 +101,7 @@ def _check(lake: Lake, source: Source, listing: SeedListing, found: dict[str, An
     seeds = found.get("seeds", 0)
     lost = seeds - sum(found.get(name, 0) for name in ("with_outcome", "left_out", "to_come"))
     index = load_index(lake, source)
-    amiss = {
+    possible = {
         listing.problem or "": listing.problem,
         "its file is not the one that was listed: launch job list_seeds": not seeds_are_usable(lake, source),
         f"its index names {index.pages if index else 0} pages, and its list {pages}": (
@@ -112,4 +112,4 @@ def _check(lake: Lake, source: Source, listing: SeedListing, found: dict[str, An
         ),
         f"{lost} listed pages have no outcome, such as {found.get('lost_title')!r}": lost,
     }
-    return DumpCheck(counts, [problem for problem, is_so in amiss.items() if is_so])
+    return DumpCheck(counts, [problem for problem, is_so in possible.items() if is_so])

@@ -17,8 +17,15 @@ from holocron_assets.crawl.dumps.pages import (
     text_of,
     title_of,
 )
-from holocron_assets.crawl.dumps.parser import ALL_PAGES, NO_PAGES, PageParser, RawPage, parse_pages
-from holocron_assets.crawl.dumps.stream import DumpError, read_chunks
+from holocron_assets.crawl.dumps.parser import (
+    ALL_PAGES,
+    NO_PAGES,
+    DumpError,
+    PageParser,
+    RawPage,
+    parse_pages,
+    read_chunks,
+)
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import DEFAULT_SITE, Site
 
@@ -47,9 +54,9 @@ class ListedPage:
 
 
 def read_site(path: Path, source: str) -> Row:
-    """What an export says of its wiki, as a row of table `sites`.
+    """An export's data about its wiki, as a row of table `sites`.
 
-    If it says nothing, the row has MediaWiki's English namespaces and the source's name.
+    If it has none, the row has MediaWiki's English namespaces and the source's name.
 
     Args:
         path: the export.
@@ -128,9 +135,9 @@ def listed_page(page: RawPage, site: Site) -> ListedPage:
     )
 
 
-def site_rules(said: Elements | None) -> Site:
+def site_rules(siteinfo: Elements | None) -> Site:
     """The title rules of a wiki, from the `siteinfo` of its export."""
-    return Site.from_row(_site_row("", said, _NO_TIME)) if said else DEFAULT_SITE
+    return Site.from_row(_site_row("", siteinfo, _NO_TIME)) if siteinfo else DEFAULT_SITE
 
 
 def _parsed(path: Path, chunks: Iterable[bytes], parser: PageParser) -> Generator[tuple[RawPage, Site]]:
@@ -145,15 +152,15 @@ def _parsed(path: Path, chunks: Iterable[bytes], parser: PageParser) -> Generato
             parser.starts.clear()
 
 
-def _site_row(source: str, said: Any, made_at: datetime) -> Row:
-    said = mapping_of(said)
+def _site_row(source: str, siteinfo: Any, made_at: datetime) -> Row:
+    siteinfo = mapping_of(siteinfo)
     return {
         "source": source,
-        "site_name": text_of(said, "sitename") or source,
-        "generator": text_of(said, "generator"),
-        "base_url": text_of(said, "base"),
-        "title_case": "case-sensitive" if text_of(said, "case") == "case-sensitive" else "first-letter",
-        "namespaces": _namespaces(said) or _namespaces_by_default(),
+        "site_name": text_of(siteinfo, "sitename") or source,
+        "generator": text_of(siteinfo, "generator"),
+        "base_url": text_of(siteinfo, "base"),
+        "title_case": "case-sensitive" if text_of(siteinfo, "case") == "case-sensitive" else "first-letter",
+        "namespaces": _namespaces(siteinfo) or _namespaces_by_default(),
         # an export does not list them
         "interwiki_prefixes": sorted(DEFAULT_SITE.interwiki_prefixes),
         "article_count": None,
@@ -162,8 +169,8 @@ def _site_row(source: str, said: Any, made_at: datetime) -> Row:
     }
 
 
-def _namespaces(said: Elements) -> list[dict[str, Any]]:
-    stated = mapping_of(said.get("namespaces")).get("namespace", [])
+def _namespaces(siteinfo: Elements) -> list[dict[str, Any]]:
+    stated = mapping_of(siteinfo.get("namespaces")).get("namespace", [])
     names: dict[int, str] = {}
     for space in stated if isinstance(stated, list) else [stated]:
         key = number(mapping_of(space).get("@key"))

@@ -1,4 +1,4 @@
-"""What becomes of a page that could not be read: another attempt later, or a dead letter."""
+"""The consequence for a page that could not be read: another attempt later, or a dead letter."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -49,7 +49,7 @@ def cut_batches(
 
     Args:
         lake: where pages are and manifests go.
-        source: whose frontier to cut.
+        source: the source of the frontier to cut.
         now: the time written into the manifests.
         most: the largest number of batches to cut.
         gather: let changed pages wait for others.

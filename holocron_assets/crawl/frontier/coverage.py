@@ -24,7 +24,7 @@ KNOWN_LINKS_VERSION = content_hash(
 
 @dataclass(frozen=True)
 class Coverage:
-    """What `known_links` holds of a source. Batches are in order of their names.
+    """The batches of a source that `known_links` holds, and the others. Batches are in order of their names.
 
     Attributes:
         is_usable: whether `known_links` starts from the current seeds and has the depth that the source has
@@ -43,7 +43,7 @@ class Coverage:
 
 
 def coverage(lake: Lake, source: Source) -> Coverage:
-    """What `known_links` holds of a source, found by the names of batches, which takes little time."""
+    """The coverage of a source, found by the names of batches, which takes little time."""
     covered = _covered(lake, source)
     finished = _of_source(lake.partitions(PAGES), source)
     linked = set(lake.partitions(PAGE_LINKS))

@@ -1,4 +1,4 @@
-"""Table `known_links`: what all fetched batches of a source say of titles, in one file, made anew each time.
+"""Table `known_links`: titles and links of all fetched batches of a source, in one file, made anew each time.
 
 With it the frontier need not read every batch each time. It can be deleted at any time: without it the
 frontier has the same result, but more slowly.

@@ -77,7 +77,7 @@ class PendingPage:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a crawl has still to do.
+    """What is left to do for a crawl.
 
     Attributes:
         is_pending: whether a page is pending.
@@ -96,7 +96,7 @@ def pending_pages(lake: Lake, source: Source, *, limit: int) -> list[PendingPage
 
     Args:
         lake: where seeds, links, batches, pages and changes are.
-        source: whose pages.
+        source: the source of the pages.
         limit: the most pages to return.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Trying again what was given up or failed. A person decides it, and the decision is a row."""
+"""Tries again what was given up or failed. A person decides it, and the decision is a row."""
 
 from collections.abc import Sequence
 

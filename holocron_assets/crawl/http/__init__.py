@@ -1,1 +1,1 @@
-"""HTTP requests: the only module that opens the network, and what surrounds each request."""
+"""HTTP requests: the only module that opens the network, and the handling of each request."""

@@ -6,7 +6,6 @@ import time
 import zlib
 from collections.abc import AsyncIterable, Collection, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Literal, Self
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ import httpcore
 import httpx
 
 from holocron_assets.crawl.http.connecting import AddressRefusedError, PublicNetwork
+from holocron_assets.crawl.http.outcomes import HttpAnswer
 
 _GZIP = zlib.MAX_WBITS | 16
 _MEMBER_STARTS = b"\x1f"
@@ -113,27 +113,6 @@ _FAILURES = (
     OSError,  # a damaged TLS record raises it, and the library passes it on
     BodyRefusedError,
 )
-
-
-@dataclass(frozen=True)
-class HttpAnswer:
-    """What came back for one request.
-
-    Attributes:
-        status: HTTP status; None when none came.
-        headers: the answer's headers, their names in lower case.
-        body: the decompressed body; empty when `error` is set.
-        elapsed_seconds: from sending to the body's end, or to the error.
-        error: why there is no whole answer; None when there is one.
-        private_host: the host whose address is not public, so that no connection was made; None otherwise.
-    """
-
-    status: int | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b""
-    elapsed_seconds: float = 0.0
-    error: str | None = None
-    private_host: str | None = None
 
 
 class HttpClient:
@@ -308,7 +287,7 @@ def _readable(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
     values: dict[str, list[str]] = {}
     for name, value in headers:
         values.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-    return {name: ", ".join(said) for name, said in values.items()}
+    return {name: ", ".join(parts) for name, parts in values.items()}
 
 
 def is_address(url: str) -> bool:

@@ -1,4 +1,4 @@
-"""What an answer means: good, refused for good, or failed for now. No input, output or clock."""
+"""An answer, and what it means: good, refused for good, or failed for now. No input, output or clock."""
 
 import re
 from collections.abc import Mapping
@@ -57,6 +57,27 @@ _PERMANENT_API_ERRORS = frozenset(
         "unknown_action",
     }
 )
+
+
+@dataclass(frozen=True)
+class HttpAnswer:
+    """What came back for one request.
+
+    Attributes:
+        status: HTTP status; None when none came.
+        headers: the answer's headers, their names in lower case.
+        body: the decompressed body; empty when `error` is set.
+        elapsed_seconds: from sending to the body's end, or to the error.
+        error: why there is no whole answer; None when there is one.
+        private_host: the host whose address is not public, so that no connection was made; None otherwise.
+    """
+
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    elapsed_seconds: float = 0.0
+    error: str | None = None
+    private_host: str | None = None
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
-from holocron_assets.crawl.http.client import HttpAnswer, HttpClient, Verb
-from holocron_assets.crawl.http.outcomes import Answer, is_challenge
+from holocron_assets.crawl.http.client import HttpClient, Verb
+from holocron_assets.crawl.http.outcomes import Answer, HttpAnswer, is_challenge
 from holocron_assets.crawl.politeness.host_state import HostState
 from holocron_assets.crawl.politeness.limits import HostLimits, Turn
 from holocron_assets.crawl.politeness.rules import Decision, judge

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from holocron_assets.crawl.http.client import HttpAnswer
+from holocron_assets.crawl.http.outcomes import HttpAnswer
 
 JsonObject = dict[str, Any]
 
@@ -21,7 +21,7 @@ _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 @dataclass(frozen=True)
 class ApiAnswer:
-    """What the API said.
+    """The API's answer.
 
     Attributes:
         content: the JSON object; None when the body is not the API's.
@@ -67,8 +67,8 @@ def read_answer(answer: HttpAnswer) -> ApiAnswer:
     except _NotTheApiError as refusal:
         return ApiAnswer(problem=_not_api(answer, str(refusal)))
     if fault := _fault(content):
-        said = f"API error {_shown(fault['code'])!r}: {_shown(str(fault.get('info', '')))}"
-        return ApiAnswer(content, fault["code"], said)
+        problem = f"API error {_shown(fault['code'])!r}: {_shown(str(fault.get('info', '')))}"
+        return ApiAnswer(content, fault["code"], problem)
     return ApiAnswer(content)
 
 

@@ -1,4 +1,4 @@
-"""What the API reports of changes: entries of its list of recent changes, and the revisions of pages."""
+"""Changes that the API reports: entries of its list of recent changes, and the revisions of pages."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -93,7 +93,7 @@ class _Query(BaseModel):
     recentchanges: list[_Entry] = []
 
 
-class _Told(BaseModel):
+class _WikiTime(BaseModel):
     curtimestamp: TimeInUtc
 
 
@@ -103,7 +103,7 @@ def read_wiki_time(answer: ApiAnswer) -> datetime:
     Raises:
         ValueError: the answer does not say.
     """
-    return _Told.model_validate(answer.content or {}).curtimestamp
+    return _WikiTime.model_validate(answer.content or {}).curtimestamp
 
 
 def read_changes(answer: ApiAnswer) -> ReportedChanges:
@@ -118,7 +118,7 @@ def read_changes(answer: ApiAnswer) -> ReportedChanges:
 
 
 def difference(known_revision: int | None, page: JsonObject) -> tuple[ChangeKind, int | None] | None:
-    """The change that a page must have had, if it differs from what we know.
+    """The change that a page must have had, if the wiki's revision differs from ours.
 
     Args:
         known_revision: the newest revision that was fetched; None if the page was missing.

@@ -119,17 +119,17 @@ class WikiClient:
             yield answer.query
 
     def site(self) -> Row:
-        """What the wiki says of itself: a row of table `sites`.
+        """The wiki's data about itself: a row of table `sites`.
 
         Raises:
             WikiUnavailable: no usable answer, for now.
             WikiRefused: the wiki will not answer this.
         """
-        said: JsonObject = {}
+        info: JsonObject = {}
         for part in self.query({"meta": "siteinfo", "siprop": api_sites.PROPERTIES}):
-            said |= part
+            info |= part
         try:
-            return api_sites.site_row(said, self._source, utc_now())
+            return api_sites.site_row(info, self._source, utc_now())
         except ValueError as error:
             raise self._misunderstood(error) from error
 

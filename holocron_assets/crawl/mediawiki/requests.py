@@ -37,8 +37,8 @@ class ApiRequests:
         request = self._request(parameters)
         if self._robots:
             self._robots.refuse_unless_allowed(request)
-        answer, said = self._requests.send(request, read_answer)
-        return said, answer.status
+        answer, content = self._requests.send(request, read_answer)
+        return content, answer.status
 
     def _request(self, parameters: Mapping[str, str]) -> Request:
         titles = parameters.get("titles")

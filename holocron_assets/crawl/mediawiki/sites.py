@@ -46,11 +46,11 @@ class _SiteInfo(BaseModel):
     statistics: _Statistics = _Statistics()
 
 
-def site_row(said: JsonObject, source: str, fetched_at: datetime) -> dict[str, Any]:
+def site_row(answered: JsonObject, source: str, fetched_at: datetime) -> dict[str, Any]:
     """Make the row of one wiki.
 
     Args:
-        said: the `query` object of `meta=siteinfo` with the properties in `PROPERTIES`.
+        answered: the `query` object of `meta=siteinfo` with the properties in `PROPERTIES`.
         source: name of the source.
         fetched_at: when the wiki answered.
 
@@ -60,7 +60,7 @@ def site_row(said: JsonObject, source: str, fetched_at: datetime) -> dict[str, A
     Raises:
         ValueError: a value is missing that reading titles needs; the error names it.
     """
-    info = _SiteInfo.model_validate(said)
+    info = _SiteInfo.model_validate(answered)
     return {
         "source": source,
         "site_name": info.general.sitename,

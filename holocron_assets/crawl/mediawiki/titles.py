@@ -1,4 +1,4 @@
-"""Which page of the API's answers belongs to which title that was asked for."""
+"""Matches the pages of the API's answers with the requested titles."""
 
 from dataclasses import dataclass, field
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""When a host is left alone entirely, and how it is tried again. No clock of its own.
+"""When a host is left alone entirely, and how it is tried again. It reads no clock.
 
 After repeated failures the breaker opens: nothing is sent. Once its time has passed it is half open: one
 request at a time is a probe. A good answer closes it, another failure opens it for longer.

@@ -1,4 +1,4 @@
-"""What the calendar allows: quiet hours, and a limit of requests a day. No clock of its own."""
+"""Limits by the calendar: quiet hours, and requests a day. It reads no clock."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta

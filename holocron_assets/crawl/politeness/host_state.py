@@ -1,4 +1,4 @@
-"""What all processes of a machine know of a host. No clock of its own."""
+"""The state of a host that all processes of a machine share. It reads no clock."""
 
 from dataclasses import dataclass, field, replace
 
@@ -10,7 +10,7 @@ from holocron_assets.crawl.politeness.pace import Pace
 
 @dataclass(frozen=True)
 class HostState:
-    """What is known of a host. Times are in seconds since 1970.
+    """The state of a host. Times are in seconds since 1970.
 
     Attributes:
         not_before: no request is sent to it before this moment.

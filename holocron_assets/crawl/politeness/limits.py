@@ -15,8 +15,7 @@ from typing import NamedTuple, Self
 
 from holocron_assets.crawl.errors import HostBusy
 from holocron_assets.crawl.politeness.host_state import HostState
-from holocron_assets.crawl.politeness.permits import Obstacle, permit
-from holocron_assets.crawl.politeness.rules import Decision
+from holocron_assets.crawl.politeness.rules import Decision, Obstacle, permit
 from holocron_assets.crawl.politeness.shared_state import (
     ServerSlots,
     ServerState,

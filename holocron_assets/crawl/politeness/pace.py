@@ -1,4 +1,4 @@
-"""How fast a host is asked: in bursts, slower under strain, then gradually faster. No clock of its own."""
+"""How fast a host is asked: in bursts, slower under strain, then gradually faster. It reads no clock."""
 
 import math
 from dataclasses import dataclass, replace

@@ -14,8 +14,7 @@ from filelock import FileLock, Timeout
 from protego import Protego
 
 from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
-from holocron_assets.crawl.http.client import HttpAnswer
-from holocron_assets.crawl.http.outcomes import is_challenge
+from holocron_assets.crawl.http.outcomes import HttpAnswer, is_challenge
 from holocron_assets.crawl.http.polite_requests import PRIVATE_ADDRESS, PoliteRequests, Request
 from holocron_assets.lake.files.parquet import replacing
 from holocron_assets.lake.place.clock import utc_now
@@ -198,13 +197,13 @@ def _is_bomb(text: str) -> bool:
     pairs = agents = 0
     after_a_rule = False
     for line in text.splitlines():
-        said = line.strip().lower()
-        if said.startswith("user"):
+        rule = line.strip().lower()
+        if rule.startswith("user"):
             agents = 1 if after_a_rule else agents + 1
             after_a_rule = False
-        elif said:
+        elif rule:
             pairs += agents
-            after_a_rule = after_a_rule or said.startswith(("allow:", "disallow:"))
+            after_a_rule = after_a_rule or rule.startswith(("allow:", "disallow:"))
     return pairs > _MOST_PAIRS
 
 

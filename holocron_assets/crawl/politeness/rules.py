@@ -1,9 +1,13 @@
-"""How to treat a host: `(state, answer, now) -> decision`. No input, output or clock.
+"""How to treat a host. No input, output or clock.
+
+Before a request: `(state, limits, now) -> permit`. After its answer: `(state, answer, now) -> decision`.
 
 Every failure that may pass holds the whole host, not only the request that failed: the host needs rest.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from holocron_assets.crawl.http.outcomes import (
     LONGEST_WAIT_SECONDS,
@@ -13,9 +17,79 @@ from holocron_assets.crawl.http.outcomes import (
     outcome_of,
     retry_after_seconds,
 )
-from holocron_assets.crawl.politeness import pace
+from holocron_assets.crawl.politeness import days, pace
 from holocron_assets.crawl.politeness.breaker import FAILURES_TO_OPEN, Breaker, open_seconds
 from holocron_assets.crawl.politeness.host_state import HostState, hold_seconds, on_this_clock
+from holocron_assets.crawl.sources.settings import Politeness
+
+Hindrance = Literal["held", "breaker_open", "quiet_hours", "daily_limit", "rate", "slot"]
+"""Why a request may not leave now. All but the last two are also outcomes in table `http_attempts`."""
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """Why a request may not leave now.
+
+    Attributes:
+        hindrance: the kind of obstacle.
+        wait_seconds: how long it lasts, as far as is known.
+        reason: for people.
+    """
+
+    hindrance: Hindrance
+    wait_seconds: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Permit:
+    """Whether a request may leave now.
+
+    Attributes:
+        obstacle: what is in the way; None if it may leave.
+        one_at_a_time: whether it is a probe, which may leave only while no other request is under way.
+        state: what is known of the host if the request does not leave.
+        state_once_sent: what is known of the host if it does.
+    """
+
+    obstacle: Obstacle | None
+    one_at_a_time: bool
+    state: HostState
+    state_once_sent: HostState
+
+
+def permit(state: HostState, politeness: Politeness, now: float) -> Permit:
+    """Decide whether a request may leave now.
+
+    Args:
+        state: what is known of the host.
+        politeness: the limits set for it.
+        now: seconds since 1970.
+    """
+    state = on_this_clock(state, now)
+    obstacle = max(_obstacles(state, politeness, now), key=lambda found: found.wait_seconds, default=None)
+    rate = politeness.requests_per_second
+    if obstacle is None and (wait := pace.seconds_to_next(state.pace, rate, politeness.burst, now)):
+        obstacle = Obstacle("rate", wait, f"its rate is {rate * state.pace.factor:g} requests a second")
+    sent = replace(
+        state,
+        pace=pace.after_request(state.pace, rate, now),
+        day=days.after_request(state.day, politeness.timezone, now),
+    )
+    return Permit(obstacle, state.breaker.is_open, state, sent)
+
+
+def _obstacles(state: HostState, politeness: Politeness, now: float) -> Iterator[Obstacle]:
+    if hold := hold_seconds(state, now):
+        hindrance: Hindrance = "breaker_open" if state.breaker.is_open else "held"
+        why = f" ({state.reason})" if state.reason else ""
+        yield Obstacle(hindrance, hold, f"it is being left alone{why}")
+    if quiet := days.quiet_seconds(politeness.quiet_hours, politeness.timezone, now):
+        yield Obstacle("quiet_hours", quiet, f"these are its quiet hours ({politeness.timezone})")
+    limit = politeness.requests_per_day
+    if over := days.seconds_to_next_day(state.day, limit, now):
+        yield Obstacle("daily_limit", over, f"the {limit} requests that it may be sent in a day were sent")
+
 
 _LARGEST_EXPONENT = 10
 _LEAST_SHOWN_SECONDS = 1.0
@@ -150,15 +224,15 @@ def _after_slow_answer(
 
 def _note(before: HostState, after: HostState, now: float) -> str | None:
     """What changed in how a host is treated."""
-    said = []
+    notes = []
     hold = hold_seconds(after, now)
     if after.breaker.openings > before.breaker.openings:
-        said.append(f"left alone for {hold:.0f} s: {after.reason}")
+        notes.append(f"left alone for {hold:.0f} s: {after.reason}")
     elif hold >= _LEAST_SHOWN_SECONDS and after.not_before > before.not_before:
-        said.append(f"held for {hold:.1f} s: {after.reason}")
+        notes.append(f"held for {hold:.1f} s: {after.reason}")
     if before.breaker.is_open and not after.breaker.is_open:
-        said.append("asked again, as a probe was answered well")
+        notes.append("asked again, as a probe was answered well")
     if after.pace.factor != before.pace.factor:
         how = "less" if after.pace.factor < before.pace.factor else "more"
-        said.append(f"asked {how}, at {after.pace.factor:.1%} of its rate")
-    return "; ".join(said) or None
+        notes.append(f"asked {how}, at {after.pace.factor:.1%} of its rate")
+    return "; ".join(notes) or None

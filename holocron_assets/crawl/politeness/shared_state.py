@@ -1,4 +1,4 @@
-"""What all processes of a machine share about one host: a file of its state, and slots for its requests.
+"""The state of a host that all processes of a machine share: a file, and slots for its requests.
 
 Machines that share a lake share rows instead (`ServerState`). Locks of the operating system guard the
 files: a killed process cannot leave one behind. Each request uses the files twice, so they stay open and

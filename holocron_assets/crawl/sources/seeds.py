@@ -1,4 +1,4 @@
-"""Where a crawl starts: what a wiki says of itself, and the titles that the crawl begins with."""
+"""Where a crawl starts: the wiki's data about itself, and the titles that the crawl begins with."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -9,9 +9,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holocron_assets.crawl.dumps.export import read_site
-from holocron_assets.crawl.dumps.index import DUMP, NO_DUMP, dump_mark
-from holocron_assets.crawl.dumps.listing import Mask, list_dump, listing_lock, winners
-from holocron_assets.crawl.dumps.listing_journal import listing_journal
+from holocron_assets.crawl.dumps.listing import (
+    DUMP,
+    NO_DUMP,
+    Mask,
+    dump_mark,
+    list_dump,
+    listing_journal,
+    listing_lock,
+    winners,
+)
 from holocron_assets.crawl.mediawiki.client import WikiClient
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.wiki_seeds import list_wiki, listed_titles
@@ -64,7 +71,7 @@ class _Title(NamedTuple):
 
 
 def fingerprint(source: Source) -> dict[str, str]:
-    """What a source's list of seeds depends on: its settings, and the dump's size and time of change."""
+    """A text of all that a source's seeds depend on: its settings, and the dump's size and time of change."""
     settings = source.model_dump(include={"kind", "address", "namespaces", "seeds"}, mode="json")
     found = {"settings": content_hash(json.dumps(settings, sort_keys=True))}
     if source.kind == "mediawiki_dump":
@@ -112,7 +119,7 @@ def store_site(lake: Lake, source: Source, client: WikiClient | None) -> tuple[F
 
     Args:
         lake: where the row goes.
-        source: whose wiki to ask.
+        source: the source of the wiki to ask.
         client: asks the wiki; None for a dump.
 
     Raises:
@@ -179,7 +186,7 @@ def listing_of(lake: Lake, source_name: str) -> SeedListing | None:
 
 
 def _standing(lake: Lake, source: Source, marks: Mapping[str, str]) -> SeedListing | None:
-    """The seeds of a dump, if they were listed from the file that is there now."""
+    """The seeds of a dump, if they were listed from its present file."""
     listing = listing_of(lake, source.name)
     is_there = marks[DUMP] != NO_DUMP
     return listing if listing and is_there and marks.items() <= listing.footer.inputs.items() else None

@@ -1,4 +1,4 @@
-"""What a source file may say of politeness and of changes: the blocks `politeness` and `changes`."""
+"""The blocks `politeness` and `changes` of a source file."""
 
 import re
 from datetime import UTC, datetime
@@ -69,7 +69,7 @@ class QuietHours(BaseModel):
 
 
 class Politeness(BaseModel):
-    """How many requests a wiki's servers get. The limits hold for a host, for all processes together."""
+    """How many requests a wiki's servers get. The limits are per host, for all processes together."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,4 +1,4 @@
-"""How each wiki is treated now, for people: left alone, until when and why, or asked less."""
+"""How each wiki is treated now, as reported to people: left alone (until when and why), or asked less."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from holocron_assets.crawl.politeness.days import requests_in
-from holocron_assets.crawl.politeness.permits import permit
+from holocron_assets.crawl.politeness.rules import permit
 from holocron_assets.crawl.politeness.shared_state import folder_of, read_state, state_on_server
 from holocron_assets.crawl.sources.source import Source
 

@@ -17,7 +17,7 @@ def list_wiki(source: Source, site: Site, client: WikiClient, journal: Journal) 
     """Append the titles that a wiki lists to a journal, unless the journal holds them already.
 
     Args:
-        source: whose seeds.
+        source: the source of the seeds.
         site: the wiki's title rules.
         client: asks the wiki.
         journal: the journal of the listing so far.

@@ -1,1 +1,1 @@
-"""What code answers instead of a model: one SELECT, or a Python function."""
+"""Interrogations that code answers instead of a model: one SELECT, or a Python function."""

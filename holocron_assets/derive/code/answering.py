@@ -39,11 +39,11 @@ class CodeAnswerer:
         Args:
             item: what to answer about.
             model: 'sql' or 'python'.
-            digest: of what runs the code.
+            digest: digest of the program that runs the code.
             attempt: which attempt at the item it is, from 1.
 
         Returns:
-            What came of it. An error in the code is part of that, and is not raised.
+            The outcome. An error in the code is part of it, and is not raised.
         """
         del model, digest
         named = {"interrogation": item.interrogation.name, "partition": item.partition}

@@ -1,4 +1,4 @@
-"""The answer that the rows of a query or of a function make."""
+"""Makes an answer from the rows of a query or of a function."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date, time
@@ -16,7 +16,7 @@ class RowsDoNotFitError(PermanentError):
 
 
 def check_filled(schema: Schema, each: str | None) -> None:
-    """Refuse a schema that rows cannot fill: with `rows.each`, an answer consists of its rows alone.
+    """Refuse a schema that rows cannot fill: with `rows.each`, an answer consists only of its rows.
 
     Raises:
         ValueError: names what would stay empty.
@@ -36,9 +36,9 @@ def answer_of_rows(rows: Iterable[Row], schema: Schema, each: str | None) -> dic
     """The answer that an item's rows make.
 
     Args:
-        rows: of the item. An optional value that is empty is left out.
-        schema: of an answer.
-        each: the answer's array that they are the objects of; without it, the answer is one row.
+        rows: the item's rows. An optional value that is empty is left out.
+        schema: schema of an answer.
+        each: the answer's array that has the rows as objects; without it, the answer is one row.
 
     Raises:
         InvalidAnswerError: they do not fit the schema.
@@ -54,7 +54,7 @@ def answer_of_rows(rows: Iterable[Row], schema: Schema, each: str | None) -> dic
 
 
 def plain_value(value: Any) -> Any:
-    """A value as JSON can hold it: a time in ISO 8601, and what JSON has no type for as its text."""
+    """A value as JSON can hold it: a time in ISO 8601, and a value of a type that JSON lacks as text."""
     match value:
         case None | bool() | int() | float() | str():
             return value

@@ -1,4 +1,4 @@
-"""What code reads of an item: the rows that a query found, or what a Python function is given."""
+"""The data about an item that code reads: a query's rows, or the argument of a Python function."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -38,12 +38,12 @@ class FoundRows:
 
 @dataclass(frozen=True)
 class PageToRead:
-    """A page, as a Python function is given it. Nothing in it can be changed.
+    """A page, as a Python function gets it. Nothing in it can be changed.
 
     Attributes:
         title: its canonical title.
-        source: the source that it is of.
-        signals: its row of `page_signals`, without where it is and how it was made.
+        source: its source.
+        signals: its row of `page_signals`, without the columns about its place and origin.
         wikitext: its text as it was fetched.
     """
 
@@ -83,7 +83,7 @@ class PageToRead:
 
 @dataclass(frozen=True)
 class CodeItem:
-    """What a Python function gets of one item. Nothing in it can be changed.
+    """The argument of a Python function: one item. Nothing in it can be changed.
 
     Attributes:
         variables: what a question's template may name, such as `title`.
@@ -117,19 +117,19 @@ class CodeItem:
 def code_item(
     variables: Mapping[str, Any], pages: Mapping[str, PageParts], inputs: Mapping[str, Sequence[Row]]
 ) -> CodeItem:
-    """What a function gets of an item with these pages, and these answers of its inputs."""
+    """The argument of a function for an item with these variables, pages, and answers of its inputs."""
     to_read = {role: PageToRead.of(page) for role, page in pages.items()}
     return CodeItem(frozen(variables), MappingProxyType(to_read), frozen(inputs))
 
 
 def found_rows(found: QueryRows) -> FoundRows:
-    """What a query found of an item, as JSON can hold it."""
+    """The rows that a query found for an item, as JSON can hold them."""
     rows = (dict(zip(found.columns, row, strict=True)) for row in found.rows)
     return FoundRows(tuple(plain_value(row) for row in rows))
 
 
 def whole_pages(pages: Mapping[str, PageParts]) -> Bundle:
-    """The whole text of pages: a quote that code gives must be in it."""
+    """The whole text of pages: a quote in an answer of code must be in it."""
     texts = [page.part(part) for page in pages.values() for part in ("infobox", "categories", "text")]
     items = (EvidenceItem(number, "page", "page", text) for number, text in enumerate(texts, 1) if text)
     return Bundle(tuple(items), ())

@@ -20,7 +20,7 @@ def check_columns(
     Args:
         connection: to a lake, which may be empty; see `locked_database`.
         interrogation: of kind 'sql'.
-        values: what its query may name; any of them may be null.
+        values: the values that its query may name; any of them may be null.
 
     Raises:
         QueryError: it cannot be asked, or its columns do not fit.

@@ -1,4 +1,4 @@
-"""The kinds of an interrogation: who answers it, and which keys each kind needs or has no use for."""
+"""The kinds of an interrogation: what answers it, and which keys each kind needs or must not have."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -8,7 +8,7 @@ Kind = Literal["model", "sql", "python"]
 CodeKind = Literal["sql", "python"]
 
 CODE_KINDS: frozenset[str] = frozenset(get_args(CodeKind))
-"""Kinds that no model answers. Each is also the name that the dispatcher knows its work by."""
+"""Kinds that no model answers. For the dispatcher, each is also the name of a model."""
 
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "model": ("model", "evidence", "prompt", "question", "options", "timeout_seconds"),

@@ -1,1 +1,1 @@
-"""Which model works next: what waits in the lake, and the decision."""
+"""Which model works next: the work that waits in the lake, and the decision."""

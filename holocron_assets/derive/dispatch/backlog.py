@@ -1,4 +1,4 @@
-"""What interrogations have to do, read from the lake: partitions whose table would now be made otherwise.
+"""The work of interrogations, read from the lake: partitions whose table would come out different now.
 
 A pass reads each footer once. It opens only partitions that were begun, to count what is left of them. How
 many items the others hold is known when they are worked on.
@@ -28,10 +28,10 @@ from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
 
 MOST_OPENED = 20
-"""Partitions that a pass opens, those begun last first. The next passes open the others."""
+"""The most partitions that a pass opens, those begun last first. The next passes open the others."""
 
-LOOK_SECONDS = 20.0
-"""After so long, a pass opens no more, however few it opened: a sensor's tick ends at 60 s."""
+OPENING_SECONDS = 20.0
+"""After this time, a pass opens no more partitions: a sensor's tick ends at 60 s."""
 
 REQUEUED = ("requeued",)
 """The reason to do a partition again: a person brought its dead letters back."""
@@ -42,7 +42,7 @@ OTHER_COLUMNS = ("schema",)
 _NANOSECONDS = 10**9
 
 _NEVER = FileMark(0, 0)
-"""The mark of a journal that is not there."""
+"""The mark of a journal that does not exist."""
 
 _State = tuple[FileMark | str | None, ...]
 _DIFFERENCES: dict[tuple[Path, str, str], tuple[_State, tuple[str, ...]]] = {}
@@ -92,16 +92,16 @@ class Counts:
 
 @dataclass(frozen=True)
 class StalePartition:
-    """A partition whose table would now be made otherwise.
+    """A partition whose table would come out different now.
 
     Attributes:
-        interrogation: whose table.
+        interrogation: the interrogation of the table.
         partition: its name.
         model: the model to ask.
-        digest: the model's; `ANY_MODEL` where none can be asked.
+        digest: the model's digest; `ANY_MODEL` if no model can be asked.
         differences: why it is stale; see `Recipe.differences`, and `REQUEUED`.
-        possible_since: since when all that it is made from is there, so that it can be worked on.
-        state: of everything that was read, to be remembered by.
+        possible_since: since when all its inputs exist, so that it can be worked on.
+        state: marks of all that was read; the result is remembered under them.
         counts: what is left of it; None if it was never begun, not opened yet, or cannot be opened.
     """
 
@@ -116,7 +116,7 @@ class StalePartition:
 
     @property
     def is_to_write(self) -> bool:
-        """Whether its table is to be written, without asking about anything before.
+        """Whether its table can be written without asking a model first.
 
         Either every item is answered or given up, or the others wait and the table lacks known answers.
         """
@@ -142,11 +142,11 @@ def backlog(  # noqa: PLR0913 - what to read, how much of it, and which controls
     most_opened: int | None = MOST_OPENED,
     heed: Callable[[Sequence[StalePartition]], Sequence[StalePartition]] = lambda stale: stale,
 ) -> list[Waiting]:
-    """What there is to do, for `dispatch.decide`.
+    """The work to do, for `dispatch.decide`.
 
     Args:
-        lake: where results lack.
-        interrogations: those that may lack them.
+        lake: the lake.
+        interrogations: the interrogations to check.
         digests: of the models that can be asked, by name. An interrogation that has none of them is left out.
         now: the moment.
         most_opened: as in `stale_partitions`.
@@ -173,22 +173,22 @@ def stale_partitions(  # noqa: PLR0913 - what to read, and how much of it
     without_models: bool = False,
     held: Mapping[tuple[str, str], Counts] | None = None,
 ) -> list[StalePartition]:
-    """Every partition that lacks a table, or whose table would now be made otherwise.
+    """Every partition that lacks a table, or whose table would come out different now.
 
     Args:
-        lake: where they lack.
-        interrogations: whose tables.
+        lake: the lake.
+        interrogations: the interrogations of the tables.
         digests: of the models that can be asked, by name.
-        most_opened: partitions that are opened to count what is left of them; all that were begun, if None.
-        without_models: also of interrogations whose models cannot be asked; what is left there is not known.
+        most_opened: most partitions to open and count; if None, all that were begun.
+        without_models: whether to include interrogations whose models cannot be asked, without counts.
         held: items left of partitions that the caller works on, by interrogation and partition. These are
             not opened again.
     """
-    listings, nobody = _Listings(lake), ("", ANY_MODEL)
+    listings, no_model = _Listings(lake), ("", ANY_MODEL)
     stale = [
         part
         for interrogation in interrogations
-        if (chosen := model_to_ask(interrogation, digests) or (nobody if without_models else None))
+        if (chosen := model_to_ask(interrogation, digests) or (no_model if without_models else None))
         for part in _stale(listings, interrogation, *chosen)
     ]
     known = held or {}
@@ -208,7 +208,7 @@ def model_to_ask(interrogation: Interrogation, digests: Mapping[str, str]) -> tu
 
 
 class _Listings:
-    """The lake as one pass finds it: each folder is listed once."""
+    """The lake during one pass: each folder is listed only once."""
 
     def __init__(self, lake: Lake) -> None:
         self.lake = lake
@@ -270,7 +270,7 @@ def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | Non
         if part.digest != ANY_MODEL and ((mark := _journal_mark(lake, part)) or _may_wait(lake, part))
     }
     counted = list(stale)
-    opened, until = 0, monotonic() + LOOK_SECONDS
+    opened, until = 0, monotonic() + OPENING_SECONDS
     for place in sorted(begun, key=lambda place: begun[place], reverse=True):
         part = stale[place]
         state = (*part.state, begun[place])
@@ -295,7 +295,7 @@ def _may_wait(lake: Lake, part: StalePartition) -> bool:
 
 
 def _by_inputs(lake: Lake, part: StalePartition) -> Counts | None:
-    """The items of a partition that only its inputs made stale; None for any other."""
+    """The counts of a partition that is stale only because of its inputs; None for any other."""
     if not only_inputs_changed(part.interrogation, part.differences):
         return None
     found = changed_inputs(lake, part.interrogation, part.partition)

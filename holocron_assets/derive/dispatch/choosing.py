@@ -33,7 +33,7 @@ class Ageing:
     most_points: int = 300
 
     def points(self, waited: timedelta) -> int:
-        """What waiting so long adds."""
+        """The points that this wait adds."""
         return min(max(waited // _AN_HOUR, 0) * self.points_an_hour, self.most_points)
 
 
@@ -68,7 +68,7 @@ class Waiting:
         return bool(self.items or self.completions or self.uncounted)
 
     def takes(self, room: int) -> int:
-        """How many items it would take of so many."""
+        """How many items it takes if there is room for `room`."""
         return room if self.uncounted else min(self.items, room)
 
 
@@ -76,8 +76,8 @@ class Turn(NamedTuple):
     """A share of the next items.
 
     Attributes:
-        interrogation: whose.
-        items: at most so many; with 0, only partitions whose items are all answered are completed.
+        interrogation: the interrogation's name.
+        items: the most items; with 0, only partitions whose items are all answered are completed.
     """
 
     interrogation: str

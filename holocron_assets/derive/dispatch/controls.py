@@ -1,4 +1,4 @@
-"""What people say of the order in which models work: what is held back for now, and what comes first."""
+"""People's controls over the work of models: what is held back, and what comes first."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,7 +10,7 @@ class WorkControls(Protocol):
     """People's controls. They are read again each time, since people may change them meanwhile."""
 
     def heeded(self, stale: Sequence[StalePartition]) -> Sequence[StalePartition]:
-        """Those partitions that may be worked on, with the priorities that count."""
+        """The partitions that may be worked on, with the priorities that count."""
         ...
 
     def pause_of(self, interrogation: str, partition: str) -> str | None:
@@ -26,7 +26,7 @@ class NoControls:
         return stale
 
     def pause_of(self, interrogation: str, partition: str) -> str | None:
-        """Nothing (see `WorkControls.pause_of`)."""
+        """Always None (see `WorkControls.pause_of`)."""
         del interrogation, partition
         return None
 

@@ -1,4 +1,4 @@
-"""Where models are asked: on this machine's GPU, which they share, or in a place that each has alone."""
+"""Where models are asked: on this machine's GPU, which they share, or in a place of their own."""
 
 from collections.abc import Callable
 

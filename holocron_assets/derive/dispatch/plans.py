@@ -1,4 +1,4 @@
-"""What the dispatcher does next, pool by pool. Pure, like the decisions that a plan is made of."""
+"""The dispatcher's next steps, for each pool. Pure functions, like the decisions in a plan."""
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
@@ -28,7 +28,7 @@ class Plan:
 
     @property
     def progress(self) -> str:
-        """A hash of what the chosen model has to do. It changes as soon as any of that was done."""
+        """A hash of the chosen model's work. It changes as soon as any of the work is done."""
         return content_hash(
             repr(
                 sorted(
@@ -86,7 +86,7 @@ def plan_pool(  # noqa: PLR0913 - five say what there is, two what is not free
 
 
 def version_of(interrogations: Iterable[Interrogation], model: str, digest: str) -> str:
-    """A hash of all that a model is asked. When it changes, a failed run is tried again at once."""
+    """A hash of all interrogations of a model. When it changes, a failed run is tried again at once."""
     recipes = [
         (interrogation.name, sorted(recipe_of(interrogation, digest).versions.items()))
         for interrogation in interrogations

@@ -1,4 +1,4 @@
-"""Which models can be asked, and which are loaded: a short question to the server, which starts nothing."""
+"""Which models can be asked, and which are loaded: a short request to the server, which starts nothing."""
 
 import asyncio
 import os
@@ -19,13 +19,13 @@ from holocron_assets.lake.place.paths import Lake
 
 _LATEST = ":latest"
 
-LOOK_SECONDS = 3.0
+ANSWER_SECONDS = 3.0
 """Even a busy server lists its models in this time."""
 
 
 @dataclass(frozen=True)
 class ServedModels:
-    """What a model server has.
+    """The models of a model server.
 
     Attributes:
         digests: of the models that can be asked, by the names that interrogations use.
@@ -90,7 +90,7 @@ def read_served_models(interrogations: Sequence[Interrogation]) -> tuple[ServedM
     """Which models can be asked now, and why some cannot, for people.
 
     Returns:
-        What the server has, None if it was not asked or gives no answer; and what is wrong, if anything.
+        The server's models, None if it was not asked or gives no answer; and what is wrong, if anything.
     """
     if is_switched_off():
         return None, "no model is asked: HOLOCRON_LLM is off"
@@ -115,31 +115,31 @@ def holders_at(lake: Lake, places: Iterable[str]) -> list[Holder | None]:
 
     Args:
         lake: where locks and their notes are.
-        places: what only one process has at a time, as `model_run.place_of` names it.
+        places: names from `model_run.place_of`; only one process holds each at a time.
     """
     locks = [NotedLock(lake, f"gpu-{place}") for place in places]
     return [lock.holder() for lock in locks if lock.is_held()]
 
 
 def _of_server(address: str) -> tuple[dict[str, str], set[str]]:
-    # As above: who asks no server does without its client.
+    # As above: the client is imported only if a server is asked.
     from holocron_assets.derive.engine.problems import (  # noqa: PLC0415
         ModelServerUnavailable,
         failure_of_call,
     )
 
     try:
-        return asyncio.run(_look(address))
+        return asyncio.run(_listing(address))
     except Exception as error:  # the client passes on the errors of its transport
-        reason = failure_of_call(error, model="the server", timeout_seconds=LOOK_SECONDS).reason
+        reason = failure_of_call(error, model="the server", timeout_seconds=ANSWER_SECONDS).reason
         raise ModelServerUnavailable(reason, utc_now() + delay_after(1)) from error
 
 
-async def _look(address: str) -> tuple[dict[str, str], set[str]]:
+async def _listing(address: str) -> tuple[dict[str, str], set[str]]:
     """Digests of the server's models, and the names of those loaded; with and without the tag 'latest'."""
     from holocron_assets.derive.engine.bounded_client import open_client  # noqa: PLC0415 - as above
 
-    async with asyncio.timeout(LOOK_SECONDS), open_client(address) as client:
+    async with asyncio.timeout(ANSWER_SECONDS), open_client(address) as client:
         had = {one.model: one.digest or "" for one in (await client.list()).models if one.model}
         running = {one.model for one in (await client.ps()).models if one.model}
     short = {name.removesuffix(_LATEST): digest for name, digest in had.items()}

@@ -1,4 +1,4 @@
-"""What people hold back and rank, as the runs that ask models read it."""
+"""People's holds and priorities, as runs that ask models read them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +14,10 @@ from holocron_assets.lake.place.paths import Lake
 
 @dataclass(frozen=True)
 class StandingControls:
-    """The controls that stand at the time of the question (see `derive.dispatch.controls.WorkControls`).
+    """The controls that count at the moment of each call (see `derive.dispatch.controls.WorkControls`).
 
     Attributes:
-        lake: holds them.
+        lake: the lake that holds them.
     """
 
     lake: Lake

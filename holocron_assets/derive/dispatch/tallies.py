@@ -34,7 +34,7 @@ def wanted_counts(lake: Lake, interrogations: Sequence[Interrogation]) -> dict[P
 
 
 def counted_places(connection: duckdb.DuckDBPyConnection, wanted: str) -> dict[Place, int]:
-    """The number of items by interrogation and partition, in a relation of what `wanted_sql` gives."""
+    """The number of items by interrogation and partition, in a relation with the columns of `wanted_sql`."""
     sql = f"select interrogation, partition, count(*) as items from {wanted} group by all"  # noqa: S608 - our own
     return {(row["interrogation"], row["partition"]): row["items"] for row in query(connection, sql)}
 
@@ -76,7 +76,7 @@ def interrogation_rows(
 def stale_rows(
     lake: Lake, interrogations: Sequence[Interrogation], digests: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """What is to be done, and why: a row for each partition that was made or begun, one for all others.
+    """What is to be done, and why: a row for each partition that was made or begun, and one for all others.
 
     Each of the former is opened, and its items are compared with the answers, which takes about a second.
 
@@ -129,11 +129,11 @@ def _named(part: StalePartition) -> dict[str, Any]:
 
 
 class _Tallied(NamedTuple):
-    """What was counted of all interrogations.
+    """Counts over all interrogations.
 
     Attributes:
         now: the moment.
-        outcomes: items of partitions that were asked about, by what became of them.
+        outcomes: items of partitions that were asked about, by outcome.
         wanted: see `wanted_counts`.
     """
 

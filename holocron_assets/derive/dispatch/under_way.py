@@ -18,7 +18,7 @@ from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.paths import Lake
 
 _LATELY = timedelta(days=1)
-"""A journal without a new line for longer has nothing under way: no call lasts so long."""
+"""If a journal has no new line for longer, nothing is under way: no call lasts so long."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class UnderWay:
 def items_under_way(lake: Lake, interrogations: Sequence[Interrogation]) -> list[UnderWay]:
     """The items that living processes have begun to ask about, without an outcome so far.
 
-    A question of `holocron ask` is none of them: it takes no partition, and lasts seconds.
+    A question of `holocron ask` is not counted: it takes no partition, and lasts seconds.
 
     Args:
         lake: where journals and locks are.

@@ -1,1 +1,1 @@
-"""How a model is asked: calls, tries, replies, and what is to blame for a failure."""
+"""How a model is asked: calls, tries, replies, and the causes of failures."""

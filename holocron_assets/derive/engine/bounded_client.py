@@ -1,4 +1,4 @@
-"""The client of a model server, with bounds: whatever answers at that address may be no model server.
+"""The client of a model server, with limits: another program may answer at that address.
 
 The official client reads a reply of any length to its end, unpacks packed replies, and follows redirects. A
 redirect could send prompts to a place that no person named, and a reply could fill the memory.
@@ -14,13 +14,13 @@ from holocron_assets.telemetry.context import request_id
 from holocron_assets.telemetry.spans import trace_parent
 
 MOST_BYTES = 16 * 1024 * 1024
-"""Most bytes of one reply; one of 16,000 tokens has 3 MB, with a line for each token."""
+"""The most bytes of one reply. A reply of 16,000 tokens has 3 MB, with a line for each token."""
 
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class UnreadableReplyError(ValueError):
-    """A reply that no model server gives: too long, packed, or not whole."""
+    """A reply that no model server sends: too long, packed, or incomplete."""
 
 
 def open_client(url: str) -> ollama.AsyncClient:
@@ -40,8 +40,13 @@ def is_unreachable(error: Exception) -> bool:
     return isinstance(error, ConnectionError | httpx.ConnectError | httpx.ConnectTimeout)
 
 
+def is_broken_connection(error: Exception) -> bool:
+    """Whether an error of the client means that a connection ended during a request."""
+    return isinstance(error, httpx.ReadError | httpx.WriteError | httpx.RemoteProtocolError)
+
+
 async def _name(request: httpx.Request) -> None:
-    """Send the server the call's id, as log lines and tables have it, and the call's span."""
+    """Send the server the id of the call, as in log lines and tables, and the call's span."""
     if known := request_id():
         request.headers["X-Request-ID"] = known
     if parent := trace_parent():
@@ -49,7 +54,7 @@ async def _name(request: httpx.Request) -> None:
 
 
 async def _bound(response: httpx.Response) -> None:
-    """Bound a reply whose body was not read yet.
+    """Limit the size of a reply whose body was not read yet.
 
     Raises:
         UnreadableReplyError: it is packed, though the request forbids that. A few packed KB can hold a

@@ -25,7 +25,7 @@ def call_attributes(request: Request) -> dict[str, Any]:
 
 
 def report_call(exchange: Exchange, made: Span) -> None:
-    """Log what came of a call. Prompts and replies go to journals alone, since pages may hold anything.
+    """Log the outcome of a call. Prompts and replies go only to journals, since pages may hold anything.
 
     Args:
         exchange: the call.

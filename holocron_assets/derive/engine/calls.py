@@ -16,7 +16,7 @@ _NANOSECONDS_PER_MS = 1e6
 _MOST = 1 << 53
 
 Status = Literal["ok", "failed", "dead"]
-"""What became of an item, as in table `llm_runs`."""
+"""The status of an item, as in table `llm_runs`."""
 
 Message = Mapping[str, str]
 
@@ -45,7 +45,7 @@ class Request:
     Attributes:
         model: the model's name.
         messages: role and content of each.
-        schema: JSON schema that the reply is kept to.
+        schema: the JSON schema that the server enforces on the reply.
         options: further options for the server.
         timeout_seconds: how long the call may take in all.
     """
@@ -70,7 +70,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server answered to one call.
+    """A server's answer to one call.
 
     Attributes:
         text: what the model wrote.
@@ -97,7 +97,7 @@ class Reply:
         """A reply, from the last of the client's responses and the text of all.
 
         Args:
-            last: with the server's figures, if the reply was read to its end.
+            last: the last response, with the server's figures if the reply was read to its end.
             text: all that was written.
             runaway: why it was not read to its end.
         """
@@ -120,13 +120,13 @@ def _count(number: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call and what came of it.
+    """One call and its outcome.
 
     Attributes:
         request: what was sent.
         started_at: when.
         total_ms: milliseconds until the answer's end, by our clock.
-        reply: what was answered, if anything was.
+        reply: the server's reply, if there was one.
         answer: the answer as data; None if there is none that counts.
         parse_strategy: how the reply was read.
         failure: why there is no answer that counts.
@@ -169,7 +169,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one attempt at an item.
+    """The outcome of one attempt at an item.
 
     Attributes:
         status: 'ok', 'failed' (it is due again) or 'dead'.

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from time import monotonic
 from typing import Any, TypeVar, cast
 
-from holocron_assets.derive.engine.bounded_client import open_client
+from holocron_assets.derive.engine.bounded_client import is_broken_connection, open_client
 from holocron_assets.derive.engine.call_report import call_attributes, report_call
 from holocron_assets.derive.engine.calls import (
     ChosenModel,
@@ -49,11 +49,13 @@ KEEP_ALIVE = "15m"
 """How long a server keeps a model after a call: longer than the longest wait between attempts."""
 
 _SLOTS = 2
-_LOOK_SECONDS = 30.0
+_QUICK_SECONDS = 30.0
 _WHO_SECONDS = 3.0  # an answer is in hand, and waits
 _LOAD_SECONDS = 600.0
 _MOST_IN_A_ROW = 3
 """After so many failed calls in a row that may be the server's fault, the server is to blame, and no item."""
+_TRIES_OF_A_CHECK = 2
+"""The first may be sent on a connection that the server is about to close, after a broken reply."""
 
 _T = TypeVar("_T")
 
@@ -93,7 +95,7 @@ class Engine:
         Raises:
             ModelServerUnavailable: it does not answer.
         """
-        listed = (await self._look(self._client.list())).models
+        listed = (await self._answered(self._client.list())).models
         found = {one.model: one.digest or "" for one in listed if one.model}
         return {name.removesuffix(":latest"): digest for name, digest in found.items()} | found
 
@@ -141,8 +143,8 @@ class Engine:
             ModelServerUnavailable: the server does not answer.
         """
         loading = self._client.chat(model, messages=[], options={"num_ctx": num_ctx}, keep_alive=KEEP_ALIVE)
-        response = await self._look(loading, model=model, seconds=_LOAD_SECONDS)
-        for one in (await self._look(self._client.ps())).models:
+        response = await self._answered(loading, model=model, seconds=_LOAD_SECONDS)
+        for one in (await self._answered(self._client.ps())).models:
             if one.model == model and one.context_length and one.context_length < num_ctx:
                 raise ContextTooSmallError(
                     f"{model} reads {one.context_length} tokens at once, not {num_ctx}: lower "
@@ -156,7 +158,7 @@ class Engine:
         Raises:
             ModelServerUnavailable: it does not answer.
         """
-        await self._look(self._client.chat(model, messages=[], keep_alive=0), model=model)
+        await self._answered(self._client.chat(model, messages=[], keep_alive=0), model=model)
 
     async def answer(self, item: Item, *, model: str, digest: str, attempt: int) -> Outcome:
         """Ask about an item: at most three tries, and the follow-ups that its answers lead to.
@@ -214,13 +216,17 @@ class Engine:
         """
         if self._failed_in_a_row >= _MOST_IN_A_ROW:
             return False
-        async with self._around_call():
-            try:
-                async with asyncio.timeout(request.timeout_seconds):
-                    await self._chat(request.about_nothing)
-            except Exception:  # noqa: BLE001 - as in `_exchange`
-                return False
-        return True
+        for _ in range(_TRIES_OF_A_CHECK):
+            async with self._around_call():
+                try:
+                    async with asyncio.timeout(request.timeout_seconds):
+                        await self._chat(request.about_nothing)
+                except Exception as error:  # noqa: BLE001 - as in `_exchange`
+                    if not is_broken_connection(error):
+                        return False
+                else:
+                    return True
+        return False
 
     async def _exchange(self, request: Request, digest: str) -> Exchange:
         call_id = new_call_id()
@@ -274,7 +280,9 @@ class Engine:
             return None
         return another_model(running, request, digest)
 
-    async def _look(self, asking: Awaitable[_T], *, model: str = "", seconds: float = _LOOK_SECONDS) -> _T:
+    async def _answered(
+        self, asking: Awaitable[_T], *, model: str = "", seconds: float = _QUICK_SECONDS
+    ) -> _T:
         """Ask the server something that is about no item."""
         try:
             async with asyncio.timeout(seconds):

@@ -8,19 +8,19 @@ from holocron_assets.derive.engine.official_client import ollama
 from holocron_assets.derive.engine.problems import Failure, WrongModelError
 
 _MOST_WHITE = 200
-"""Characters of white space in a row. No answer has so many; a model that writes them writes nothing else."""
+"""Most characters of white space in a row. A model that writes more does not write anything else."""
 
 _LONGEST_TOKEN = 64
-"""Characters of a token, on average at most. A longer reply did not stop at its limit of tokens."""
+"""Most characters of a token on average. A longer reply did not stop at its limit of tokens."""
 
 
 async def heard(pieces: AsyncIterable[ollama.ChatResponse], *, model: str, num_predict: int) -> Reply:
     """Read a reply.
 
     Args:
-        pieces: as they come.
-        model: that was asked.
-        num_predict: tokens that it may have.
+        pieces: the pieces, as they come.
+        model: the model that was asked.
+        num_predict: the most tokens that it may have.
 
     Returns:
         The reply; its `runaway` says why it was not read to its end.
@@ -45,14 +45,14 @@ async def heard(pieces: AsyncIterable[ollama.ChatResponse], *, model: str, num_p
 def another_model(
     running: Iterable[ollama.ProcessResponse.Model], request: Request, digest: str
 ) -> Failure | None:
-    """What is wrong with the model that has just answered; None if nothing is known against it.
+    """Why the model that answered is not the one that was asked; None if it seems to be.
 
     The name stays the same when another model takes its place, or somebody loads it with less context.
 
     Args:
-        running: what the server has loaded now.
+        running: the models that the server has loaded now.
         request: what was asked.
-        digest: of the model that was to answer.
+        digest: digest of the model that was asked.
     """
     for one in running:
         if _short(one.model or "") != _short(request.model):

@@ -58,7 +58,7 @@ class Attempt:
         """The outcome of an attempt that gave no answer.
 
         Args:
-            failure: of its last call.
+            failure: the failure of its last call.
             problem: why the run has to stop, if it has to.
         """
         counts = problem is None

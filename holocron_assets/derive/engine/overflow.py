@@ -1,4 +1,4 @@
-"""Whether a server cut a prompt in silence. It answers as if nothing were missing; only counts show it.
+"""Whether a server cut a prompt silently. It answers as if nothing were missing; only counts show it.
 
 Ollama counts the tokens that it read after cutting, cached ones included. It cuts a prompt that is longer
 than the context to half a context and a few tokens, and drops the oldest. A context that fills up while an
@@ -10,7 +10,7 @@ import re
 _WORD_OR_NUMBER = re.compile(r"[^\W\d_]+|\d+")
 _MARK = re.compile(r"[^\w\s]|_")
 _LONGEST_TOKEN = 4
-"""Fewest characters of a word in a token: tokenizers of common models make longer tokens."""
+"""A low estimate of the characters in a token of a word: common tokenizers make longer tokens."""
 
 _KEPT = 16
 """Tokens beyond half a context that may be left after cutting."""

@@ -1,4 +1,4 @@
-"""What can go wrong with a call of a model, and what is to blame: decided here and nowhere else."""
+"""What can go wrong with a call of a model, and its cause. Only this module decides that."""
 
 import re
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ CallOutcome = Literal[
     "wrong_model",
     "refused",
 ]
-"""What became of a call, as in column `outcome` of table `llm_attempts`."""
+"""The outcome of a call, as in column `outcome` of table `llm_attempts`."""
 
 PERHAPS_SERVERS_FAULT: frozenset[CallOutcome] = frozenset({"timeout", "server_error"})
 """An item may cause these, or a broken server; the server's other answers show which."""
@@ -81,7 +81,7 @@ class Failure:
     """Why a call gave no answer that counts.
 
     Attributes:
-        outcome: what became of it.
+        outcome: the outcome of the call.
         reason: in a line, for people; it does not name the item.
     """
 
@@ -95,8 +95,8 @@ def problem_of(
     """Why a run has to stop, because other items would fail, too; None if only this one failed.
 
     Args:
-        failure: of a call.
-        model: that was asked.
+        failure: the failure of a call.
+        model: the model that was asked.
         fetch_command: the command that gets the server a model that it lacks.
         now: the moment.
         is_servers: whether the server is to blame for a failure that an item could have caused, too.
@@ -114,14 +114,14 @@ def problem_of(
 
 
 def failure_of_call(error: Exception, *, model: str, timeout_seconds: float) -> Failure:
-    """What an error raised by the client means.
+    """The failure that an error of the client means.
 
     Args:
         error: as raised while a call was under way.
         model: the model that was asked.
         timeout_seconds: how long the call might take.
     """
-    # The client takes a fifth of a second to import, and most who import this module ask no server.
+    # The client takes a fifth of a second to import, and most importers of this module ask no server.
     from holocron_assets.derive.engine.bounded_client import is_unreachable  # noqa: PLC0415
     from holocron_assets.derive.engine.official_client import ollama  # noqa: PLC0415
 
@@ -143,21 +143,21 @@ def failure_of_call(error: Exception, *, model: str, timeout_seconds: float) -> 
 
 
 def _failure_of_response(error: "ollama.ResponseError", model: str) -> Failure:
-    said = _line(error.error)
-    if _NO_MEMORY.search(said):
-        return Failure("out_of_memory", f"{model} does not fit into the server's memory: {said}")
-    if _NO_ROOM.search(said):
-        return Failure("overflow", f"the prompt does not fit: {said}")
-    if error.status_code == _NOT_FOUND and "model" in said:
-        return Failure("model_missing", said)
+    message = _line(error.error)
+    if _NO_MEMORY.search(message):
+        return Failure("out_of_memory", f"{model} does not fit into the server's memory: {message}")
+    if _NO_ROOM.search(message):
+        return Failure("overflow", f"the prompt does not fit: {message}")
+    if error.status_code == _NOT_FOUND and "model" in message:
+        return Failure("model_missing", message)
     if error.status_code in (_UNAUTHORIZED, _FORBIDDEN):
         advice = "see that OLLAMA_HOST names the right server, and OLLAMA_API_KEY a key that it takes"
-        return Failure("refused", f"the model server refuses us ({error.status_code}): {said}; {advice}")
+        return Failure("refused", f"the model server refuses us ({error.status_code}): {message}; {advice}")
     if error.status_code in (_TOO_MANY, _UNAVAILABLE):
-        return Failure("server_down", f"the model server is busy ({error.status_code}): {said}")
-    return Failure("server_error", f"the model server answered {error.status_code}: {said}")
+        return Failure("server_down", f"the model server is busy ({error.status_code}): {message}")
+    return Failure("server_error", f"the model server answered {error.status_code}: {message}")
 
 
 def _line(error: object) -> str:
-    """What the server said, in one line that fits a row, without our key in case the server repeated it."""
+    """The server's message, in one line that fits a row; our key is removed, if the server repeated it."""
     return " ".join(without_secrets(str(error)).split())[:500] or type(error).__name__

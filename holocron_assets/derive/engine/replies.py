@@ -1,4 +1,4 @@
-"""A model's text, read as data and checked against the schema. A text that does not fit is no data."""
+"""Reads a model's text as data and checks it against the schema. Text that does not fit is refused."""
 
 import json
 import math
@@ -12,13 +12,13 @@ import jsonschema
 from jsonschema.protocols import Validator
 
 _INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060\u00a0\0"
-"""Characters that some models write around an answer, and that are no white space in JSON."""
+"""Characters that some models write around an answer, and that JSON does not count as white space."""
 
 _FENCED = re.compile(r"```[\w-]*\s(.*?)```", re.DOTALL)
 _MOST_DIGITS = 18  # as many as any 64-bit integer has
 _MOST_CHARACTERS_REPAIRED = 50_000
 _MOST_BRACKETS_REPAIRED = 1_000
-"""Most characters to repair, a hundred times a common answer: the time grows with their square."""
+"""The most characters to repair, a hundred times a usual answer: the time grows with the square."""
 
 _MOST_SHOWN = 300
 _END_SHOWN = 60
@@ -29,7 +29,7 @@ class MalformedReplyError(ValueError):
 
 
 class RefusedValueError(MalformedReplyError):
-    """A reply says something twice, or has a number that is none: a repair would have to guess."""
+    """A reply has a key twice, or an impossible number: a repair would have to guess."""
 
 
 class InvalidAnswerError(ValueError):

@@ -1,4 +1,4 @@
-"""How an item is asked about, and how again after a reply that could not be used.
+"""How an item is asked about, and how it is asked again after a reply that could not be used.
 
 At temperature 0 the same question gets the same reply, so each try differs: it says what was wrong, has room
 for a longer answer, or shows less evidence.
@@ -29,12 +29,12 @@ _CORRECTED: frozenset[CallOutcome] = frozenset({"malformed", "invalid", "truncat
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A reply that was good, and what is asked about it.
+    """A good reply, and the next question about it.
 
     Attributes:
         reply: as the server gave it.
         answer: the reply as data.
-        question: what is asked about it.
+        question: the question about it.
     """
 
     reply: Reply
@@ -70,7 +70,7 @@ class Try:
 
     @property
     def tokens_estimated(self) -> int:
-        """Our estimate of the prompt's tokens; for the part that the server counted before, its count."""
+        """An estimate of the prompt's tokens; of the part that the server counted before, its count."""
         correction = estimate_tokens(self.correction) if self.correction else 0
         tokens = self.item.estimated_tokens
         for turn in self.turns:
@@ -84,7 +84,7 @@ class Try:
         return self.item.interrogation.options.num_ctx - self.tokens_estimated
 
     def request(self, model: str) -> Request:
-        """What is sent."""
+        """The request to send."""
         interrogation = self.item.interrogation
         options = interrogation.options
         return Request(
@@ -101,11 +101,11 @@ class Try:
         )
 
     def answers(self, answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        """All answers so far, with the one that was just given."""
+        """All answers so far, with `answer` as the last."""
         return [*(turn.answer for turn in self.turns), answer]
 
     def followed_up(self, turn: Turn) -> "Try | Failure":
-        """The follow-up on a reply that was good; or why there is no room for it.
+        """The follow-up to a good reply; or why there is no room for it.
 
         Args:
             turn: the reply, and what is asked about it.
@@ -140,7 +140,7 @@ class Try:
         return None if smaller is None else replace(self, item=smaller, correction=None, turns=())
 
     def _evidence_kept(self) -> float:
-        """The share of the evidence that should fit, since the estimate by bytes was too low."""
+        """The share of the evidence to keep, after the estimate by bytes was too low."""
         evidence, system = self.item.bundle.text, self.item.system
         tokens = max(estimate_tokens(evidence), most_tokens(evidence), 1)
         fixed = max(estimate_tokens(system), most_tokens(system)) + self.tokens_estimated
@@ -149,21 +149,26 @@ class Try:
         return min(max(room / tokens, _LEAST_EVIDENCE_KEPT), _MOST_EVIDENCE_KEPT)
 
     def _messages(self) -> tuple[Message, ...]:
-        messages = [_said("system", self.item.system), _said("user", self.item.user)]
+        messages = [_chat_message("system", self.item.system), _chat_message("user", self.item.user)]
         for turn in self.turns:
             # A model's text may contain words that look like our instructions, as a page's may.
-            messages += [_said("assistant", user_part("", turn.reply.text)), _said("user", turn.question)]
+            messages += [
+                _chat_message("assistant", user_part("", turn.reply.text)),
+                _chat_message("user", turn.question),
+            ]
         if self.correction:
-            messages[-1] = _said("user", f"{messages[-1]['content']}\n\n{self.correction}")
+            messages[-1] = _chat_message("user", f"{messages[-1]['content']}\n\n{self.correction}")
         return tuple(messages)
 
     def _correction(self, failure: Failure) -> str:
-        said = f"Your last answer cannot be used: {failure.reason}. Answer again, with one JSON object only."
+        message = (
+            f"Your last answer cannot be used: {failure.reason}. Answer again, with one JSON object only."
+        )
         try:
             text = self.item.retry_text(failure.reason)
         except TemplateError:  # the template was made for another error; the item keeps its tries
             text = None
-        return text or user_part("", said)
+        return text or user_part("", message)
 
 
 def first_try(item: Item) -> Try:
@@ -171,6 +176,6 @@ def first_try(item: Item) -> Try:
     return Try(item, item.interrogation.options.num_predict)
 
 
-def _said(role: str, content: str) -> Message:
+def _chat_message(role: str, content: str) -> Message:
     # A model can write half of a surrogate pair, which no request can hold.
     return {"role": role, "content": content.encode("utf-8", "replace").decode()}

@@ -1,1 +1,1 @@
-"""What a model reads: parts of pages and rows of the lake, cut to limits; and the quotes found in them."""
+"""The evidence that a model reads: parts of pages and rows of the lake, cut to limits; and quotes from it."""

@@ -1,4 +1,4 @@
-"""Evidence bundles: what a model is shown about an item, cut to limits, the same for the same data."""
+"""Evidence bundles: the evidence about an item, cut to limits. The same data gives the same bundle."""
 
 import json
 import sys
@@ -53,7 +53,7 @@ class EvidenceItem:
     Attributes:
         number: its place in the bundle, from 1.
         source: 'inline', 'page', 'chunk', 'sql_result', 'sql' or 'answers'.
-        label: what the prompt calls it.
+        label: its name in the prompt.
         text: what the model reads, never empty.
     """
 
@@ -80,8 +80,8 @@ class Cut:
     Attributes:
         item: number of the item that it was cut from; None for the bundle.
         kind: 'items', 'rows', 'columns', 'item_bytes' or 'bundle_bytes'.
-        before: the count or bytes that there were.
-        after: the count or bytes that are left.
+        before: the count or bytes before the cut.
+        after: the count or bytes after the cut.
     """
 
     item: int | None
@@ -104,7 +104,7 @@ class Bundle:
 
     @cached_property
     def text(self) -> str:
-        """What the prompt shows: each item between lines that no item can hold.
+        """The text in the prompt: each item between lines that no item can contain.
 
         The lines carry a hash of all items, which is changed until no item's text holds it.
         """
@@ -121,11 +121,11 @@ class Bundle:
 
     @cached_property
     def content_hash(self) -> str:
-        """The 128-bit xxhash of what the prompt shows."""
+        """The 128-bit xxhash of the text in the prompt."""
         return content_hash(self.text)
 
     def supports(self, quote: str) -> bool:
-        """Whether a quote is in what the bundle holds of the page's own text."""
+        """Whether a quote is in the parts of the bundle that are the page's own text."""
         return any(is_quoted(quote, item.text) for item in self.items if item.source in _QUOTABLE)
 
     def to_json(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def build_bundle(  # noqa: PLR0913 - two name the evidence, two its sources, two
         answers: answers of other interrogations, by their keys.
         values: values that queries may name; by default, those of the pages.
         redact: takes secrets out of a text, before anything is cut, hashed or shown.
-        limit_bytes: what `Bundle.text` may have at most, in UTF-8 bytes.
+        limit_bytes: the most UTF-8 bytes of `Bundle.text`.
 
     Raises:
         EvidenceError: a query fails, or evidence names a page or chunk that the item does not have.
@@ -188,9 +188,9 @@ class _Piece:
     Attributes:
         source: as in `EvidenceItem`.
         label: as in `EvidenceItem`.
-        text: what is left of it under its own limits.
-        cuts: what was cut from it; they name no item yet.
-        cut: what is left of it under a lower limit in bytes.
+        text: its text, cut to its own limits.
+        cuts: what was cut from it, without an item's number yet.
+        cut: a function that cuts it to a lower limit in bytes.
     """
 
     source: str

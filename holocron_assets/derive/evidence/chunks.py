@@ -1,4 +1,4 @@
-"""A long page read in pieces: chunks of its clean text, the same whenever they are cut."""
+"""Chunks of a long page's clean text. The same text always gives the same chunks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def page_chunks(text: str, characters: int) -> tuple[Chunk, ...]:
 
     Args:
         text: clean text, as `page_text` gives it.
-        characters: how many a chunk has at most, at least 1.
+        characters: the most characters of a chunk; at least 1.
     """
     chunks: list[Chunk] = []
     section = ""

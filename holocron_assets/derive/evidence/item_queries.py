@@ -1,4 +1,4 @@
-"""Queries asked about many items at once: one that names values of an item becomes a join with all items.
+"""Queries about many items at once: a query that names values of an item becomes a join with all items.
 
 In the query's syntax tree, each `$name` becomes a column of a relation of items, and the query is joined with
 that relation laterally. Each item gets the rows that the query gives when it is asked about that item alone.
@@ -30,10 +30,10 @@ ITEMS = "holocron_items"
 """The relation of items: column `holocron_item` and a column for each value that a query may name."""
 
 _TIMES_LONGER = 6
-"""Most time for all items together, as a multiple of the time for one."""
+"""The most time for all items together, as a multiple of the time for one."""
 
 _MOST_ROWS_AT_ONCE = 200_000
-"""Most rows of all items that are held in memory; a query that gives more is asked item by item."""
+"""The most rows of all items to hold in memory; a query that gives more is asked item by item."""
 
 _Values = tuple[tuple[str, Any], ...]
 
@@ -60,9 +60,9 @@ class ItemQuery:
         return self._joined("*")
 
     @property
-    def told(self) -> str:
-        """SQL of `holocron_item`, `holocron_row` and `said`: the query's columns as JSON."""
-        return self._joined("to_json(answer)::varchar as said")
+    def as_json(self) -> str:
+        """SQL of `holocron_item`, `holocron_row` and `row_json`: the query's columns as JSON."""
+        return self._joined("to_json(answer)::varchar as row_json")
 
     def _joined(self, columns: str) -> str:
         return (

@@ -25,7 +25,7 @@ _TABLES = frozenset({"BASE_TABLE", "JOIN", "SUBQUERY", "EMPTY", "EXPRESSION_LIST
 _TABLE_FUNCTIONS = frozenset({"unnest", "range", "generate_series"})
 _SCHEMAS = frozenset({"", "main", "lake"})
 # With one argument it counts until today; DuckDB's list has one entry for it and the form with two
-_UNSTEADY_BESIDE = frozenset({"age"})
+_ALSO_UNSTEADY = frozenset({"age"})
 _VIEW_NAME = re.compile(r"(?!(?:duckdb|sqlite|pragma|pg)_)[a-z_][a-z0-9_]*", re.IGNORECASE)
 MOST_ROWS = 10_000
 """Most rows that a query may give about an item."""
@@ -175,13 +175,13 @@ def ask_query(
     """Ask a query about one item.
 
     Args:
-        connection: that of `locked_database`.
+        connection: the connection of `locked_database`.
         sql: the query.
-        values: those that it may name.
+        values: the values that it may name.
         seconds: how long it may take.
 
     Raises:
-        QueryError: it may not be asked, fails, takes longer, or gives more than `MOST_ROWS` rows.
+        QueryError: it is not allowed, fails, takes longer, or gives more than `MOST_ROWS` rows.
     """
     checked = check_query(sql)
     if unknown := checked.parameters - values.keys():
@@ -219,7 +219,7 @@ def interrupted_after(connection: duckdb.DuckDBPyConnection, seconds: float) -> 
 
 
 def syntax_tree(sql: str) -> dict[str, Any]:
-    """A query as DuckDB's parser reads it.
+    """The syntax tree of a query, by DuckDB's parser.
 
     Raises:
         QueryError: it is not one SELECT.
@@ -279,7 +279,7 @@ def _unsteady_functions() -> frozenset[str]:
         found = connection.execute(
             "select distinct function_name from duckdb_functions() where stability <> 'CONSISTENT'"
         ).fetchall()
-    return frozenset(name for (name,) in found) | _UNSTEADY_BESIDE
+    return frozenset(name for (name,) in found) | _ALSO_UNSTEADY
 
 
 def _shown(sql: str) -> str:

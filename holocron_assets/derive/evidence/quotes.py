@@ -16,7 +16,7 @@ SHORTEST_QUOTE = 4
 """Fewest letters and digits in a quote's longest part: any text contains shorter ones."""
 
 LONGEST_GAP = 300
-"""Most characters that an ellipsis may stand for: with more, any two words of a page would be a quote."""
+"""The most characters that an ellipsis may replace: with more, any two words of a page would be a quote."""
 
 _ELLIPSIS = re.compile(r"[\[(]?(?:\u2026|\.{3,}|(?:\. ){2,}\.)[\])]?")
 # Quotation marks are left out, not made alike: in JSON, a model often leaves out those of the text
@@ -58,7 +58,7 @@ def is_quoted(quote: str, text: str) -> bool:
 def find_quote(quote: str, text: str) -> Span | None:
     """Where a quote is in a text.
 
-    An ellipsis in the quote stands for up to `LONGEST_GAP` characters; the parts around it follow in order.
+    An ellipsis in the quote replaces up to `LONGEST_GAP` characters; the parts around it follow in order.
     Marks at the ends of a part need not be in the text: models often end a sentence early.
 
     Args:
@@ -89,7 +89,7 @@ def _occurrences(part: str, text: str) -> Iterator[int]:
 
 
 def _continued(spans: list[Span], part: str, text: str) -> list[Span]:
-    """The spans that the next part follows, each extended to that part's end."""
+    """The spans after which the next part comes, each extended to that part's end."""
     longer: list[Span] = []
     waiting = iter(spans)
     following = next(waiting, None)

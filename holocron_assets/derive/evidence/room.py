@@ -29,8 +29,8 @@ def fitting(gather: Callable[[int], Bundle], room: int) -> Bundle:
     """The evidence, cut until it fits.
 
     Args:
-        gather: gives the evidence, cut to so many bytes.
-        room: tokens that it may have.
+        gather: a function that returns the evidence, cut to a number of bytes.
+        room: the most tokens that it may have.
 
     Raises:
         EvidenceError: it cannot be gathered.

@@ -1,4 +1,4 @@
-"""Cuts rows, columns and bytes that are too many; what is kept is always the same."""
+"""Cuts rows, columns and bytes that are too many. The same input always keeps the same parts."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeVar
@@ -10,12 +10,12 @@ _T = TypeVar("_T")
 
 
 def sampled(rows: Sequence[_T], most: int, how: Sample) -> Sequence[_T]:
-    """At most so many rows, in their order.
+    """At most `most` rows, in their order.
 
     Args:
         rows: all of them.
-        most: how many may be kept.
-        how: which are kept.
+        most: the most rows to keep.
+        how: which rows are kept.
     """
     count = len(rows)
     if count <= most:
@@ -28,13 +28,13 @@ def sampled(rows: Sequence[_T], most: int, how: Sample) -> Sequence[_T]:
 
 
 def cut_to_bytes(text: str, limit: int) -> str:
-    """A text, or a start of it that has at most so many UTF-8 bytes.
+    """A text, or a start of it, with at most `limit` UTF-8 bytes.
 
     It ends after a line, or else after a word, if one ends in the second half of what fits.
 
     Args:
         text: any text.
-        limit: bytes.
+        limit: the most bytes.
     """
     encoded = text.encode()
     if len(encoded) <= limit:
@@ -49,13 +49,13 @@ def cut_to_bytes(text: str, limit: int) -> str:
 
 
 def table_to_bytes(header: str, rows: Sequence[str], how: Sample, limit: int) -> str:
-    """A table of lines with as many of its rows as fit into so many UTF-8 bytes.
+    """A table of lines with as many of its rows as fit into `limit` UTF-8 bytes.
 
     Args:
         header: its first line.
         rows: the other lines.
         how: which rows stay.
-        limit: bytes; where not even one row fits, the first that would stay is cut.
+        limit: the most bytes; if not even one row fits, the first that would be kept is cut.
     """
     count = len(rows)
     while True:
@@ -67,11 +67,11 @@ def table_to_bytes(header: str, rows: Sequence[str], how: Sample, limit: int) ->
 
 
 def fair_shares(sizes: Sequence[int], budget: int) -> list[int]:
-    """Each one's share of a budget: no more than it needs, and what one leaves goes to the others.
+    """The share of each in a budget: no more than it needs, and the rest goes to the others.
 
     Args:
-        sizes: what each needs.
-        budget: what there is.
+        sizes: the size that each needs.
+        budget: the sum to share.
     """
     shares = [0] * len(sizes)
     left = max(budget, 0)

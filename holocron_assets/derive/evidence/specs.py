@@ -19,11 +19,11 @@ Value = str | int | float | bool | None
 
 
 class _Spec(BaseModel):
-    """What all sources have in common.
+    """The keys that all kinds of evidence have.
 
     Attributes:
         label: its name in the prompt; by default its kind, such as 'lead'.
-        limit_bytes: UTF-8 bytes that are kept of it at most.
+        limit_bytes: the most UTF-8 bytes of it to keep.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -34,11 +34,11 @@ class _Spec(BaseModel):
 
 
 class _Rows(_Spec):
-    """What all sources of rows have in common.
+    """The keys that all kinds of evidence made of rows have.
 
     Attributes:
-        rows: how many are kept at most.
-        sample: which are kept if there are more.
+        rows: the most rows to keep.
+        sample: which rows are kept if there are more.
     """
 
     rows: int = Field(default=MOST_ROWS, gt=0, le=MOST_ROWS)
@@ -57,7 +57,7 @@ class PageEvidence(_Spec):
 
     Attributes:
         part: 'all' is infobox, categories and text, as one item each.
-        of: which page: the one asked about, or the page of a pair's first or second entity.
+        of: the page asked about, or the page of a pair's first or second entity.
     """
 
     source: Literal["page"]
@@ -115,7 +115,7 @@ class AnswersEvidence(_Rows):
     """Another interrogation's answers about the same page or pair, as a table.
 
     Attributes:
-        of: the other's key, which must be one of `inputs`.
+        of: the key of that interrogation, which must be one of `inputs`.
     """
 
     source: Literal["answers"]

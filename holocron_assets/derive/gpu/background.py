@@ -26,10 +26,10 @@ def reports_of(
     the generator, the coroutine is cancelled and waited for.
 
     Args:
-        work: gives the coroutine; its argument reports something to the caller, from any thread.
+        work: returns the coroutine; its argument is a function that reports to the caller, from any thread.
 
     Returns:
-        What the coroutine returns.
+        The coroutine's result.
     """
     reports: SimpleQueue[_Report | _Over] = SimpleQueue()
     running: Future[_Running] = Future()

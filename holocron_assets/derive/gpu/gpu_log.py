@@ -20,7 +20,7 @@ Span = tuple[datetime, datetime]
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """Spans of time in order, those that meet as one."""
+    """Spans of time in order; spans that touch become one."""
     found: list[Span] = []
     for start, end in sorted(spans):
         if found and start <= found[-1][1]:
@@ -62,7 +62,7 @@ class Tally:
     loading: list[Span] = field(default_factory=list)
 
     def count(self, interrogation: str, outcome: Outcome) -> None:
-        """Count what came of an attempt at an item of an interrogation."""
+        """Count the outcome of an attempt at an item of an interrogation."""
         for call in outcome.calls:
             self.count_call(call)
         if outcome.counts:

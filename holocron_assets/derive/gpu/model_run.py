@@ -58,7 +58,7 @@ class Session:
         reason: why it ended, in a sentence.
         paused: why partitions were left, if a person held them back.
         problems: why partitions could not be worked on, by interrogation and partition.
-        problem: what the server lacks, if the session ended for that.
+        problem: the server's problem, if the session ended because of it.
     """
 
     tally: Tally = field(default_factory=Tally)
@@ -84,12 +84,12 @@ class Session:
 
     @property
     def remaining(self) -> int:
-        """Those of them without an answer, and not given up."""
+        """Items of this session without an answer that are not given up."""
         return sum(counts.left + counts.awaiting for counts in self._counts.values())
 
     @property
     def dead(self) -> int:
-        """Those of them given up."""
+        """Items of this session that were given up."""
         return sum(counts.dead for counts in self._counts.values())
 
     @property

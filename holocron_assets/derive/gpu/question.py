@@ -43,7 +43,7 @@ class Answered:
     Attributes:
         item: the item; a page that is read in chunks has several.
         model: the model.
-        answer: what it said; None if it gave no answer that counts.
+        answer: its answer; None if it gave no answer that counts.
         error: why there is none.
         is_new: whether it was asked now, and not before.
     """
@@ -57,10 +57,10 @@ class Answered:
 
 @dataclass(frozen=True)
 class Question:
-    """An interrogation about a page, or the entity that the page stands for, even if it is not wanted.
+    """An interrogation about a page, or the page's entity, even if the interrogation does not want it.
 
     Attributes:
-        lake: where the page is and its answer goes.
+        lake: the lake to read the page from and to write the answer to.
         interrogation: what is asked.
         source: the page's source.
         title: its canonical title.
@@ -74,7 +74,7 @@ class Question:
     place: str
 
     async def answers(self, server: str) -> list[Answered]:
-        """Ask what is not known yet, and give the answers about the page, or about each of its chunks.
+        """Ask what is not known yet; returns the answers about the page, or about each of its chunks.
 
         Args:
             server: address of the model server; not used for code.
@@ -122,20 +122,20 @@ class Question:
         return PartitionWork(self.lake, asked, partition, model=model, digest=digest)
 
     def _entity(self) -> tuple[str, Wants]:
-        """The type of the page's entity, and what wants that entity alone."""
+        """The type of the page's entity, and the interrogation narrowed to that entity."""
         with connect(self.lake) as connection:
             key = title_key(self.source, self.title)
             found = connection.execute(_ENTITY_OF_PAGE, {"key": key}).fetchall()
         if not found:
             raise PermanentError(
-                f"{self.title!r} of {self.source} stands for no entity, or for one that was merged or "
+                f"{self.title!r} of {self.source} has no entity, or one that was merged or "
                 f"suppressed; `holocron why {self.title!r} --source {self.source}` says why"
             )
         entity_type, entity_id = found[0]
         return entity_type, Wants(sql=f"entity_id = '{entity_id}'")
 
     def _page(self) -> tuple[str, Wants]:
-        """The page's batch, and what wants that page alone."""
+        """The page's batch, and the interrogation narrowed to that page."""
         key = title_key(self.source, self.title)
         with connect(self.lake) as connection:
             found = connection.execute(_BATCH_OF_PAGE, {"key": key}).fetchall()
@@ -150,7 +150,7 @@ class Question:
     async def _ask(
         self, engine: Engine, run: GpuRun, work: PartitionWork, items: Sequence[Item]
     ) -> dict[str, Outcome]:
-        """Ask while no other process does, and give the results by item id."""
+        """Ask while no other process does; returns the results by item id."""
         tally, outcomes = Tally(), dict[str, Outcome]()
         name, num_ctx = self.interrogation.name, self.interrogation.options.num_ctx
         try:

@@ -1,4 +1,4 @@
-"""The model server answers one process's calls at a time, and a person's question in between.
+"""Locks: only one process calls the model server at a time, and a person's question goes in between.
 
 The lock and the reservation are free as soon as the process that held them is dead. A note next to each names
 the holder, for messages. Machines that share a lake share them too.
@@ -32,10 +32,10 @@ _PROBE_SECONDS = 0.5  # a check whether a lock is held holds it for a moment
 
 
 def place_of(pool: str, model: str) -> str:
-    """What only one process has at a time, to ask a model: the GPU, or a model of another pool.
+    """The name of the place that a process must hold to ask a model: the GPU, or a model of another pool.
 
     Args:
-        pool: the model's.
+        pool: the model's pool.
         model: its name.
     """
     return pool if pool == GPU_POOL else f"{pool}-{content_hash(model)[:12]}"
@@ -164,10 +164,10 @@ class GpuLock:
 
     @asynccontextmanager
     async def reserved(self) -> AsyncIterator[None]:
-        """Have the lock as soon as the calls under way have ended; no process sends new ones meanwhile.
+        """Hold the lock as soon as the calls under way have ended. No process sends new calls meanwhile.
 
         Raises:
-            SlotTakenError: another reservation stands, or calls under way do not end; names the holder.
+            SlotTakenError: there is another reservation, or calls under way do not end; names the holder.
             TimeoutError: the block took longer than a reservation lasts. It was cancelled.
         """
         if not self._reservation.try_take(self._what, seconds=_PROBE_SECONDS):

@@ -27,7 +27,7 @@ class Share:
     """What one interrogation may do until the next decision.
 
     Attributes:
-        interrogation: whose share.
+        interrogation: the interrogation that has the share.
         completions: partitions with every answer, but without a table.
         partitions: those that lack answers, or may lack some.
         items: items that it may take; None for all.
@@ -44,11 +44,11 @@ Held = Mapping[tuple[str, str], int]
 
 
 class Agenda(Protocol):
-    """Says what is to be done.
+    """Decides what is done next.
 
     Attributes:
-        stopped: why the work stops although there is more; None if there is no more.
-        controls: read meanwhile for what people hold back.
+        stopped: why the work stops although more is left; None if nothing is left.
+        controls: what people hold back; read again during the work.
     """
 
     stopped: str | None
@@ -83,8 +83,8 @@ class Dispatched:
     """The work that the dispatcher chooses for one model, as long as it chooses that model.
 
     Attributes:
-        lake: where results lack.
-        interrogations: those that may lack them, of all models that take turns with this one.
+        lake: the lake.
+        interrogations: those of all models that take turns with this one.
         served: the models that can be asked.
         settings: how work is dispatched.
         partitions: only these; all if None.

@@ -23,7 +23,7 @@ from holocron_assets.lake.files.footers import Footer
 from holocron_assets.telemetry.context import carried
 
 PREPARED = 16
-"""Most items that are ready and wait for the model."""
+"""The most items that are ready and wait for the model."""
 
 WRITE_SECONDS = 30.0
 """While answers come, tables are written this often, so that each answer can be seen within a minute."""
@@ -83,10 +83,10 @@ class Working:
 
     Attributes:
         engine: asks the model, or runs the code.
-        turns: of its requests.
+        turns: limits its requests.
         model: the model's name.
         digest: the model's digest.
-        run_id: of the run that works.
+        run_id: the id of the run.
         report: called with each partition when its table's file was replaced, and when its work is over;
             from another thread than the caller's.
         is_paused: whether to leave a partition for now; called with its interrogation's name and its own.

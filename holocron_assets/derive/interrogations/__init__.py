@@ -1,1 +1,1 @@
-"""Interrogations as data: what is asked, of which pages, and what the answers become."""
+"""Interrogations as data: the question, the pages that it is about, and the table of the answers."""

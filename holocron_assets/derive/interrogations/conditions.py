@@ -1,4 +1,4 @@
-"""Conditions: which pages, pairs or entities are wanted. They are asked of rows in an empty database."""
+"""Conditions: which pages, pairs or entities are wanted. They run over rows in an empty database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ _MEMORY = "512MB"
 
 
 class ConditionError(PermanentError, ValueError):
-    """A condition cannot be asked."""
+    """A condition cannot be used."""
 
 
 def check_condition(condition: str, over: Over, of: str, lake: Lake | None = None) -> None:
@@ -40,7 +40,7 @@ def check_condition(condition: str, over: Over, of: str, lake: Lake | None = Non
         ConditionError: says what is wrong.
     """
     empty = [table.arrow_schema.empty_table() for table in _tables(over, of)]
-    # As a column, to learn its type; and after WHERE, since not every value may stand there.
+    # As a column, to learn its type; and after WHERE, since not every expression is allowed there.
     query = f"from {_ROWS} select ({condition}) as wanted where ({condition})"
     try:
         check_query(query)

@@ -28,7 +28,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import interrogations_folder
 
 _MAIN_FILE = "interrogation.yaml"
-_BESIDE = {
+_FURTHER_FILES = {
     "prompt": "prompt.md",
     "question": "question.md",
     "retry_prompt": "retry.md",
@@ -67,7 +67,7 @@ _READERS = {
 
 
 class Reading(NamedTuple):
-    """What was read of some folders.
+    """The result of reading some folders.
 
     Attributes:
         good: the interrogations that can be used, in the order of their names.
@@ -93,9 +93,9 @@ class _BrokenError(InterrogationError):
 
 
 def load_interrogations() -> tuple[Interrogation, ...]:
-    """The interrogations of the configured folder that can be used, read once a process.
+    """The interrogations of the configured folder that can be used, read once by each process.
 
-    What another process read of the same files is taken as it is.
+    If another process has read the same files, its result is used.
     """
     return _loaded(interrogations_folder()).good
 
@@ -106,7 +106,7 @@ def broken_interrogations() -> Mapping[str, str]:
 
 
 def refuse_broken(name: str) -> None:
-    """Raise InterrogationError, with the reason, if an interrogation is there and cannot be used."""
+    """Raise InterrogationError, with the reason, if an interrogation has a file that cannot be used."""
     if problem := broken_interrogations().get(name):
         raise InterrogationError(problem)
 
@@ -163,7 +163,7 @@ def read_each(*folders: Path) -> Reading:
                 broken[_name_of(path)] = str(error)
             else:
                 found[interrogation.name] = path, interrogation
-    while True:  # one that is left out may be what another reads: the rest is checked again
+    while True:  # another one may read the one left out: the rest is checked again
         try:
             return Reading(_checked(found), broken)
         except _BrokenError as error:
@@ -172,7 +172,7 @@ def read_each(*folders: Path) -> Reading:
 
 
 def _checked(read: Mapping[str, tuple[Path, Interrogation]]) -> tuple[Interrogation, ...]:
-    """The same, linked and tried out together.
+    """The same interrogations, linked and checked together.
 
     Raises:
         _BrokenError: one cannot be used.
@@ -230,8 +230,8 @@ def _own_files(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
     """The values of keys that have files of their own."""
     if path.name != _MAIN_FILE:
         return {}
-    files = {key: path.parent / name for key, name in _BESIDE.items() if (path.parent / name).exists()}
-    if unknown := {file.name for file in path.parent.iterdir()} - {_MAIN_FILE, *_BESIDE.values()}:
+    files = {key: path.parent / name for key, name in _FURTHER_FILES.items() if (path.parent / name).exists()}
+    if unknown := {file.name for file in path.parent.iterdir()} - {_MAIN_FILE, *_FURTHER_FILES.values()}:
         raise InterrogationError(f"{path.parent / min(unknown)}: no such file is read")
     if twice := files.keys() & content.keys():
         key = min(twice)
@@ -309,7 +309,7 @@ def _check_templates(path: Path, interrogation: Interrogation) -> None:
 
 
 def _check_contexts(found: Iterable[tuple[Path, Interrogation]]) -> None:
-    """Refuse a second `num_ctx` for the same model: the model would be loaded again at every turn.
+    """Refuse different values of `num_ctx` for the same model: it would be loaded again at every turn.
 
     A shadow may try another one, and costs loads while it runs.
     """

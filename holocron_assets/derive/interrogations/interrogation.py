@@ -67,9 +67,9 @@ class InterrogationError(PermanentError, ValueError):
 
 
 class Interrogation(Settings):
-    """One question that a model, a query or a function answers for many pages, entities or pairs of entities.
+    """A question that a model, a query or a function answers for many pages, entities or pairs of entities.
 
-    A key that only a model needs has a default without meaning: `check_keys` knows which keys each kind has.
+    A key that only a model needs has a meaningless default: `check_keys` knows which keys each kind has.
 
     Attributes:
         key: its name.
@@ -81,7 +81,7 @@ class Interrogation(Settings):
         model: the model that is asked, as the server calls it.
         alternatives: models to ask where the server lacks the first, best first.
         priority: from 0 to 1,000; a higher number goes first.
-        over: what it is asked of: pages, pairs of entities, or entities.
+        over: what it is about: pages, pairs of entities, or entities.
         wants: which of these are asked about; every key narrows the choice.
         inputs: keys of other interrogations. An item is asked about after these have answers about it. The
             evidence can show their answers, and the question can name them.
@@ -96,7 +96,7 @@ class Interrogation(Settings):
         prompt: a template of the instructions, the same for all items. A rule about data, the schema and
             the examples follow.
         question: a template of the question, which follows the evidence.
-        timeout_seconds: of one call.
+        timeout_seconds: the most time for one call.
         follow_up: questions after the first answer, step by step; the last answer counts.
         retry_prompt: a template of the text after an answer that could not be read; it may name `error`.
     """

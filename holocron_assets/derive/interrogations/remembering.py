@@ -1,4 +1,4 @@
-"""Interrogations as they were last read and checked, kept in the state folder for the next process.
+"""Keeps the interrogations that were read and checked in the state folder, for the next process.
 
 Reading and checking takes a second, most of it for queries of an empty database. The same files give the same
 interrogations to the same code, so the next process loads what this one read. A reading that is missing or
@@ -30,10 +30,10 @@ _MOST_FILES = 16
 
 
 class Memory:
-    """What is remembered of the interrogations of a folder, as its files are now."""
+    """The kept interrogations of a folder, for its files as they are now."""
 
     def __init__(self, folder: Path) -> None:
-        """Look at a folder and at the code; what is read of the folder later is kept under what they are now.
+        """Take a mark of the folder's files and of the code: what is read later is kept under this mark.
 
         Args:
             folder: of interrogations.
@@ -41,7 +41,7 @@ class Memory:
         self._folder = state_folder() / "interrogations"
         try:
             self._mark = _mark(folder)
-        except OSError:  # the folder cannot be read, which whoever reads it tells
+        except OSError:  # the folder cannot be read: the reading of it raises the error
             self._mark = None
 
     def tables(self) -> tuple[Table, ...] | None:
@@ -55,7 +55,7 @@ class Memory:
         return interrogations
 
     def keep(self, interrogations: "tuple[Interrogation, ...]") -> None:
-        """Keep what was read. Nothing is kept where nothing can be written.
+        """Keep the interrogations that were read. If the folder cannot be written to, keep nothing.
 
         Functions of other packages are loaded each time: whether that works does not depend on their own
         file alone.

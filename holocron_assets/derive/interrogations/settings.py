@@ -85,7 +85,7 @@ class Options(Settings):
         num_ctx: tokens of question and answer together.
         num_predict: tokens of an answer, at most.
         temperature: 0 gives the same answer each time.
-        seed: of the choice among tokens, where the temperature leaves one.
+        seed: seed of the random choice among tokens, if the temperature is above 0.
     """
 
     num_ctx: Annotated[StrictInt, Field(ge=512, le=1 << 17)]

@@ -1,4 +1,4 @@
-"""Answers in the lake whose interrogation cannot be read now: what is made from them stays as it is."""
+"""Answers in the lake whose interrogation cannot be read now. Tables made from them stay as they are."""
 
 from collections.abc import Iterable
 
@@ -19,10 +19,10 @@ def refuse_unread_answers(lake: Lake, tables: Iterable[str]) -> None:
 
     Args:
         lake: where answers may be.
-        tables: what is to be made.
+        tables: the tables to be made.
 
     Raises:
-        InterrogationError: some of it is made from such answers; names the file and the reason.
+        InterrogationError: some are made from such answers; names the file and the reason.
     """
     broken = broken_interrogations()
     if not broken:

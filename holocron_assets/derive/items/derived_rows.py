@@ -39,14 +39,14 @@ def derived_rows(
         {
             **common,
             "position": position,
-            **said,
-            "supported": all(item.bundle.supports(said[name] or "") for name in quotes),
+            **values,
+            "supported": all(item.bundle.supports(values[name] or "") for name in quotes),
         }
-        for position, said in enumerate(said_rows(item.interrogation, answer))
+        for position, values in enumerate(answer_rows(item.interrogation, answer))
     ]
 
 
-def said_rows(interrogation: Interrogation, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+def answer_rows(interrogation: Interrogation, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The answer itself, row by row: the values of the interrogation's own columns."""
     schema, each = interrogation.answer_schema, interrogation.rows.each
     if each is None:

@@ -10,7 +10,7 @@ from holocron_assets.derive.evidence.queries import QueryRows
 from holocron_assets.derive.interrogations.answer_schema import sample_answer
 from holocron_assets.derive.interrogations.derived_tables import Over
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.items.derived_rows import said_rows
+from holocron_assets.derive.items.derived_rows import answer_rows
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition
@@ -67,7 +67,7 @@ def input_answers(lake: Lake, interrogation: Interrogation, partition: str) -> I
 
     Args:
         lake: where.
-        interrogation: whose inputs.
+        interrogation: the interrogation that has the inputs.
         partition: a batch; for pairs, an entity type.
     """
     columns, rows = {}, {}
@@ -87,7 +87,7 @@ def input_variables(
 def sample_inputs(interrogation: Interrogation) -> dict[str, list[dict[str, Any]]]:
     """Rows of made-up answers, by input, to try templates with."""
     return {
-        one.key: [{**row, "supported": True} for row in said_rows(one, sample_answer(one.answer_schema))]
+        one.key: [{**row, "supported": True} for row in answer_rows(one, sample_answer(one.answer_schema))]
         for one in interrogation.upstream
     }
 

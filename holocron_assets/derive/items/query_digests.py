@@ -45,7 +45,7 @@ class _Known(NamedTuple):
     """The digests of an interrogation as they were computed.
 
     Attributes:
-        asked: what the interrogation said.
+        asked: what the interrogation asks for.
         mark: the state of the tables that it reads.
         until: on the clock `monotonic`, when they may be computed again.
         digests: the digests.
@@ -86,10 +86,10 @@ _CHOSEN = """
     group by holocron_partition
 """
 _DIGESTS = """
-    select holocron_partition, md5(string_agg(holocron_key || said, '\n' order by holocron_key)) as digest
+    select holocron_partition, md5(string_agg(holocron_key || row_json, '\n' order by holocron_key)) as digest
     from (
-        select holocron_item, string_agg(said, '\n' order by {order}) as said
-        from ({told})
+        select holocron_item, string_agg(row_json, '\n' order by {order}) as row_json
+        from ({answers})
         group by holocron_item
     ) join {items} using (holocron_item)
     group by holocron_partition
@@ -144,7 +144,7 @@ def _computed(lake: Lake, interrogation: Interrogation) -> Digests:
 
 
 def _relations(lake: Lake, interrogation: Interrogation) -> Collection[str] | None:
-    """What is read to compute digests: of a lake's many views a few. None if that cannot be told."""
+    """What is read to compute digests: of a lake's many views a few. None if that is not known."""
     named = set().union(*map(relations_named, interrogation.queries))
     if interrogation.wants.sql is not None:
         named |= relations_of_condition(interrogation.wants.sql)
@@ -167,6 +167,6 @@ def _of_queries(connection: duckdb.DuckDBPyConnection, interrogation: Interrogat
 
 def _of_query(connection: duckdb.DuckDBPyConnection, sql: str) -> Digests:
     asked = item_query(connection, sql)
-    order = "holocron_row" if asked.is_ordered else "said"
-    found = connection.execute(_DIGESTS.format(order=order, told=asked.told, items=ITEMS)).fetchall()
+    order = "holocron_row" if asked.is_ordered else "row_json"
+    found = connection.execute(_DIGESTS.format(order=order, answers=asked.as_json, items=ITEMS)).fetchall()
     return dict(found)

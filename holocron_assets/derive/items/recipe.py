@@ -1,4 +1,4 @@
-"""Whether an interrogation's table fits today's pages, prompt, schema and model; if not, why."""
+"""Whether an interrogation's table is up to date with pages, prompt, schema and model; if not, why."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ from holocron_assets.lake.freshness import Derivation
 from holocron_assets.lake.place.paths import Lake
 
 CODE = "code"
-"""The difference where only the code that makes the rows changed."""
+"""The difference if only the code that makes the rows changed."""
 
 ANY_MODEL = ""
-"""Digest that stands for any model that made a partition, where none can be asked."""
+"""A digest that matches any model that made a partition, for when no model can be asked."""
 
 MODEL = "model"
 """The name of the version that is the model's digest."""
 
 QUERIES = "queries"
-"""The difference where its queries give other rows than when a partition was made."""
+"""The difference if its queries give other rows than when a partition was made."""
 
 NOT_THERE = ("new",)
-"""The difference where there is no partition yet."""
+"""The difference if there is no partition yet."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""An estimate of a text's tokens, at most, without asking a model."""
+"""A high estimate of a text's tokens, without asking a model."""
 
 import re
 
@@ -15,7 +15,7 @@ _TOKENS_OF_THEIR_OWN = re.compile(r"[0-9!-/:-@\[-`{-~]")
 def estimate_tokens(text: str) -> int:
     """The tokens of a text, as a high estimate.
 
-    A server cuts in silence what does not fit into its context, so a low estimate would lose evidence.
+    A server silently cuts what does not fit into its context, so a low estimate would lose evidence.
 
     Args:
         text: any text; wikitext or JSON, too.

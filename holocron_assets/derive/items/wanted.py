@@ -3,9 +3,6 @@
 from collections.abc import Container
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES, rows_that_fit
 from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -68,10 +65,8 @@ def conditions_of(interrogation: Interrogation) -> tuple[list[str], dict[str, An
 
 def _positions(lake: Lake, batch: str) -> dict[int, int]:
     """The position in the batch of each page with a text. Two requested titles may be one page."""
-    pages = read_table(lake, PAGES, batch, ["title_key", "position", "status"])
-    readable: pa.Table = pages.filter(pc.equal(pages.column("status"), "ok"))
-    keys, positions = (readable.column(name).to_pylist() for name in ("title_key", "position"))
-    return dict(reversed(list(zip(keys, positions, strict=True))))
+    rows = read_table(lake, PAGES, batch, ["title_key", "position", "status"]).to_pylist()
+    return {row["title_key"]: row["position"] for row in reversed(rows) if row["status"] == "ok"}
 
 
 def _page_conditions(wants: Wants) -> list[str]:

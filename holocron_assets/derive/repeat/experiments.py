@@ -128,16 +128,16 @@ class _Asking:
         self, client: ollama.AsyncClient, model: ChosenModel, report: Callable[[int, int], None]
     ) -> None:
         experiment = self._experiment
-        looking = Engine(client, fetch_command=fetch_command())
+        loader = Engine(client, fetch_command=fetch_command())
 
         async def load() -> None:
             started = utc_now()
-            seconds = await looking.warm_up(model.name, experiment.interrogation.options.num_ctx)
+            seconds = await loader.warm_up(model.name, experiment.interrogation.options.num_ctx)
             self._tally.count_load(started, seconds)
 
         place = place_of(experiment.settings.pool_of(model.name), model.name)
         gpu = GpuLock(self._lake, f"holocron repeat {experiment.tag}", pool=place)
-        turns = RequestTurns(gpu, await looking.slots(), prepare=load)
+        turns = RequestTurns(gpu, await loader.slots(), prepare=load)
         engine = Engine(client, run_id=experiment.scope, tag=experiment.tag, around_call=turns.turn)
         try:
             for time in range(1, experiment.times + 1):

@@ -24,7 +24,7 @@ def sample_items(lake: Lake, interrogation: Interrogation, count: int) -> list[I
 
     Args:
         lake: where items are made from.
-        interrogation: whose items.
+        interrogation: the interrogation of the items.
         count: how many; all where there are fewer.
     """
     superseded = superseded_pages(lake)

@@ -1,7 +1,7 @@
 """The table of an interrogation's answers in one partition: it shows all answers so far.
 
 A file that lacks answers says so in its footer, so that the dispatcher finds it unfinished. Until
-the partition is complete, an item that has no new answer keeps the rows of the one that stands.
+the partition is complete, an item without a new answer keeps the rows of its old answer.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ UNANSWERED = "unanswered"
 """The input that the footer of an unfinished file names: the number of items without an outcome."""
 
 _RUN = "run_id"
-"""The column that says only which run wrote an answer down."""
+"""The column that only says which run wrote the answer."""
 
 RowsByItem = Mapping[str, Sequence[Row]]
 

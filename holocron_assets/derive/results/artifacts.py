@@ -40,7 +40,7 @@ def write_artifacts(lake: Lake, name: str, subject: str, folder: Path) -> list[P
         lake: where the journals are.
         name: the interrogation's.
         subject: a page's title, or both names of a pair.
-        folder: where to write; made if missing.
+        folder: the folder to write to; created if it is missing.
 
     Returns:
         The files: `request.json`, `response.json`, `evidence.json`, `prompt.txt`; `steps.json` where an

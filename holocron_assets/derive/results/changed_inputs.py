@@ -1,7 +1,7 @@
 """How many items of a partition have inputs with other answers now, counted without making the items.
 
-Each row of `llm_runs` holds a hash of the answers of the item's inputs. Where nothing else changed, only
-another hash has an item asked about again.
+Each row of `llm_runs` holds a hash of the answers of the item's inputs. If nothing else changed, only items
+with another hash are asked about again.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def only_inputs_changed(interrogation: Interrogation, differences: Sequence[str]
     """Whether a partition is stale only because of its inputs' answers.
 
     Args:
-        interrogation: whose partition.
+        interrogation: the interrogation of the partition.
         differences: as `Recipe.differences` gives them.
     """
     return bool(differences) and set(differences) <= {one.table.name for one in interrogation.upstream}

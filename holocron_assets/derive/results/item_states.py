@@ -67,7 +67,7 @@ class ItemState:
                 return self._ended(record)
 
     def settled(self) -> "ItemState":
-        """The state where an attempt will never end, because its process is gone."""
+        """The state after the process of an attempt is gone, so that the attempt will never end."""
         if self.began_at is None:
             return self
         times = f"{self.attempts} times" if self.attempts > 1 else "once"
@@ -85,7 +85,7 @@ class ItemState:
     def requeued(self, decided_at: datetime | None) -> "ItemState":
         """The state after a person requeued the item; unchanged if no person did since it failed.
 
-        A dead item has all its attempts again. A failed one is due at once, and its count goes on.
+        A dead item gets all its attempts again. A failed one is due at once, and keeps its count of attempts.
         """
         if decided_at is None or self.finished_at is None or decided_at < self.finished_at:
             return self

@@ -34,7 +34,7 @@ def journaled_answers(
 
     Args:
         lake: where journals are.
-        interrogation: whose.
+        interrogation: the interrogation of the questions.
         keys: result keys that the lake's tables hold no answer for.
     """
     found: dict[str, ItemState] = {}

@@ -249,8 +249,8 @@ class PartitionWork:
             inputs=self._inputs,
         )
         # Written last: the table has the answer of every item that these rows call settled.
-        said = runs_inputs(self._asked_of, self._digest, still_open)
-        write_runs(self._lake, self.scope, self._run_rows(states), said)
+        inputs = runs_inputs(self._asked_of, self._digest, still_open)
+        write_runs(self._lake, self.scope, self._run_rows(states), inputs)
         return footer
 
     def _new_calls(self) -> Iterator[Row]:

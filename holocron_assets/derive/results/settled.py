@@ -1,4 +1,4 @@
-"""Which items of a partition have an outcome that stands, so that items that build on them need not wait.
+"""Which items of a partition have a final outcome, so that items that build on them need not wait.
 
 The footer of the rows of `llm_runs` says which items were open, and what was asked of which pages. As long as
 the same would be asked now, every other item is settled, however much of the partition is left.
@@ -69,7 +69,7 @@ def waiting_subjects(
 
     Args:
         lake: where.
-        interrogation: whose inputs.
+        interrogation: the interrogation that has the inputs.
         partition: a batch; for pairs, an entity type.
         superseded: pages that are not asked about.
     """
@@ -99,12 +99,12 @@ def _waits(lake: Lake, interrogation: Interrogation, partition: str, superseded:
 
 
 def _open_items(lake: Lake, interrogation: Interrogation, partition: str) -> set[str] | None:
-    """Pages or pairs that were open when outcomes were last written; None if those no longer stand."""
+    """Pages or pairs that were open when outcomes were last written; None if that no longer holds."""
     footer = read_footer(lake, LLM_RUNS, scope_of(interrogation.name, partition))
-    said: Mapping[str, str] = footer.inputs if footer else {}
-    if said.get(_ASKED_OF) != asked_of(lake, interrogation, partition, said.get(MODEL, ANY_MODEL)):
+    inputs: Mapping[str, str] = footer.inputs if footer else {}
+    if inputs.get(_ASKED_OF) != asked_of(lake, interrogation, partition, inputs.get(MODEL, ANY_MODEL)):
         return None
-    return {item.partition("#")[0] for item in said[_OPEN].split()}
+    return {item.partition("#")[0] for item in inputs[_OPEN].split()}
 
 
 def _item_id(interrogation: Interrogation, row: Mapping[str, object]) -> str:

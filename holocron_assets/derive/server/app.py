@@ -77,7 +77,7 @@ async def _when_failed(_: Request, error: Exception) -> Response:
             status, message = error.status, str(error)
         case HTTPException():
             status, message = error.status_code, error.detail.lower()
-        case UnknownModelError():  # in Ollama's words, which clients look for
+        case UnknownModelError():  # Ollama's own message, which clients search for
             status, message = 404, f"model '{error.name}' not found"
         case _:
             status, message = _STATUSES[type(error)], str(error)

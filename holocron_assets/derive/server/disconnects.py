@@ -11,7 +11,7 @@ MOST_BYTES = 16 * 1024 * 1024
 """Most bytes of a request's body; the longest prompt that fits into a context has a few hundred KB."""
 
 SECONDS_TO_SEND = 30.0
-"""Time for the whole body: a client that sends a byte a second only holds a connection."""
+"""The most time for the whole body, so that a very slow client does not hold a connection for ever."""
 
 Result = TypeVar("Result")
 

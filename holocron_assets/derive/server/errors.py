@@ -7,7 +7,7 @@ class UnknownModelError(HolocronError):
     """A model that the catalog does not have.
 
     Attributes:
-        name: what was asked for.
+        name: the name that was asked for.
     """
 
     def __init__(self, name: str, known: str) -> None:
@@ -20,8 +20,8 @@ class UnknownModelError(HolocronError):
 
 
 class ModelFileError(HolocronError):
-    """A model file that cannot be had, or is not the one it should be."""
+    """A model file cannot be found or fetched, or has the wrong content."""
 
 
 class ModelServerError(PermanentError):
-    """No model server can be had."""
+    """No model server can be reached or started."""

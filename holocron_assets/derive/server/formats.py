@@ -1,4 +1,4 @@
-"""JSON schemas for llama.cpp: no wider than they must be.
+"""JSON schemas for llama.cpp, as narrow as possible.
 
 A small model may repeat whatever a grammar allows without end: white space, digits, one more property.
 Ollama's own grammar has the same limits; see "JSON Schemas" in llama.cpp's grammars/README.md.

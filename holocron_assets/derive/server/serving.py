@@ -30,8 +30,8 @@ def serve(port: int, settings: ServerSettings, port_file: Path | None = None) ->
     """Serve until a signal to stop.
 
     Args:
-        port: where; 0 for any that is free.
-        settings: how.
+        port: the port; 0 takes any free one.
+        settings: the server's settings.
         port_file: a file that names its address and this server, written once it answers.
     """
     asyncio.run(_serve(port, settings, port_file))
@@ -56,7 +56,7 @@ async def _serve(port: int, settings: ServerSettings, port_file: Path | None) ->
 
 
 def end_with(parent: int) -> None:
-    """End this process when the one that started it is gone, however it went.
+    """End this process when the one that started it is gone, for any reason.
 
     The standard input closes then, unless another of its children holds it too: so the parent's number is
     checked as well. Linux's own way, a signal, would already come when the thread that started us ends.

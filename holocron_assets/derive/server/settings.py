@@ -62,7 +62,7 @@ def _seconds(environment: Mapping[str, str], name: str, usual: float) -> float:
 
 
 def _usable_processors() -> int:
-    """Those that this process may use, which in a container are fewer than the machine has."""
+    """The number of processors that this process may use; a container may have fewer than the machine."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -48,7 +48,7 @@ class Value(Protocol):
     @property
     def text(self) -> str: ...  # noqa: D102 - the same
     @property
-    def said(self) -> str: ...  # noqa: D102 - the same
+    def whole(self) -> str: ...  # noqa: D102 - the same
     @property
     def qualifier(self) -> str | None: ...  # noqa: D102 - the same
     @property
@@ -61,7 +61,7 @@ class Value(Protocol):
     def end(self) -> int: ...  # noqa: D102 - the same
 
 
-class _Said(NamedTuple):
+class _Stated(NamedTuple):
     """One statement of a value, with further columns of its row."""
 
     value: str
@@ -78,26 +78,26 @@ def page_fact_rows(page: Row, template: str, values: Iterable[Value], rules: Rul
         rules: the rules of its source.
     """
     rows = (
-        _row(page, value, rule, said)
+        _row(page, value, rule, stated)
         for value in values
         for rule in rules.of(template, value.field)
-        for said in _said(value, rule.rule, rules)
+        for stated in _stated(value, rule.rule, rules)
     )
     return [{**row, "position": position} for position, row in enumerate(rows)]
 
 
-def _row(page: Row, value: Value, rule: FieldRule, said: _Said) -> Row:
+def _row(page: Row, value: Value, rule: FieldRule, stated: _Stated) -> Row:
     return {
         **{name: page[name] for name in _COPIED},
         "kind": rule.rule.kind,
         "key": rule.rule.key,
         "is_single": rule.rule.single,
         "field": value.field,
-        "value": said.value[:_LONGEST_VALUE],
+        "value": stated.value[:_LONGEST_VALUE],
         "qualifier": value.qualifier[:_LONGEST_VALUE] if value.qualifier else None,
-        **said.more,
+        **stated.more,
         "work": value.work,
-        "evidence": value.said[:_LONGEST_EVIDENCE],
+        "evidence": value.whole[:_LONGEST_EVIDENCE],
         "evidence_start": value.start,
         "evidence_end": value.end,
         "supported": True,
@@ -107,17 +107,17 @@ def _row(page: Row, value: Value, rule: FieldRule, said: _Said) -> Row:
     }
 
 
-def _said(value: Value, rule: InfoboxRule, rules: RuleBook) -> Iterator[_Said]:
+def _stated(value: Value, rule: InfoboxRule, rules: RuleBook) -> Iterator[_Stated]:
     """The statements that a rule makes of a value: one, one for each date, or none."""
     if rule.reads == "date":
-        yield from (_Said(found.written, _date(found)) for found in find_dates(value.text))
+        yield from (_Stated(found.written, _date(found)) for found in find_dates(value.text))
         return
     text = _besides_dates(value.text) if rule.reads == "besides_date" else value.text
     names_nobody = rule.kind == "relation" and not value.links and _COUNT.fullmatch(text)
     if names_nobody or text.lower() in _NOTHING:
         return
     more = _number(text, rule.unit) if rule.reads == "number" else {}
-    yield _Said(text, {**more, **_period(value.qualifier, rules.ended_words)})
+    yield _Stated(text, {**more, **_period(value.qualifier, rules.ended_words)})
 
 
 def _date(found: DateSpan) -> dict[str, Any]:

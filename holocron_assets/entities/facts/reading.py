@@ -126,9 +126,9 @@ def model_keys() -> list[dict[str, Any]]:
         _FOLDER.joinpath("model_keys.yaml").read_text(encoding="utf-8")
     )
     return [
-        {"kind": kind, "called": said, "key": key}
+        {"kind": kind, "called": called, "key": key}
         for kind, keys in declared.items()
-        for said, key in keys.items()
+        for called, key in keys.items()
     ]
 
 

@@ -71,7 +71,7 @@ class RuleFile(_Strict):
 
 @dataclass(frozen=True)
 class FieldRule:
-    """A rule as it stands for one field.
+    """A rule for one field.
 
     Attributes:
         rule: the rule.
@@ -186,7 +186,7 @@ def rules_version(*folders: Path) -> str:
 
 
 def _content(path: Path) -> str:
-    """What a file holds, for a hash; whether it is usable shows when its rules are read."""
+    """The bytes of a file, for a hash; whether it is usable shows when its rules are read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -222,7 +222,7 @@ def read_rule_file(path: Path) -> RuleFile:
     """Read one file of rules.
 
     Raises:
-        InfoboxRuleError: it is no YAML, or says something that rules cannot; names file, rule and key.
+        InfoboxRuleError: it is no YAML, or its content is not valid; names file, rule and key.
     """
     try:
         content: Any = load_yaml(path.read_text(encoding="utf-8"))
@@ -242,9 +242,9 @@ def _refuse_repeated(path: Path, file: RuleFile) -> None:
     seen: set[tuple[str, str, str, tuple[str, ...] | None]] = set()
     for number, rule in enumerate(file.rules):
         for field in sorted(_normalised(rule.fields)):
-            said = (field, rule.key, rule.reads, rule.templates)
-            if said in seen:
+            meaning = (field, rule.key, rule.reads, rule.templates)
+            if meaning in seen:
                 raise InfoboxRuleError(
                     f"{path}: rules.{number}.fields: {field!r} gives {rule.key!r} already by a rule before"
                 )
-            seen.add(said)
+            seen.add(meaning)

@@ -10,7 +10,7 @@ from holocron_assets.lake.declaration.schema import Row
 def records_of(
     candidates: Iterable[Row],
     redirects: Redirects,
-    told: Mapping[int, Sequence[Row]],
+    stated_names: Mapping[int, Sequence[Row]],
     wikis: Mapping[str, str],
 ) -> Iterator[Record]:
     """The records of candidates.
@@ -18,15 +18,15 @@ def records_of(
     Args:
         candidates: rows of `entity_candidates` with `origin` and `entity_id`.
         redirects: all redirects, with their `name`, by their target.
-        told: further names and identifiers from pages and lists, by title key: rows with `kind` ('name',
-            'mention' or 'external_id'), `key` and `value`.
+        stated_names: further names and identifiers from pages and lists, by title key: rows with `kind`
+            ('name', 'mention' or 'external_id'), `key` and `value`.
         wikis: the place of each source's wiki.
     """
     for row in candidates:
         key = row["title_key"]
-        said = told.get(key, ())
+        stated = stated_names.get(key, ())
         names = {each["name"] for each in redirects_to(key, redirects)} if key in redirects else set()
-        names |= {each["value"] for each in said if each["kind"] != "external_id"}
+        names |= {each["value"] for each in stated if each["kind"] != "external_id"}
         yield Record(
             entity_id=row["entity_id"],
             entity_type=row["entity_type"],
@@ -39,10 +39,12 @@ def records_of(
             origin=row["origin"],
             name=row["name"],
             names=tuple(sorted(names - {row["name"]})),
-            external_ids=tuple(sorted({_identifier(each) for each in said if each["kind"] == "external_id"})),
+            external_ids=tuple(
+                sorted({_identifier(each) for each in stated if each["kind"] == "external_id"})
+            ),
         )
 
 
-def _identifier(said: Row) -> str:
-    value = said["value"].casefold()
-    return f"{said['key']}:{''.join(character for character in value if character not in ' -')}"
+def _identifier(stated: Row) -> str:
+    value = stated["value"].casefold()
+    return f"{stated['key']}:{''.join(character for character in value if character not in ' -')}"

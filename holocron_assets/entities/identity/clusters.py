@@ -1,4 +1,4 @@
-"""Which records are one entity. It follows from judgements alone, not from time or order of arrival."""
+"""Which records are one entity. This depends on judgements alone, not on time or order of arrival."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from holocron_assets.lake.declaration.schema import Row
 
 
 class Member(NamedTuple):
-    """The values of a record that decide what it may be one with, and whether it goes before others.
+    """The values of a record that decide which records it may be merged with, and its rank among them.
 
     Attributes:
         entity_id: its id.
@@ -45,10 +45,10 @@ class Held(NamedTuple):
 
 
 class Merge(NamedTuple):
-    """Why an entity is another.
+    """Why an entity was merged into another.
 
     Attributes:
-        into_id: the entity that it is.
+        into_id: the entity that it was merged into.
         judged_by: who or what judged so.
         reason: why.
     """
@@ -150,7 +150,7 @@ class _Clusters:
         self.group: dict[str, list[str]] = {}
 
     def join(self, row: Row, *, by_machine: bool) -> str | None:
-        """Make one group of two, or say why not."""
+        """Join two groups; returns why not if they must stay apart."""
         one, other = (self.group.setdefault(row[side], [row[side]]) for side in ("first_id", "second_id"))
         if one is other:
             return None
@@ -244,10 +244,10 @@ def _survivor(edges: Sequence[Row], members: Mapping[str, Member], held: Held) -
 
 
 def survivor_of(members: Iterable[Member], held: Held) -> str:
-    """The id that stays when some records become one and no person says which: the one rule for it.
+    """The id that stays when some records are merged and no person chooses one: the only rule for it.
 
-    One that a person suppressed goes first: by machine, only names from lists go with it. Then come those of
-    which a page or a list tells today, and of these the first by rank: promoted by a person, a page, source,
+    A record that a person suppressed is chosen first: machines merge only names from lists with it. Next
+    are those that a page or a list names today, in this order: promoted by a person, page, source,
     title, id.
 
     Args:

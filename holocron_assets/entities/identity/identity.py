@@ -55,7 +55,7 @@ def _same_identity(row: Row) -> Hashable | None:
 
 
 def is_mention(row: Row) -> bool:
-    """Whether no page is about it: only a list names it."""
+    """Whether an entity or candidate has no page: only a list names it."""
     return bool(row["origin"] == "mention")
 
 
@@ -88,7 +88,7 @@ def held_in(types: Iterable[Holders], identifier: str) -> list[Row]:
 
 
 def last_held(rows: Iterable[Row]) -> Row | None:
-    """Of current rows of one entity in several types, the one that stands, or stood last."""
+    """Of one entity's current rows in several types, the one not suppressed, or else suppressed last."""
     return max(rows, key=_held_last, default=None)
 
 
@@ -121,7 +121,7 @@ def identified(candidates: Sequence[Row], current: Mapping[str, Row], known: Kno
     Args:
         candidates: rows of `entity_candidates` of one type, with `origin`.
         current: the current row of every entity of the type, by its id.
-        known: what else says so.
+        known: further data about identity.
 
     Returns:
         Ids by title key, without the pages that stand for an entity of another type.

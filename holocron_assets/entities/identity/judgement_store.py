@@ -49,7 +49,7 @@ def store_judgements(
     pairs = read_partition(lake, ENTITY_PAIRS, entity_type)
     ids = {row[side] for row in pairs for side in ("first_id", "second_id")}
     members = type_now(snapshot, entity_type).members(ids | snapshot.people.paired)
-    said = judged(
+    judgements = judged(
         entity_type,
         pairs,
         snapshot.people.pairs,
@@ -57,7 +57,7 @@ def store_judgements(
         known=members.keys(),
         checks=_checks(lake, entity_type),
     )
-    rows = since_when(followed(said, members, snapshot.people.held), _standing(lake, entity_type), now)
+    rows = since_when(followed(judgements, members, snapshot.people.held), _standing(lake, entity_type), now)
     footer = write_partition(
         lake, ENTITY_JUDGEMENTS, entity_type, rows, code_version=JUDGEMENTS_VERSION, inputs=inputs
     )

@@ -49,7 +49,7 @@ def store_pairs(
         records_of(
             type_now(snapshot, entity_type).identified(),
             snapshot.redirects_now,
-            snapshot.told,
+            snapshot.stated_names,
             snapshot.wikis,
         )
     )
@@ -71,7 +71,7 @@ def _changed(hashes: Mapping[str, str], compared: Mapping[str, str] | None) -> A
 
 
 def _standing(snapshot: Snapshot, entity_type: str) -> tuple[list[dict[str, Any]], Mapping[str, str] | None]:
-    """The standing pairs, and what records were compared by; None if other code or policy made them."""
+    """The standing pairs, and the compared values of records; None if other code or policy made them."""
     pairs, names = (
         read_footer(snapshot.lake, table, entity_type) for table in (ENTITY_PAIRS, COMPARED_NAMES)
     )

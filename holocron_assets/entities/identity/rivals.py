@@ -1,4 +1,4 @@
-"""Names that are as like another thing, so that it is not certain what they mean."""
+"""Records that are about as similar to a record as another one, so that it is not certain which is meant."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ Pair = tuple[int, int]
 
 
 class Rivals:
-    """Other records that a record is about as like.
+    """Other records that a record is about as similar to.
 
     So a mention of "Bel Arno" is neither "Bel Arno (sailor)" nor "Bel Arno (pilot)" for certain, and one
     without a known continuity is neither the canon nor the legends one.

@@ -16,7 +16,7 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import MAIN_NAMESPACE, InterwikiTitle, InvalidTitle, Site
 
 LONGEST_NAME = 120
-"""Characters of a name that are kept: no list page has longer names."""
+"""The most characters of a name to keep: no list page has longer names."""
 
 _AROUND_NAMES = " \t*•·–—-:;,"  # noqa: RUF001 - dashes and dots that lists are written with
 _SUFFIX = re.compile(r"\s*\([^()]*\)\s*$")
@@ -218,7 +218,7 @@ def _voted_types(rows: Iterable[Row]) -> dict[int, str]:
 def _candidate(mentions: Sequence[Row], confidence: MentionConfidence) -> dict[str, Any]:
     # By revisions, which a wiki numbers in order: a rebuilt lake has other batches.
     newest = max(mentions, key=lambda row: (row["revision_id"] or 0, row["list_title"], row["mention_id"]))
-    said = {row["continuity"] for row in mentions} - {"unknown"}
+    continuities = {row["continuity"] for row in mentions} - {"unknown"}
     return {
         "source": newest["source"],
         "batch": newest["batch"],
@@ -228,7 +228,7 @@ def _candidate(mentions: Sequence[Row], confidence: MentionConfidence) -> dict[s
         "revision_id": newest["revision_id"],
         "entity_type": newest["entity_type"],
         "name": _name_of(newest),
-        "continuity": said.pop() if len(said) == 1 else "both" if said else "unknown",
+        "continuity": continuities.pop() if len(continuities) == 1 else "both" if continuities else "unknown",
         "confidence": confidence.of(mentions),
         "method": "model",
         "rule_ids": [],

@@ -63,8 +63,8 @@ def find_mentions(connection: duckdb.DuckDBPyConnection, lake: Lake) -> FoundMen
     sites = {row["source"]: Site.from_row(row) for row in query(connection, "from lake.sites")}
     known = {source: sites.get(source, DEFAULT_SITE) for source in {row["source"] for row in answers}}
     names = said_names(answers, known)
-    said = pa.Table.from_pylist([{**name, "list_key": name["title_key"]} for name in names], schema=_SAID)
-    connection.register("said", said)
+    table = pa.Table.from_pylist([{**name, "list_key": name["title_key"]} for name in names], schema=_SAID)
+    connection.register("said", table)
     try:
         query(connection, f"set variable sure_enough = {SURE_ENOUGH}")
         query(connection, _SEARCH)

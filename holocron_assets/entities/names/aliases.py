@@ -39,7 +39,9 @@ def redirects_by_target(redirects: Iterable[Row]) -> Redirects:
 
 
 def alias_rows(
-    entities: Sequence[Row], redirects: Redirects, told: Mapping[int, Sequence[Row]] = MappingProxyType({})
+    entities: Sequence[Row],
+    redirects: Redirects,
+    stated_names: Mapping[int, Sequence[Row]] = MappingProxyType({}),
 ) -> list[Row]:
     """All rows of `entity_aliases`: titles, names without suffix, redirects, and names from pages and lists.
 
@@ -48,11 +50,11 @@ def alias_rows(
     entity of its own is no redirect's alias.
 
     Args:
-        entities: current rows of `entities`, of any types; suppressed ones get no alias, and merged ones give
-            theirs to the entity that they are.
+        entities: current rows of `entities`, of any types. Suppressed ones get no alias. Aliases of merged
+            ones go to the entity that they were merged into.
         redirects: from `redirects_by_target`.
-        told: names by title key: rows with `kind` ('name' in the infobox, 'mention' in a list), `value`,
-            `from_title` and `revision_id`.
+        stated_names: names by title key: rows with `kind` ('name' in the infobox, 'mention' in a list),
+            `value`, `from_title` and `revision_id`.
 
     Returns:
         The rows, by entity, kind and alias.
@@ -60,13 +62,13 @@ def alias_rows(
     out = {row["entity_id"] for row in entities if row["state"] == "suppressed"}
     held = [row for row in entities if not out & {row["entity_id"], row["merged_into"]}]
     titles = {row["title_key"] for row in held}
-    found = [row for entity in held for row in _aliases(entity, redirects, titles, told)]
+    found = [row for entity in held for row in _aliases(entity, redirects, titles, stated_names)]
     ordered = sorted(found, key=_READ_FROM)
     return list({_BY_KEY(row): row for row in reversed(ordered)}.values())[::-1]
 
 
 def _aliases(
-    entity: Row, leading_to: Redirects, titles: AbstractSet[int], told: Mapping[int, Sequence[Row]]
+    entity: Row, leading_to: Redirects, titles: AbstractSet[int], stated_names: Mapping[int, Sequence[Row]]
 ) -> Iterator[Row]:
     title, name, key = entity["title"], entity["name"], entity["title_key"]
     yield _alias(entity, "title", title, title, entity["revision_id"])
@@ -76,9 +78,9 @@ def _aliases(
         yield _alias(
             entity, "redirect", redirect["from_title"], redirect["from_title"], redirect["revision_id"]
         )
-    for said in told.get(key, ()):
-        if said["kind"] in _KINDS and said["value"] not in (title, name):
-            yield _alias(entity, _KINDS[said["kind"]], said["value"], said["from_title"], said["revision_id"])
+    for row in stated_names.get(key, ()):
+        if row["kind"] in _KINDS and row["value"] not in (title, name):
+            yield _alias(entity, _KINDS[row["kind"]], row["value"], row["from_title"], row["revision_id"])
 
 
 def redirects_to(key: int, leading_to: Redirects, titles: AbstractSet[int] = frozenset()) -> Iterator[Row]:

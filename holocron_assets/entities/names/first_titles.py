@@ -55,6 +55,6 @@ NO_FIRST_TITLES = FirstTitles({})
 
 
 def first_titles(connection: duckdb.DuckDBPyConnection) -> FirstTitles:
-    """Read first titles off all answers of the wikis, through a connection to the lake."""
+    """Read first titles from all answers of the wikis, through a connection to the lake."""
     rows = query(connection, _MOVED)
     return FirstTitles({(row["source"], row["page_id"]): row["title"] for row in rows})

@@ -81,7 +81,7 @@ def named_entity(lake: Lake, named: str, *, entity_type: str | None = None, sour
     if not found:
         kind = f" of type {entity_type}" if entity_type else ""
         raise DecisionError(
-            f"no entity{kind} is called {named!r}. `holocron page` says what became of a page."
+            f"no entity{kind} is called {named!r}. `holocron page` shows what is known about a page."
         )
     if len(found) > 1:
         listed = " or ".join(map(described, found))
@@ -90,9 +90,9 @@ def named_entity(lake: Lake, named: str, *, entity_type: str | None = None, sour
 
 
 def survivor(lake: Lake, entity: Row) -> Row:
-    """The entity that one is now; itself, unless it was merged.
+    """The entity that an entity was merged into; itself, unless it was merged.
 
-    A decision counts from when it was made, unless it waits for something that the lake does not hold yet.
+    A decision counts at once, unless it waits for something that the lake does not hold yet.
     """
     now = id_now(entity, standing(lake))
     if now == entity["entity_id"]:

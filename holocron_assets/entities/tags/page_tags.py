@@ -80,9 +80,9 @@ def _categories(signals: Row) -> Iterator[Row]:
 def _continuities(signals: Row, page_type: Row) -> Iterator[Row]:
     """The page's own continuity, and for a work that of its story."""
     worth = tag_worth().continuity
-    for method, said in (("signals", signals["continuity"]), ("types", page_type["canon_context"])):
-        if said in _CONTINUITIES:
-            yield _tag("continuity", said, method, worth.weight, worth.confidence)
+    for method, continuity in (("signals", signals["continuity"]), ("types", page_type["canon_context"])):
+        if continuity in _CONTINUITIES:
+            yield _tag("continuity", continuity, method, worth.weight, worth.confidence)
 
 
 def _types(page_type: Row) -> Iterator[Row]:

@@ -23,8 +23,8 @@ class Weighed(_Part):
     weight: _Share
 
 
-class Said(Weighed):
-    """The same, with a confidence."""
+class WithConfidence(Weighed):
+    """How much of a page a tag is about, and how certain that is."""
 
     confidence: _Share
 
@@ -39,10 +39,10 @@ class Named(_Part):
 class Worth(_Part):
     """See `worth.yaml`."""
 
-    category: Said
-    continuity: Said
+    category: WithConfidence
+    continuity: WithConfidence
     medium: Weighed
-    topic: Said
+    topic: WithConfidence
     named: Named
 
 

@@ -1,4 +1,4 @@
-"""What says that Holocron's code is as it was in another process, at the cost of a look at its files."""
+"""A stamp of Holocron's code: two processes with one stamp run the same code. It lists the files only."""
 
 import os
 import sys

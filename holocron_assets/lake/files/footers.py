@@ -1,4 +1,4 @@
-"""Footers: what a file of the lake says of itself. Each is read again only if its file changes."""
+"""Footers: facts about a file, stored in the file. Each is read again only if its file changes."""
 
 import json
 import os
@@ -29,7 +29,7 @@ MOST_FOOTERS = 229_376
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What a partition's file says of itself.
+    """Facts about a partition, stored in its file.
 
     Attributes:
         rows: number of rows.

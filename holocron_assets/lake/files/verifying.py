@@ -1,4 +1,4 @@
-"""Checking that files of the lake are as they were written: every byte by its seal, and whose file each is.
+"""Checks that files of the lake are as they were written: every byte by its seal, and each file's place.
 
 Of journals, only the packed parts are checked: lines in a journal's own file have checksums of their own.
 """

@@ -95,7 +95,7 @@ def partitions_to_pack(lake: Lake, *, now: datetime) -> list[Plan]:
     return [plan for plan in plans if plan]
 
 
-def compact(lake: Lake, *, now: datetime, tell: Callable[[str], None] = lambda _: None) -> Compacted:
+def compact(lake: Lake, *, now: datetime, report: Callable[[str], None] = lambda _: None) -> Compacted:
     """Pack old partitions, and remove the files that packs replaced a day ago.
 
     Content ids stay the same, and so do the tables made from a partition. Memory is that of one partition.
@@ -103,7 +103,7 @@ def compact(lake: Lake, *, now: datetime, tell: Callable[[str], None] = lambda _
     Args:
         lake: where.
         now: the current time.
-        tell: called with a line of text for each pack.
+        report: called with a line of text for each pack.
 
     Raises:
         CompactionUnderWayError: another process compacts this lake.
@@ -114,7 +114,7 @@ def compact(lake: Lake, *, now: datetime, tell: Callable[[str], None] = lambda _
     try:
         with lake.lock("compaction", blocking=False):
             for plan in partitions_to_pack(lake, now=now):
-                _pack(lake, plan, done, tell)
+                _pack(lake, plan, done, report)
                 _remove(lake, plan, done)
     except Timeout as error:
         raise CompactionUnderWayError(f"another process compacts {lake.root}") from error
@@ -203,7 +203,7 @@ def _is_known(lake: Lake, since: int, moment: int) -> bool:
     return moment - since > GRACE.total_seconds() * _NS and published > since
 
 
-def _pack(lake: Lake, plan: Plan, done: Compacted, tell: Callable[[str], None]) -> None:
+def _pack(lake: Lake, plan: Plan, done: Compacted, report: Callable[[str], None]) -> None:
     folder = lake.folder(plan.table) / PACK_FOLDER
     for leftover in folder.glob(".*.tmp"):  # a killed compaction left it, since only one runs at a time
         leftover.unlink()
@@ -213,7 +213,7 @@ def _pack(lake: Lake, plan: Plan, done: Compacted, tell: Callable[[str], None]) 
         done.problems += problems
         done.packed += len(packed)
         done.packs += bool(packed)
-        tell(f"packed {len(packed)} partitions of {plan.table.name}, {len(left)} remain")
+        report(f"packed {len(packed)} partitions of {plan.table.name}, {len(left)} remain")
 
 
 def _remove(lake: Lake, plan: Plan, done: Compacted) -> None:

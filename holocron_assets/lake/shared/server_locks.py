@@ -51,7 +51,7 @@ class ServerLock:
         """Name a lock without acquiring it.
 
         Args:
-            session: whose server holds it.
+            session: the session with the server that holds it.
             name: the lock's name.
             timeout: seconds to wait for it; without limit if negative.
             blocking: whether to wait for it at all.

@@ -44,7 +44,7 @@ def connect(
         lake: what to read.
         tables: only these, and views over them alone, are there, which is quicker; all by default.
         relations: in place of `tables`, names of public views, and of tables as `lake.NAME`: only these and
-            what they stand on are there, which is quicker still.
+            what they depend on are there, which is quicker still.
         more_views: SQL run after the lake's own views, for views that need configuration.
 
     Raises:

@@ -1,5 +1,6 @@
 """An empty database, for questions about DuckDB itself: types of columns, its words, how it reads SQL."""
 
+import atexit
 from functools import cache
 
 import duckdb
@@ -16,3 +17,6 @@ def empty_database() -> duckdb.DuckDBPyConnection:
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(config={"threads": 1})
+
+
+atexit.register(_database.cache_clear)  # DuckDB reports a connection that outlives its module as a leak

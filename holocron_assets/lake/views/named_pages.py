@@ -1,4 +1,4 @@
-"""Finding the page that a person means by a title."""
+"""Finds the page that a person means by a title."""
 
 import unicodedata
 
@@ -26,8 +26,8 @@ def find_page(lake: Lake, title: str, source: str | None) -> list[tuple[str, str
     """Sources and canonical titles of pages that a person may mean by `title`.
 
     Args:
-        lake: what is known.
-        title: as the person wrote it; an exact title wins over one of other capitals.
+        lake: the lake.
+        title: as the person wrote it; an exact match wins over one that differs in upper or lower case.
         source: only in this source.
     """
     wanted = unicodedata.normalize("NFC", title).replace("_", " ").strip()

@@ -26,7 +26,7 @@ class View:
     Attributes:
         name: its name.
         sql: the statement that makes it.
-        tables: names of the tables that it reads, itself or by other views; what it names first stands first.
+        tables: names of the tables that it reads, itself or by other views, in the order of first use.
         views: names of the public views that it names itself.
     """
 
@@ -46,7 +46,7 @@ def public_views(lake: Lake) -> list[View]:
 
 @dataclass(frozen=True)
 class Behind:
-    """What some relations stand on.
+    """The tables and views that some relations depend on.
 
     Attributes:
         tables: names of tables.
@@ -63,8 +63,8 @@ def all_behind(lake: Lake, names: Iterable[str]) -> Behind:
     """The tables and views that a query needs that names some relations, and no others.
 
     Args:
-        lake: whose relations.
-        names: of public views, and of tables as `lake.NAME`.
+        lake: the lake of the relations.
+        names: names of public views, and of tables as `lake.NAME`.
     """
     views, wanted = public_views(lake), set(names)
     tables = {f"lake.{table.name}" for table in lake.tables}

@@ -44,10 +44,10 @@ class Copier:
             OSError: it cannot be read, or its copy cannot be written; names which.
         """
         target = self._target(file)
-        with file.open("rb") as opened:  # if it is replaced meanwhile, the open file stays the same
+        with file.open("rb") as opened:  # if the file is replaced meanwhile, the open one stays the same
             mark = FileMark.of(os.fstat(opened.fileno()))
             if target.exists() and FileMark.of(target.stat()) == mark:
-                return  # of an earlier round
+                return  # copied in an earlier round
             if not self._link(file, target, mark):
                 target.unlink(missing_ok=True)
                 _copy_bytes(opened, file, target, mark.size)
@@ -73,7 +73,7 @@ class Copier:
         return True
 
     def count(self, target: Path, mark: FileMark) -> None:
-        """Give a copy its file's time, and count it."""
+        """Give a copy the time of its file, and count it."""
         os.utime(target, ns=(mark.mtime_ns, mark.mtime_ns))
         self.files, self.bytes = self.files + 1, self.bytes + mark.size
 
@@ -124,10 +124,10 @@ def copy_folder(copier: Copier, folder: Path) -> None:
 
 
 def _copy_bytes(opened: IO[bytes], file: Path, target: Path, left: int) -> None:
-    """Copy so many bytes into a new file: one that is appended to may hold more by now."""
+    """Copy the given number of bytes into a new file. The original may be longer by now."""
     with trouble_named(target), target.open("xb") as written:
         while left:
-            with trouble_named(file):  # or the message would blame the disk of the copy
+            with trouble_named(file):  # otherwise the message would blame the disk of the copy
                 chunk = opened.read(min(left, _CHUNK_BYTES))
             if not chunk:
                 return

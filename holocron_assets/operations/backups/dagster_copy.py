@@ -16,7 +16,7 @@ from holocron_assets.operations.backups.copying import Copier
 from holocron_assets.operations.backups.places import DAGSTER_FOLDERS, DAGSTER_SETTINGS, BackupError
 
 _PATIENCE_SECONDS = 60
-_BESIDE_DATABASES = ("-wal", "-shm", "-journal")
+_SIDE_FILES = ("-wal", "-shm", "-journal")
 
 
 def copy_home(home: Path, copier: Copier) -> None:
@@ -26,7 +26,7 @@ def copy_home(home: Path, copier: Copier) -> None:
     """
     for name in DAGSTER_FOLDERS:
         for file in sorted(path for path in (home / name).rglob("*") if path.is_file()):
-            if file.name.endswith(_BESIDE_DATABASES):
+            if file.name.endswith(_SIDE_FILES):
                 continue
             with suppress(FileNotFoundError):  # of a run that was forgotten meanwhile
                 _copy_database(file, copier) if file.suffix == ".db" else copier.copy(file)
@@ -96,12 +96,12 @@ def _run(command: Sequence[str], url: str) -> None:
     program = shutil.which(command[0])
     if program is None:
         raise BackupError(f"{command[0]} is not on PATH; install PostgreSQL's client programs")
-    said = make_url(url)
+    address = make_url(url)
     place = sql.URL.create(
-        "postgresql", said.username, None, said.host, said.port, said.database, said.query
+        "postgresql", address.username, None, address.host, address.port, address.database, address.query
     ).render_as_string()
     # The password is not on the command line, which every user can read.
-    environment = {**os.environ, **({"PGPASSWORD": str(said.password)} if said.password else {})}
+    environment = {**os.environ, **({"PGPASSWORD": str(address.password)} if address.password else {})}
     done = subprocess.run(  # noqa: S603 - PostgreSQL's own
         [program, *command[1:], f"--dbname={place}"],
         env=environment,

@@ -1,7 +1,7 @@
 """A copy of the lake while runs write to it. Nothing is lost that was there when the copy began.
 
 Every file is whole or absent, and every journal is only appended to, so each can be copied at any moment.
-Only the order counts. Data that moves is copied first where it comes from: so it may be in both places, as
+Only the order counts. When data moves, its old place is copied before its new one: it may be in both, as
 after a crash, but never in none.
 
 * Lines of journals move into partitions: journals come first.

@@ -81,7 +81,7 @@ def remove_older(folder: Path, lake: str | None, *, keep: int, spared: Collectio
 
     Args:
         folder: of backups.
-        lake: the lake's own name; nothing is removed of one that has none yet.
+        lake: the lake's own name. If the lake has none yet, nothing is removed.
         keep: how many are left, at least one.
         spared: backups that stay, whatever time their names say: the clock may have been set back.
 

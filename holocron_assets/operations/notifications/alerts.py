@@ -51,15 +51,15 @@ def update_alerts(
     """
     now, before = utc_now(), standing_alerts(lake)
     rows = {(row["rule"], row["subject"]): row for row in before}
-    amiss = {(one.rule, one.subject): one for one in found}
+    findings = {(one.rule, one.subject): one for one in found}
     for key, row in rows.items():
         is_judged = judged is None or row["rule"] in judged
-        if row["state"] == FIRING and key not in amiss and is_judged:
+        if row["state"] == FIRING and key not in findings and is_judged:
             content_since = min(row["content_since"] or now, now)  # the clock may be set back
             is_over = now - content_since >= timedelta(minutes=resolved_after_minutes)
             over = {"state": RESOLVED, "resolved_at": now} if is_over else {}
             rows[key] = {**row, "content_since": content_since, **over}
-    for key, one in amiss.items():
+    for key, one in findings.items():
         known = rows.get(key)
         since = known["fired_at"] if known and known["state"] == FIRING else now
         rows[key] = {

@@ -14,7 +14,7 @@ from holocron_assets.operations.notifications.alert_rules import (
 )
 
 BLIND_RULES = frozenset({"settings", "backups"})
-"""The rules that can be checked at any time; `no_look` is over after a snapshot."""
+"""The rules that can be checked at any time. An alert of `no_look` is over after the next snapshot."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def blind_findings(
     rules: AlertRules,
     *,
     now: datetime,
-    no_look: NoSnapshot | None = None,
+    missing: NoSnapshot | None = None,
     broken_settings: Mapping[str, str] = MappingProxyType({}),
     newest_backup: datetime | None = None,
 ) -> list[Finding]:
@@ -43,12 +43,12 @@ def blind_findings(
     Args:
         rules: the rules to check.
         now: the moment.
-        no_look: the missing snapshot, if there is none.
+        missing: why there is no snapshot, if there is none.
         broken_settings: files of people that cannot be used, and why.
         newest_backup: when the newest backup in the rule's folder began; None if there is none.
     """
     return [
-        *_no_snapshot(no_look, rules.no_look, now),
+        *_no_snapshot(missing, rules.no_look, now),
         *_settings(broken_settings, rules.settings),
         *_backups(newest_backup, rules.backups, now),
     ]

@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 from importlib.metadata import version
 from time import monotonic
 
-from holocron_assets.crawl.http.client import HttpAnswer, HttpClient
+from holocron_assets.crawl.http.client import HttpClient
+from holocron_assets.crawl.http.outcomes import HttpAnswer
 from holocron_assets.lake.attempts import MAX_ATTEMPTS, delay_after, is_waiting
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.clock import utc_now

@@ -83,7 +83,7 @@ class NoticeBook:
         return len(new)
 
     def known(self, ids: Iterable[str]) -> set[str]:
-        """The ids that are recorded, of those given."""
+        """Which of the given ids are recorded already."""
         asked = list(ids)
         if not asked:
             return set()
@@ -116,7 +116,7 @@ class NoticeBook:
             self._append(several)
 
     def ask_again(self, row: Row) -> Row:
-        """Have a notice sent again that was delivered or given up; it counts as requested now."""
+        """Send a notice again that was delivered or given up; it counts as requested now."""
         now = utc_now()
         fresh = dict.fromkeys(("tried_at", "due_at", "status", "error", "late_tries"))
         again = {**row, **fresh, "day": _day(now), "asked_at": now, "state": "pending", "attempts": 0}
@@ -168,7 +168,7 @@ def open_book(lake: Lake, *, patience_seconds: float) -> Iterator[NoticeBook]:
     """Open the book for this process alone, with the rows that a killed process left in it.
 
     Args:
-        lake: whose.
+        lake: the lake with the notices.
         patience_seconds: how long to wait for another process that has it.
 
     Raises:

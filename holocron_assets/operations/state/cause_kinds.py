@@ -1,4 +1,4 @@
-"""Kinds of causes of failures, for labels: few, and without text of pages, wikis and models."""
+"""Kinds of causes of failures, for labels of metrics: few, and without text of pages, wikis or models."""
 
 import re
 
@@ -7,7 +7,7 @@ from holocron_assets.operations.state.status_rows import FailureCause
 _BY_STEP = "page_types"
 _BETWEEN = ": "
 _LEADS_ON = re.compile(r"invalid|answer(\.\w+)*|.*'\.\.\.'")
-"""Parts of a cause that say where something was wrong; the next part says what."""
+"""Parts of a cause that say where something was wrong. The part after it says what was wrong."""
 
 _LONGEST = 120
 

@@ -14,22 +14,22 @@ from holocron_assets.operations.state.status_rows import Queue, Stage
 Outcome = Literal["ok", "degraded", "failed"]
 
 OUTCOMES: tuple[Outcome, ...] = ("ok", "degraded", "failed")
-"""The best first. `degraded`: some work goes on. `failed`: none does, until somebody acts."""
+"""From best to worst. `degraded`: some work goes on. `failed`: no work goes on until a person acts."""
 
 STUCK = timedelta(hours=1)
-"""Work is stuck when it has waited for longer, and nothing of its kind was done meanwhile."""
+"""Work that waited longer than this, while nothing of its kind was done, is stuck."""
 
 SILENT = timedelta(minutes=3)
-"""Every part of Dagster's daemon shows twice a minute that it lives."""
+"""A part of Dagster's daemon that was silent for longer is dead: each shows twice a minute that it lives."""
 
 IDLE = timedelta(minutes=5)
-"""Some sensor ticks every few seconds, and no tick takes longer than a minute."""
+"""If no sensor ticked for longer, none works: some sensor ticks every few seconds, for a minute at most."""
 
 ENDLESS = timedelta(minutes=30)
 """A snapshot of the lake that takes longer may never end."""
 
 _BY_PEOPLE = "review"
-"""The stage that waits for people; there is no limit to that."""
+"""The stage that waits for people. They may take any time, so it is never stuck."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,14 @@ def health_report(checks: Sequence[Check]) -> dict[str, Any]:
     }
 
 
-def lake_checks(looked: Taken[Status]) -> list[Check]:
+def lake_checks(taken: Taken[Status]) -> list[Check]:
     """The checks that follow from a snapshot of the lake."""
-    status = looked.found
-    if looked.is_first_under_way:
-        return [Check("lake", "degraded", f"nothing is known of it yet: {looked.problem}")]
+    status = taken.found
+    if taken.is_first_under_way:
+        return [Check("lake", "degraded", f"nothing is known of it yet: {taken.problem}")]
     if status is None:
-        return [Check("lake", "failed", f"it cannot be read: {looked.problem}")]
-    return [_lake(looked), _models(status), _progress(status)]
+        return [Check("lake", "failed", f"it cannot be read: {taken.problem}")]
+    return [_lake(taken), _models(status), _progress(status)]
 
 
 def settings_check(broken: Mapping[str, str]) -> Check:
@@ -80,19 +80,19 @@ def settings_check(broken: Mapping[str, str]) -> Check:
     return Check("settings", "degraded" if broken else "ok", message or "all can be used")
 
 
-def dagster_checks(looked: Taken[DagsterState]) -> list[Check]:
+def dagster_checks(taken: Taken[DagsterState]) -> list[Check]:
     """The checks that follow from a snapshot of Dagster."""
-    dagster = looked.found
-    if looked.is_first_under_way:
-        return [Check("dagster_storage", "degraded", f"nothing is known of it yet: {looked.problem}")]
+    dagster = taken.found
+    if taken.is_first_under_way:
+        return [Check("dagster_storage", "degraded", f"nothing is known of it yet: {taken.problem}")]
     if dagster is None:
-        return [Check("dagster_storage", "failed", f"it cannot be read: {looked.problem}")]
+        return [Check("dagster_storage", "failed", f"it cannot be read: {taken.problem}")]
     return [Check("dagster_storage", "ok", "it can be read"), _daemon(dagster)]
 
 
-def _lake(looked: Taken[Status]) -> Check:
-    """Whether a snapshot of the lake comes to an end; the last one did."""
-    lasts = timedelta(seconds=looked.under_way_seconds or 0)
+def _lake(taken: Taken[Status]) -> Check:
+    """Whether a new snapshot of the lake comes to an end; the last one did."""
+    lasts = timedelta(seconds=taken.under_way_seconds or 0)
     if lasts < ENDLESS:
         return Check("lake", "ok", "it can be read")
     minutes = lasts / timedelta(minutes=1)
@@ -133,7 +133,7 @@ def _models(status: Status) -> Check:
     asked = [stage for stage in status.stages if stage.interrogation and _is_due(stage)]
     wanted = [stage for stage in asked if not _is_held_back(status, stage)]
     if asked and not wanted:
-        return Check(name, "ok", f"what is to be asked is held back; else: {problem}")
+        return Check(name, "ok", f"what is to be asked is held back. Otherwise: {problem}")
     is_gone = status.models.loaded is None
     return Check(name, "failed" if is_gone and wanted and not _goes_on(status) else "degraded", problem)
 

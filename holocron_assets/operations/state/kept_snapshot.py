@@ -1,5 +1,6 @@
-"""A snapshot for many callers: taken one at a time in the background, and kept, also if it failed."""
+"""A snapshot for many callers: one is taken at a time, in the background, and its result or error is kept."""
 
+import atexit
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
@@ -7,17 +8,21 @@ from dataclasses import dataclass, replace
 from threading import Lock, Thread
 from time import monotonic
 from typing import Generic, TypeVar
+from weakref import WeakSet
 
 _KEPT_SECONDS = 5.0
 _SHARE_OF_TIME = 0.2
-"""The most time to spend on snapshots, as a share: one of a large lake is kept for longer."""
+"""The largest share of time to spend on snapshots. So a snapshot of a large lake is kept for longer."""
 
 _PATIENCE_SECONDS = 5.0
 """Callers wait so long for a new snapshot; then they get the one before it."""
 _LONGEST_WAIT_SECONDS = 15.0
-"""The same where there is no snapshot yet, or only an old one. Prometheus waits for 25 s."""
+"""How long callers wait if there is no snapshot yet, or only an old one. Prometheus waits for 25 s."""
 _OVER_SECONDS = 600.0
+_SECONDS_AT_EXIT = 3.0
+"""A process that ends waits so long for its snapshots: DuckDB reports each open connection as a leak."""
 
+_UNDER_WAY: WeakSet[Thread] = WeakSet()
 _T = TypeVar("_T")
 
 
@@ -57,8 +62,17 @@ def in_background(take: Callable[[], _T]) -> Future[_T]:
         except BaseException as error:  # noqa: BLE001 - any error is given to all callers
             taking.set_exception(error)
 
-    Thread(target=run, name="snapshot", daemon=True).start()
+    thread = Thread(target=run, name="snapshot", daemon=True)
+    _UNDER_WAY.add(thread)
+    thread.start()
     return taking
+
+
+@atexit.register
+def _wait_at_exit() -> None:
+    until = monotonic() + _SECONDS_AT_EXIT
+    for thread in list(_UNDER_WAY):
+        thread.join(max(0.0, until - monotonic()))
 
 
 class KeptSnapshot(Generic[_T]):
@@ -78,7 +92,7 @@ class KeptSnapshot(Generic[_T]):
         self._failures = 0
 
     def begin(self) -> Future[Taken[_T]] | None:
-        """The snapshot under way, which is begun if one is due; None if none is."""
+        """Begin a snapshot if one is due. Returns the snapshot under way; None if there is none."""
         with self._lock:
             is_due = self._last is None or self._clock() - self._ended_at >= _kept_seconds(self._last)
             if self._under_way is None and is_due:
@@ -87,7 +101,7 @@ class KeptSnapshot(Generic[_T]):
             return self._under_way[1] if self._under_way else None
 
     def latest(self) -> Taken[_T]:
-        """The last snapshot, or a new one if it is due and quick. A failed one has a problem."""
+        """The last snapshot, or a new one if it is due and quick. If it failed, `problem` says why."""
         if under_way := self.begin():
             wait_for([under_way], timeout=self._patience_seconds())
         with self._lock:

@@ -30,7 +30,7 @@ _AGES = {"under 1 h": "tab:green", "1 to 4 h": "gold", "4 h to a day": "tab:oran
 
 def plotted(status: Status) -> bytes:
     """A PNG of some 20 KB: what was done and what failed in each hour of the last day, and what waits."""
-    # matplotlib takes a second to import, and one asset draws.
+    # matplotlib takes a second to import, and only one asset draws.
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     figure = Figure(figsize=_SIZE, dpi=_DOTS_PER_INCH, layout="constrained")

@@ -95,13 +95,13 @@ class Changes:
 
     Attributes:
         source: the wiki's source.
-        looked_at: when we last asked what changed.
+        looked_at: when the wiki was last asked for its changes.
         due_at: when the next question is due.
-        problem: why the last one gave no more.
-        waiting_changes: reported changes that are perhaps not fetched yet.
+        problem: why the last question brought no more changes.
+        waiting_changes: reported changes that may not be fetched yet.
         waiting_since: since when the first of them waits.
-        check_of: why all pages are, or were, compared.
-        check_started_at: since when.
+        check_of: why all pages are compared with the wiki, or were.
+        check_started_at: when that began.
         check_finished_at: when that ended; None while it goes on.
         pages_checked: pages compared so far.
         found_changed: those that differ from what was fetched.

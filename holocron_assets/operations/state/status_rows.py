@@ -71,7 +71,7 @@ class Queue:
 
     @property
     def in_vain_last_hour(self) -> int:
-        """Failed attempts of the last hour, with those after which an item was given up."""
+        """Attempts of the last hour that failed or made an item be given up."""
         return self.failed_last_hour + self.dead_last_hour
 
 

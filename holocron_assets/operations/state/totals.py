@@ -1,4 +1,4 @@
-"""Sums of all work since the lake began, over tables that only grow, so that they never become less."""
+"""Sums of all work since the lake began. They never fall, since their tables only grow."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -80,7 +80,7 @@ def read_totals(lake: Lake) -> Totals:
 
 
 def _elsewhere(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Models that share no GPU of this machine with others: there are no switches to them."""
+    """Models that share no GPU of this machine with others: a change to one of them is no switch."""
     place = configured_places()
     asked = query(connection, "select distinct model from lake.gpu_runs")
     return [row["model"] for row in asked if place(row["model"]) != GPU_POOL]

@@ -1,4 +1,4 @@
-"""Snapshots of the lake and of Dagster, for all who ask a process for the status."""
+"""Snapshots of the lake and of Dagster, shared by all clients of a process."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -66,7 +66,7 @@ class Watch(Collector):
 
     def checks(self) -> list[Check]:
         """The health checks."""
-        self._dagster.begin()  # at the same time as the other
+        self._dagster.begin()  # both snapshots are taken at the same time
         return self._checked(self._status.latest(), self._dagster.latest())
 
     def exposition(self, accepts: str) -> tuple[bytes, str]:
@@ -75,13 +75,13 @@ class Watch(Collector):
         return encode(self._registry), media_type
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing: the metrics are known only after a snapshot."""
+        """No metric, since the metrics are known only after a snapshot."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Take a snapshot, if one is due, and give its metrics."""
+        """Take a snapshot, if one is due, and return its metrics."""
         for one in (self._totals, self._dagster):
-            one.begin()  # at the same time as the first, so that the waits do not add up
+            one.begin()  # both at the same time, so that the waits do not add up
         status, totals, dagster = self._status.latest(), self._totals.latest(), self._dagster.latest()
         is_up = status.found is not None and totals.found is not None
         yield GaugeMetricFamily("holocron_up", "1 if the lake could be read, 0 if not", is_up)
@@ -119,7 +119,7 @@ class Watch(Collector):
         yield from (seconds, age, failures)
 
     def _never_less(self, family: Metric) -> Metric:
-        """Keep a counter from falling when a damaged file is set aside: Prometheus would count all again."""
+        """Keep a counter from falling when a file is set aside: Prometheus would assume a restart."""
         most = self._most.setdefault(family.name, {})
         for sample in family.samples:
             labels = tuple(sorted(sample.labels.items()))

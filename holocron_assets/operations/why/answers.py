@@ -27,7 +27,7 @@ class Answer:
 
 
 def at(moment: datetime) -> str:
-    """A moment, for people."""
+    """A moment as text for people."""
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 

@@ -1,4 +1,4 @@
-"""What models are asked about a page, the outcomes, and why something was not asked yet."""
+"""What models are asked about a page, the outcomes, and why a question was not asked yet."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ _UNMET = {
     "origin = 'page'": "only lists name it, and a page is shown",
     "list_contains($types, entity_type)": "it is of another type than {types}",
 }
-"""What it means that a page does not meet a condition with a key of its own in files."""
+"""For each condition with its own key in files: what it means that a page does not meet it."""
 _RUNS = """
     select
         interrogation, prompt_version, model, model_digest, result_key, status, attempts, error, due_at,
@@ -49,7 +49,7 @@ _RUNS = """
 
 @dataclass(frozen=True)
 class _State:
-    """Which models can be asked, and what they are asked first.
+    """Which models can be asked, and which questions come first.
 
     Attributes:
         lake: where pages and answers are.
@@ -71,7 +71,7 @@ class _State:
 
 
 def why_asked(lake: Lake, page: Page, settings: DispatchSettings) -> list[Answer]:
-    """What each interrogation asks about a page, or why it does not; nothing for a page without signals.
+    """What each interrogation asks about a page, or why it does not; empty for a page without signals.
 
     Args:
         lake: where pages and answers are.
@@ -87,7 +87,7 @@ def why_asked(lake: Lake, page: Page, settings: DispatchSettings) -> list[Answer
 
 
 def _asked_of_entity(page: Page, state: _State) -> list[Answer]:
-    """What each interrogation asks about the entity of a page; nothing if the page has none."""
+    """What each interrogation asks about the entity of a page; empty if the page has none."""
     entity = next(iter(page.topics.get("entities", ())), None)
     if entity is None:
         return []
@@ -207,7 +207,7 @@ def _listed(value: Any) -> str:
 
 
 def _turn(interrogation: Interrogation, state: _State) -> tuple[str, ...]:
-    """Why it is not asked now: it is held back, no model can be asked, or other work goes first."""
+    """Why it is not asked now: a person holds it back, no model can be asked, or other work goes first."""
     reasons = []
     if (hold := StandingControls(state.lake).hold_of(interrogation, state.partition)) is not None:
         reasons.append(hold)
@@ -227,7 +227,7 @@ def _turn(interrogation: Interrogation, state: _State) -> tuple[str, ...]:
 
 
 def _before(name: str, model: str, decision: Decision) -> list[str]:
-    """The work before it, as the dispatcher decides now."""
+    """The work that goes before an interrogation, as the dispatcher decides now."""
     place = [score.waiting.interrogation for score in decision.scores].index(name)
     before = [score for score in decision.scores[:place] if score.waiting.is_due]
     if not before:

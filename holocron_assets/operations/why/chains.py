@@ -1,4 +1,4 @@
-"""What answers build on: the input that an item waits for, or whose new answer has it asked again."""
+"""Chains of inputs: which input an item waits for, or which new answer makes it be asked again."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

@@ -175,7 +175,7 @@ def _obstacles(lake: Lake, page: Page, politeness_folder: Path) -> tuple[tuple[s
 
 
 def why_given_up(page: Page, fetching: str) -> list[Answer]:
-    """What was given up of a page that was fetched: a step could not read it, or no model answers.
+    """What was given up for a page that was fetched: a step could not read it, or no model answered.
 
     Args:
         page: the page.

@@ -1,4 +1,4 @@
-"""Why a page has its type, and why it stands for an entity or for none."""
+"""Why a page has its type, and why it has an entity or none."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ _MOST_EVIDENCE = 8
 
 
 def why_typed(page: Page) -> list[Answer]:
-    """What decided a page's type, with the evidence; nothing for a page without a text."""
+    """What decided a page's type, with the evidence; empty for a page without a text."""
     if not page.topics["type"]:
         return _untyped(page)
     row = page.topics["type"][0]
@@ -61,7 +61,7 @@ def _evidence(page: Page, batch: str) -> list[str]:
 
 
 def why_entity(page: Page) -> list[Answer]:
-    """Why a page stands for its entity, or for none; nothing for a page without a type."""
+    """Why a page has its entity, or none; empty for a page without a type."""
     if page.topics["entities"]:
         return [_entity(page, page.topics["entities"][0])]
     if not page.topics["type"]:

@@ -56,8 +56,8 @@ def _stored(lake: Lake, step: Step, batch: str, run_id: str) -> Stored:
         seconds=perf_counter() - started,
         titles="from_title" if "from_title" in step.table.arrow_schema.names else "title",
     )
-    told = {**metadata, **{name: sample_list(texts) for name, texts in notes.items()}}
-    return Stored(footer, told, lake.file(step.table, batch) in replaced)
+    all_metadata = {**metadata, **{name: sample_list(texts) for name, texts in notes.items()}}
+    return Stored(footer, all_metadata, lake.file(step.table, batch) in replaced)
 
 
 BATCH_ASSETS = [batch_asset(step) for step in BATCH_STEPS]

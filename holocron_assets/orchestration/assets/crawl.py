@@ -23,10 +23,10 @@ from holocron_assets.orchestration.assets.events import StepResult, Stored, step
 from holocron_assets.orchestration.assets.metadata import large_metadata, table_arguments, written_metadata
 from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.assets.politeness_metadata import polite_failures, politeness_metadata
-from holocron_assets.orchestration.resources.holding import is_begun
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs.held import ended_when_held
 from holocron_assets.orchestration.runs.retries import NETWORK
+from holocron_assets.planning.holding import is_begun
 from holocron_assets.signals.links import link_extractor
 
 CRAWL_POOL = "crawl"

@@ -37,7 +37,7 @@ from holocron_assets.orchestration.runs.failures import (
     clear_failures,
     failure_from,
     may_be_retried,
-    was_told_to_end,
+    was_asked_to_stop,
 )
 from holocron_assets.orchestration.runs.held import ended_when_held, refuse_all_held
 from holocron_assets.orchestration.runs.retries import LAKE
@@ -45,7 +45,7 @@ from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, STAGES, T
 from holocron_assets.planning.job_names import ENTITIES_JOB, PARTITIONS_TAG, SOURCES_JOB, WHOLE_RUN_CHECK
 
 _FAILED = "failed_partitions"
-"""Metadata of a step's output: why partitions were left, by their names."""
+"""Metadata of a step's output: why partitions failed, by their names."""
 
 
 def stage_asset(stage: Stage) -> dg.AssetsDefinition:
@@ -100,8 +100,8 @@ def _stale_made(context: dg.AssetExecutionContext, stage: Stage, known: Snapshot
     failed = {name: failure_from(error) for name, error in errors.items()}
     for name, failure in failed.items():
         context.log.error(f"{stage.name} of {name}: {failure.reason}")
-    told = {name: {"reason": one.reason, PERMANENT: one.is_permanent} for name, one in failed.items()}
-    yield dg.MaterializeResult(metadata={_FAILED: told} if told else {})
+    reasons = {name: {"reason": one.reason, PERMANENT: one.is_permanent} for name, one in failed.items()}
+    yield dg.MaterializeResult(metadata={_FAILED: reasons} if reasons else {})
 
 
 def _unrecorded(
@@ -121,7 +121,7 @@ def _kept_in(errors: dict[str, Exception], partition: str) -> Iterator[None]:
         with clear_failures():
             yield
     except Exception as error:
-        if was_told_to_end(error):
+        if was_asked_to_stop(error):
             raise
         errors[partition] = error
 

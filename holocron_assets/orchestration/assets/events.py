@@ -67,7 +67,7 @@ def partitions_of_run(run: dg.DagsterRun) -> list[str]:
 
 
 def is_deferred(run: dg.DagsterRun) -> bool:
-    """Whether the steps of a run record themselves which files they replaced."""
+    """Whether a run's steps themselves record which files they replaced."""
     return DEFERRED.items() <= run.tags.items()
 
 
@@ -117,8 +117,8 @@ def recorded_partitions(
 
     Args:
         instance: knows the events.
-        asset: whose.
-        footers: by partition.
+        asset: the asset.
+        footers: the files' footers, by partition.
     """
     versions = last_data_versions(instance, asset, list(footers))
     return {name for name, version in versions.items() if version == footers[name].content_id}

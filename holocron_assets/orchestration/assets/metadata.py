@@ -25,13 +25,13 @@ class TableArguments(TypedDict):
 
 
 def table_arguments(table: Table, *made_with: str, note: str = "", **more: Any) -> TableArguments:
-    """What each asset that stores a table says of itself.
+    """Arguments of the asset that stores a table.
 
     Args:
-        table: what it stores.
-        made_with: what makes it, if a run does; Dagster's UI has icons for 'python', 'duckdb' and others.
-        note: a paragraph more about it.
-        more: metadata besides that of the table.
+        table: the table that it stores.
+        made_with: the tool that makes it, if a run does; Dagster's UI has icons for some, as 'duckdb'.
+        note: a further paragraph of its description.
+        more: metadata in addition to the table's.
     """
     paragraphs = [
         f"{table.description}.",
@@ -47,7 +47,7 @@ def table_arguments(table: Table, *made_with: str, note: str = "", **more: Any) 
 
 
 def _table_metadata(table: Table) -> dict[str, Any]:
-    """An asset's standing metadata: its column schema and key."""
+    """The metadata of an asset's definition: its column schema and key."""
     columns = [
         dg.TableColumn(
             column.name,
@@ -115,7 +115,7 @@ def large_metadata(  # noqa: PLR0913 - three name the file, the rest says what i
 def _metadata(
     footer: Footer, counted: str, counts: Counter[str], names: Sequence[str], seconds: float | None
 ) -> dict[str, Any]:
-    """The metadata of a file: `names` are titles of some of its rows, and last that of its last one."""
+    """The metadata of a file: `names` are titles of some of its rows; the last one is of its last row."""
     return {
         "dagster/row_count": footer.rows,
         **({} if seconds is None else timing(footer, seconds)),
@@ -138,7 +138,7 @@ def timing(footer: Footer, seconds: float) -> dict[str, Any]:
 
 
 def sample_list(texts: Iterable[str]) -> dg.MarkdownMetadataValue:
-    """Some texts, of any origin, as a list, one below the other."""
+    """Some texts of any origin as a Markdown list."""
     return dg.MetadataValue.md("\n".join(f"- {escaped(text)}" for text in texts))
 
 

@@ -1,4 +1,4 @@
-"""The asset of revision checks: each run goes on with a pass over all pages of a source."""
+"""The asset of revision checks: each run continues a pass over all pages of a source."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,12 +18,12 @@ from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_CHANGES, REVISION_CHECKS
+from holocron_assets.orchestration.assets.change_readings import changes_reported
 from holocron_assets.orchestration.assets.crawl import CRAWL_POOL
 from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
 from holocron_assets.orchestration.assets.metadata import table_arguments
 from holocron_assets.orchestration.assets.partitions import SOURCES
 from holocron_assets.orchestration.assets.politeness_metadata import polite_failures, politeness_metadata
-from holocron_assets.orchestration.resources.change_readings import changes_reported
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs.held import ended_when_held
 from holocron_assets.orchestration.runs.retries import NETWORK
@@ -79,7 +79,7 @@ def revision_checks(
 def _go_on(
     lake: Lake, source: Source, shared_folder: Path, tally: Tally, *, by_hand: bool
 ) -> tuple[Row, Sequence[Row]]:
-    """Work on the unfinished pass; a person's run begins one if there is none."""
+    """Work on the unfinished pass. If there is none, a run that a person started begins one."""
     current = start_pass(lake, source.name, "person", utc_now()) if by_hand else passes(lake, source.name)[-1]
     if current["finished_at"]:
         return current, ()

@@ -21,7 +21,7 @@ from holocron_assets.planning.job_names import STATUS_JOB
 
 _MOST_CAUSES = 20
 _OLD, _TOO_OLD = timedelta(minutes=90), timedelta(hours=2)
-"""Ages of an hourly report that mean that one was late, and that one was left out."""
+"""If the newest hourly report is older than the first, the next is late; than the second, it was left out."""
 _STAGES = ("pages", "page_types", "interrogations", "entities", "review")
 
 

@@ -1,4 +1,4 @@
-"""Asset checks: quality of the whole lake. They report; what must hold is checked before a write."""
+"""Asset checks: quality of the whole lake. They only report; what must hold is checked before each write."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -28,7 +28,7 @@ GROWTH_LIMIT = 0.10
 _TYPE_COUNTS = """
     select source, primary_type, count(*) as pages from page_types group by all
 """
-# An unfinished crawl cannot be judged yet. But pages that only changed do not count: they change for ever.
+# An unfinished crawl cannot be judged yet. Pages that only changed do not count: pages always change.
 _FINISHED_COUNTS = """
     select sites.source, count(pages.title_key) as pages
     from sites
@@ -151,7 +151,7 @@ def files_are_whole(context: dg.AssetCheckExecutionContext, lake: LakeResource) 
     return dg.AssetCheckResult(
         passed=not left,
         severity=dg.AssetCheckSeverity.ERROR,
-        description="; ".join([*left, *messages]) or "Nothing is amiss.",
+        description="; ".join([*left, *messages]) or "Nothing is wrong.",
         metadata={"files verified": len(files), "files set aside": len(messages)},
     )
 
@@ -185,6 +185,6 @@ def _result(problems: Mapping[str, Sequence[str]], measured: dict[str, Any]) -> 
     return dg.AssetCheckResult(
         passed=not problems,
         severity=dg.AssetCheckSeverity.ERROR,
-        description="; ".join(lines) or "Nothing is amiss.",
+        description="; ".join(lines) or "Nothing is wrong.",
         metadata={**measured, **({_FAULTY: ", ".join(problems)} if problems else {})},
     )

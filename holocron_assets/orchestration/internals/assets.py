@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 DEFERRED: Mapping[str, str] = {"dagster/defer_asset_events": "true"}
-"""Tag of a job whose steps say themselves which files they replaced. Dagster does not document it."""
+"""Tag of a job whose steps themselves record which files they replaced. Dagster does not document it."""
 
 RANGE_TAGS = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 """Tags of a run over several partitions. Without them or a partition, a step that follows another fails."""
@@ -34,8 +34,8 @@ def last_data_versions(
 
     Args:
         instance: knows the events.
-        asset: whose.
-        partitions: which.
+        asset: the asset.
+        partitions: names of the partitions.
     """
     tags = instance.event_log_storage.get_latest_tags_by_partition(
         asset, dg.DagsterEventType.ASSET_MATERIALIZATION, [DATA_VERSION_TAG], list(partitions)

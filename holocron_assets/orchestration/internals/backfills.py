@@ -1,4 +1,4 @@
-"""Backfills: starting one, and what open ones have yet to do.
+"""Backfills: starts one, and lists the remaining work of open ones.
 
 Waits for: public calls of `DagsterInstance` that start a backfill and list open ones with their partitions.
 """
@@ -18,7 +18,7 @@ from holocron_assets.errors import PermanentError
 if TYPE_CHECKING:
     from dagster._core.execution.backfill import PartitionBackfill
 
-# It is no module that Python runs, and an argument of a process holds fewer partitions than there may be.
+# The command has no `__main__`; and its query comes on stdin, since an argument may be too short for it.
 _GRAPHQL = "import sys; from dagster_graphql.cli import main; sys.argv += ['-v', sys.stdin.read()]; main()"
 _OPEN = ("REQUESTED", "CANCELING", "FAILING")
 _MUTATION = """
@@ -39,8 +39,8 @@ class OpenBackfill:
     Attributes:
         id: its id.
         job: the job whose partitions it makes; None if it makes those of assets.
-        of_assets: what it has yet to ask for, by asset; None of an asset without partitions.
-        of_job: the partitions that it has yet to ask its job for, in order.
+        of_assets: the partitions that it has yet to request, by asset; None for an asset without partitions.
+        of_job: the partitions for which it has yet to request its job, in order.
     """
 
     id: str
@@ -75,19 +75,19 @@ def _left_of_assets(backfill: "PartitionBackfill") -> dict[dg.AssetKey, frozense
 
 
 def _left_of_job(backfill: "PartitionBackfill") -> Sequence[str]:
-    """The partitions that a backfill of a job has yet to ask for: it goes through them in order."""
+    """The partitions that a backfill of a job has yet to request: it goes through them in order."""
     names, last = backfill.partition_names or (), backfill.last_submitted_partition_name
     return names[names.index(last) + 1 :] if last in names else names
 
 
 def start_backfill(workspace: Path, params: Mapping[str, Any]) -> str:
-    """Start a backfill over the instance that is open in this process, and give its id.
+    """Start a backfill over the instance that is open in this process, and return its id.
 
     Dagster has no public call that does so: this asks its GraphQL schema, in a process of its own.
 
     Args:
         workspace: the file that names the code location.
-        params: of the mutation `launchPartitionBackfill`.
+        params: the variables of the mutation `launchPartitionBackfill`.
 
     Raises:
         PermanentError: Dagster refused it.

@@ -1,4 +1,4 @@
-"""The machine's clock was set back: Dagster's sensors would wait until it is again as late as it was.
+"""After the machine's clock was set back, Dagster's sensors would wait until it shows the old time again.
 
 Waits for: a public call that reads and sets when a sensor last ticked, or a daemon that ignores later times.
 """
@@ -18,9 +18,9 @@ _TIMES = (
 
 
 def bring_ticks_back(instance: dg.DagsterInstance, *, now: datetime) -> list[str]:
-    """Let sensors whose last tick is later than now tick again in their interval.
+    """Let sensors tick again if their last tick is in the future.
 
-    Schedules are left alone: theirs come at fixed hours, and none comes twice by the same clock.
+    Schedules are left alone: they tick at fixed hours, and none ticks twice at the same hour.
 
     Args:
         instance: knows the sensors.

@@ -1,4 +1,4 @@
-"""When schedules come, as Dagster itself counts it, and what changes of the clock do to them.
+"""The next times of schedules, as Dagster computes them, and the effect of daylight saving on them.
 
 Waits for: a public call that gives the next times of a cron string in a time zone.
 """
@@ -14,7 +14,7 @@ from holocron_assets.crawl.sources.settings import CronTimes
 
 _DAYS = 366
 _NEAR = timedelta(hours=2)
-"""A time that a day lacks comes within so long of the change, before it or after."""
+"""A local time that a day lacks is replaced by one at most this long before or after the change."""
 _MOST_NAMED = 3
 
 
@@ -24,10 +24,10 @@ def next_times(times: CronTimes, now: datetime, count: int) -> list[datetime]:
 
 
 def clock_changes(times: CronTimes, now: datetime) -> Iterator[str]:
-    """What changes of the clock do to some times in the coming year, a sentence for each that matters.
+    """The effect of changes of the clock on some times in the coming year: a sentence for each that matters.
 
-    One that a day lacks comes when the clock has gone on; one that a day has twice comes once. What comes up
-    in every hour comes all the same.
+    A time that a day lacks comes after the change; a time that a day has twice comes once. Times that come
+    in every hour are not affected.
     """
     if cron_string_repeats_every_hour(times.cron):
         return
@@ -40,43 +40,42 @@ def clock_changes(times: CronTimes, now: datetime) -> Iterator[str]:
 
 
 def _lacking(times: CronTimes, named: Sequence[datetime], change: datetime) -> str:
-    """What is told of local times that a day lacks."""
+    """The sentence about local times that a day lacks."""
     zone = ZoneInfo(times.timezone)
     near = list(takewhile(lambda at: at < change + _NEAR, _coming(times, change - _NEAR)))
     usual = set(_named(times.cron, _wall(change - _NEAR, zone), _wall(change + _NEAR, zone)))
     instead = [at for at in near if at.replace(tzinfo=None) not in usual] or [next(_coming(times, change))]
     day, once = f"{named[0]:%Y-%m-%d}", ", once" if len(named) > len(instead) == 1 else ""
     return (
-        f"on {day} there is no {_told(named, 'or')} in {times.timezone}: "
-        f"it comes at {_told(instead, 'and')}{once}"
+        f"on {day} there is no {_in_words(named, 'or')} in {times.timezone}: "
+        f"it comes at {_in_words(instead, 'and')}{once}"
     )
 
 
 def _twice(times: CronTimes, named: Sequence[datetime]) -> str:
-    """What is told of local times that a day has twice."""
+    """The sentence about local times that a day has twice."""
     zone = ZoneInfo(times.timezone)
     first = named[0].replace(tzinfo=zone)
     counts = "second" if next(_coming(times, first)).fold else "first"
-    return (
-        f"on {first:%Y-%m-%d} it is {_told(named, 'and')} twice in {times.timezone}: the {counts} time counts"
-    )
+    day, both = f"{first:%Y-%m-%d}", _in_words(named, "and")
+    return f"on {day} it is {both} twice in {times.timezone}: the {counts} time counts"
 
 
 def _coming(times: CronTimes, start: datetime) -> Iterator[datetime]:
     zone = ZoneInfo(times.timezone)
     for at in schedule_execution_time_iterator(start.timestamp(), times.cron, times.timezone):
-        # Dagster may give a local time that there is not; its instant is what its daemon goes by.
+        # Dagster may give a local time that does not exist; its daemon uses the instant.
         yield at.astimezone(UTC).astimezone(zone)
 
 
 def _named(cron: str, begin: datetime, end: datetime) -> Iterator[datetime]:
-    """The local times from one to before another that a cron names, whatever a clock does."""
+    """The local times that a cron names, from `begin` to before `end`, without daylight saving."""
     coming = schedule_execution_time_iterator(begin.replace(tzinfo=UTC).timestamp(), cron, "UTC")
     return takewhile(lambda at: at < end, (at.replace(tzinfo=None) for at in coming))
 
 
 def _changes(zone: ZoneInfo, now: datetime) -> Iterator[datetime]:
-    """When clocks of a zone change in the coming year, to the minute."""
+    """The moments, to the minute, when clocks of a zone change in the coming year."""
     start = now.astimezone(UTC).replace(second=0, microsecond=0)
     for before, after in pairwise(start + timedelta(days=day) for day in range(_DAYS + 1)):
         if before.astimezone(zone).utcoffset() != after.astimezone(zone).utcoffset():
@@ -91,11 +90,11 @@ def _changes(zone: ZoneInfo, now: datetime) -> Iterator[datetime]:
 
 
 def _wall(at: datetime, zone: ZoneInfo) -> datetime:
-    """What a clock shows."""
+    """The local time in a zone."""
     return at.astimezone(zone).replace(tzinfo=None)
 
 
-def _told(times: Sequence[datetime], word: str) -> str:
+def _in_words(times: Sequence[datetime], word: str) -> str:
     if len(times) > _MOST_NAMED:
         return f"{times[0]:%H:%M} to {times[-1]:%H:%M}"
     return f" {word} ".join(f"{at:%H:%M}" for at in times)

@@ -1,4 +1,4 @@
-"""Asking a code server whether it answers, and to load its code again; and the command of the daemon.
+"""Asks a code server whether it answers, and to reload its code. Also the module of the daemon.
 
 Waits for: public calls that ask a code server whether it lives, why its code cannot be loaded, and to load
 its code again; and a public module of the daemon, such as `python -m dagster daemon run`.
@@ -55,13 +55,13 @@ def code_problem(socket: Path, *, seconds: float) -> str | None:
 
 
 def reload_code(socket: Path, pause: Callable[[], None], *, seconds: float) -> bool:
-    """Have a code server load its code again; say whether it did.
+    """Ask a code server to load its code again; returns whether it did.
 
     Dagster has no public call that reloads a code location without its web server.
 
     Args:
         socket: the code server's.
-        pause: called again and again meanwhile; it may raise, which ends the wait.
+        pause: called repeatedly meanwhile; if it raises, the wait ends.
         seconds: how long to wait.
     """
     with grpc.insecure_channel(f"unix:{socket}") as channel:

@@ -13,7 +13,7 @@ from structlog.types import EventDict
 
 
 def replace_console_loggers(make: Callable[[str, str | int], Logger]) -> None:
-    """Have runs and ticks write by loggers that `make` makes, of a name and a level.
+    """Let runs and ticks write through loggers that `make` returns for a name and a level.
 
     Dagster has no public setting for them: a run whose config names no logger gets Dagster's own, in colours,
     and so does a tick.
@@ -23,7 +23,7 @@ def replace_console_loggers(make: Callable[[str, str | int], Logger]) -> None:
 
 
 def line_of_run(line: EventDict) -> dict[str, Any]:
-    """What Dagster attaches to a line of a run, under names of our own; what is unknown is None.
+    """What Dagster attaches to a line of a run, under our own names; unknown values are None.
 
     Dagster has no public name for the attribute that holds it.
     """

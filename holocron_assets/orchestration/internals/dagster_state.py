@@ -25,10 +25,10 @@ _HIDDEN = ".dagster/"
 
 
 def read_dagster_state(instance: DagsterInstance) -> DagsterState:
-    """Look at what is under way, and when each part of the daemon was last heard of.
+    """Take a snapshot of Dagster: runs under way, and when each part of the daemon last showed that it lives.
 
     Raises:
-        Exception: whatever the storage raises that cannot be read.
+        Exception: any error of a storage that cannot be read.
     """
     heartbeats = instance.get_daemon_heartbeats()
     return DagsterState(
@@ -45,7 +45,7 @@ def read_dagster_state(instance: DagsterInstance) -> DagsterState:
 
 
 def _ticked_at(instance: DagsterInstance) -> datetime | None:
-    """When any sensor last began or ended a tick. Those of code that cannot be loaded do not tick."""
+    """When any sensor last began or ended a tick. If the code cannot be loaded, its sensors do not tick."""
     states = instance.all_instigator_state(instigator_type=InstigatorType.SENSOR)
     found = [
         seconds
@@ -58,7 +58,7 @@ def _ticked_at(instance: DagsterInstance) -> datetime | None:
 
 
 def run_report(instance: DagsterInstance, run_id: str) -> dict[str, Any] | None:
-    """What became of a run, as plain values of JSON; None if there is no such run.
+    """How a run went, as plain JSON values; None if there is no such run.
 
     Returns:
         Its id, job, status, partition, tags, times, failed steps with their errors, and, where it failed as a
@@ -101,7 +101,7 @@ def _failed_steps(instance: DagsterInstance, run_id: str) -> Sequence[Mapping[st
 
 
 def _error(instance: DagsterInstance, run_id: str) -> str | None:
-    """What the run's own end says: of one that died, no step does."""
+    """The error in the run's last event: if a run died, no step has an error."""
     records = events_of_run(instance, run_id, dg.DagsterEventType.RUN_FAILURE, limit=1, ascending=False)
     event = records[0].event_log_entry.dagster_event if records else None
     return event.message if event else None

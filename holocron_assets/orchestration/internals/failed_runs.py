@@ -1,4 +1,4 @@
-"""Whether Dagster's storage may hold failed runs, read without Dagster.
+"""Whether Dagster's storage may hold failed runs, found out without Dagster.
 
 Dagster takes two seconds to import and to open its instance, and mostly has no failed run. So its table of
 runs is read here, if it is the SQLite file of Holocron's own configuration. Otherwise only Dagster knows.
@@ -16,11 +16,11 @@ from holocron_assets.settings import PROJECT_FOLDER, dagster_home
 
 _FAILED = "select 1 from runs where status = 'FAILURE' and update_timestamp >= ? limit 1"
 _LEEWAY = timedelta(hours=1)
-"""So much earlier than Dagster is asked: only Dagster says which runs count."""
+"""The search begins this much earlier than asked, since only Dagster knows exactly which runs count."""
 
 
 def may_have_failed_runs(since: datetime) -> bool:
-    """Whether Dagster has to be asked for the runs that failed since a moment; False where none did."""
+    """Whether Dagster must be asked for the runs that failed since a moment; False if there are none."""
     home = dagster_home()
     if os.environ.get("HOLOCRON_POSTGRES_URL"):
         return True

@@ -1,4 +1,4 @@
-"""Dagster's instance: where it lives, which file configures it, and the pool limits that no file can hold.
+"""Dagster's instance: its home, the file that configures it, and the pool limits that no file can hold.
 
 Waits for: limits of named pools in `dagster.yaml`.
 """
@@ -38,7 +38,7 @@ from holocron_assets.settings import (
 
 
 def pool_limits() -> Mapping[str, int]:
-    """Ops of each pool that run at once, whatever started them: crawls, and what asks models.
+    """The most ops of each pool that run at once, whatever started them. Pools are for crawls and for models.
 
     Raises:
         DispatchError: the file of the models' pools cannot be used.
@@ -48,16 +48,16 @@ def pool_limits() -> Mapping[str, int]:
 
 
 def prepare_home() -> Path:
-    """Make Dagster's home and put the configuration in it that the environment asks for.
+    """Make Dagster's home, with the configuration that the environment asks for.
 
     PostgreSQL is used when HOLOCRON_POSTGRES_URL is set, and workers on other machines when HOLOCRON_BROKER
-    is set too. A home that was chosen by DAGSTER_HOME keeps a `dagster.yaml` of its own.
+    is set too. A home that was chosen by DAGSTER_HOME keeps its own `dagster.yaml`.
 
     Returns:
         The home, which is now also this process's DAGSTER_HOME.
 
     Raises:
-        PermanentError: HOLOCRON_POSTGRES_URL is no address, or lacks where it is needed.
+        PermanentError: HOLOCRON_POSTGRES_URL is no address, or is needed and missing.
     """
     home = dagster_home()
     home.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def _database_address(url: str) -> str:
     """The address of Dagster's database, with the driver that dagster-postgres brings.
 
     Raises:
-        PermanentError: it is none. What it says is not repeated: it may be a password.
+        PermanentError: it is none. The message does not repeat it: it may hold a password.
     """
     address = re.sub(r"^postgres(ql)?://", "postgresql+psycopg2://", url)
     try:
@@ -108,10 +108,10 @@ def _database_address(url: str) -> str:
 
 
 def reap_without_daemon() -> None:
-    """Report as failed what runs there are that a daemon was starting: none lives that could start them.
+    """Report runs as failed that a daemon was about to start. The caller knows that no daemon lives.
 
-    It is so after a restore as well: a backup has runs that were about to begin, and no signs of life. Runs
-    that wait for a worker in a broker are left to it.
+    There are such runs after a restore as well: a backup may hold runs that were about to begin. Runs
+    that wait for a worker in a broker are left alone.
     """
     with open_instance() as instance:
         if not broker():
@@ -119,7 +119,7 @@ def reap_without_daemon() -> None:
 
 
 def open_to_read() -> dg.DagsterInstance:
-    """The instance at the prepared home, for who only looks: no run is reaped, no limit written."""
+    """The instance at the prepared home, only to read: no run is reaped, and no limit is written."""
     # Two processes that make Dagster's database at once would break it for good.
     with Lake(data_folder()).lock("dagster-home"):
         prepare_home()
@@ -131,7 +131,7 @@ def open_instance() -> dg.DagsterInstance:
 
     Raises:
         PermanentError: the disk of the data folder is not mounted.
-        SettingError: a variable that is needed later says what cannot be; no work was begun.
+        SettingError: a variable that is needed later has a wrong value; no work was begun.
         FolderGoneError: Dagster knows of work on a lake that is gone.
     """
     limits, _ = pool_limits(), run_retention()

@@ -1,4 +1,4 @@
-"""Forgetting old runs: their records, events and logs go; what Dagster shows of each asset stays.
+"""Forgets old runs: deletes their records, events and logs, and keeps what Dagster shows of each asset.
 
 `DagsterInstance.delete_run` would take the newest materialization of each partition with it, and the
 partition would be shown as missing. So events are deleted one table at a time: all but the newest of each
@@ -56,12 +56,12 @@ def old_runs_are_due(instance: dg.DagsterInstance, kept: RunRetention, *, now: d
 
 
 def forget_old_runs(instance: dg.DagsterInstance, kept: RunRetention, *, now: datetime) -> Forgotten:
-    """Delete what is told of runs that ended long ago, and events of assets that newer ones outdate.
+    """Delete the records of runs that ended long ago, and events of assets that newer events replace.
 
     A kill in between leaves runs without events, which are forgotten the next time.
 
     Args:
-        instance: whose.
+        instance: the instance to clean.
         kept: how long runs are kept.
         now: the moment.
     """
@@ -91,7 +91,7 @@ def _old_runs(instance: dg.DagsterInstance, kept: RunRetention, now: datetime, *
 
 
 def _forget_events(storage: SqlEventLogStorage, runs: Sequence[str]) -> None:
-    """Delete all events of some runs but those of what they materialized."""
+    """Delete all events of some runs except their materializations."""
     events = SqlEventLogStorageTable.c
     is_shown = events.dagster_event_type.in_(_SHOWN)
     of_runs = SqlEventLogStorageTable.delete().where(
@@ -110,7 +110,7 @@ def _remove_file(database: Path) -> None:
 
 
 def _forget_outdated(storage: SqlEventLogStorage, before: datetime) -> int:
-    """Delete old events of assets and checks but the newest of each; give how many there were."""
+    """Delete old events of assets and checks, except the newest of each; returns their number."""
     moment = before.astimezone(UTC).replace(tzinfo=None)
     events, tags, checks = SqlEventLogStorageTable, AssetEventTagsTable, AssetCheckExecutionsTable
     newest = sql.select(sql.func.max(events.c.id)).where(events.c.dagster_event_type.in_(_SHOWN))

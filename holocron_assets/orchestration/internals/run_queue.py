@@ -17,7 +17,7 @@ def came_from_queue(run: dg.DagsterRun) -> bool:
 
 
 def job_of_same_code(context: dg.OpExecutionContext, name: str) -> dg.JobDefinition:
-    """A job of the code location that a run is of.
+    """A job of the code location that a run belongs to.
 
     Dagster has no public attribute of an op's context that gives its repository.
     """
@@ -25,14 +25,14 @@ def job_of_same_code(context: dg.OpExecutionContext, name: str) -> dg.JobDefinit
 
 
 def submit_run(context: dg.OpExecutionContext, job_name: str, tags: Mapping[str, str]) -> str:
-    """Put a run into the queue, as a child of the context's run, and give its id.
+    """Put a run into the queue, as a child of the context's run, and return its id.
 
     Dagster has no public call that submits a run from inside another.
 
     Args:
-        context: of a run that the queue itself started.
+        context: the context of a run that the queue itself started.
         job_name: a job of the same code location.
-        tags: of the run, besides those of its job.
+        tags: tags of the run, in addition to those of its job.
 
     Raises:
         dagster.Failure: the queue did not start the context's run.

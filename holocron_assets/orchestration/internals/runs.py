@@ -1,4 +1,4 @@
-"""Runs: counting them, reading their events, tagging them, ending them and freeing their places in pools.
+"""Runs: counts them, reads their events, tags them, ends them and frees their places in pools.
 
 Waits for: public calls of `DagsterInstance` for each. Those that are here exist, but Dagster does not mark
 them as public.
@@ -51,10 +51,10 @@ def add_tags(instance: dg.DagsterInstance, run_id: str, tags: Mapping[str, str])
 
 
 def add_tags_now(instance: dg.DagsterInstance, run: dg.DagsterRun, tags: Mapping[str, str]) -> None:
-    """Add tags to the run of this process, so that its steps go by them.
+    """Add tags to the run of this process, so that its steps use them.
 
-    Dagster has no public call that does so. Its steps go by the tags that the run had when it was loaded;
-    those in the storage come too late.
+    Dagster has no public call that does so. Steps use the tags that the run had when it was loaded;
+    tags written only to the storage come too late.
     """
     add_tags(instance, run.run_id, tags)
     cast("dict[str, str]", run.tags).update(tags)
@@ -63,15 +63,15 @@ def add_tags_now(instance: dg.DagsterInstance, run: dg.DagsterRun, tags: Mapping
 def end_as_failed(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) -> None:
     """Free the places that a run holds, then record that it failed.
 
-    Dagster has no public call that does so. The places come first: were this process killed after the report,
-    nobody would look at them again.
+    Dagster has no public call that does so. The places come first: if this process were killed after the
+    report, nothing would ever free them.
     """
     instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
     instance.report_run_failed(run, why)
 
 
 def end_as_canceled(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) -> None:
-    """Have a run that goes on end as canceled. Dagster has no public call that does so."""
+    """End a run under way as canceled. Dagster has no public call that does so."""
     instance.report_run_canceling(run, message=why)
 
 

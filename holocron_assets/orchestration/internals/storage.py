@@ -1,7 +1,7 @@
-"""Dagster's own storage: a place for small notes, how to open the instance again, and signs of its daemon.
+"""Dagster's own storage: small notes, opening the instance again, and signs of life of its daemon.
 
 Waits for: public calls of `DagsterInstance` that keep a value under a key, say whether the instance is kept
-on a disk, and tell when the daemon was last alive.
+on a disk, and say when the daemon was last alive.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ def is_kept(instance: dg.DagsterInstance) -> bool:
 
 
 def read_note(instance: dg.DagsterInstance, key: str) -> str | None:
-    """What was noted under a key. Dagster has no public call that keeps a value."""
+    """The note under a key; see `write_note`. Dagster has no public call that keeps a value."""
     return instance.daemon_cursor_storage.get_cursor_values({key}).get(key)
 
 
@@ -25,7 +25,7 @@ def write_note(instance: dg.DagsterInstance, key: str, value: str) -> None:
 
 
 def reopening(instance: dg.DagsterInstance) -> Callable[[], dg.DagsterInstance] | None:
-    """What opens the instance once more, after this one is closed; None if it is only in memory.
+    """A function that opens the instance again after this one is closed; None if it is only in memory.
 
     Dagster has no public call that gives it.
     """

@@ -1,4 +1,4 @@
-"""Logs of ticks, which go with their ticks: Dagster forgets ticks after a while, and leaves a file for each.
+"""Deletes logs of ticks that Dagster forgot: it forgets ticks after a while, but keeps a log file for each.
 
 This uses the table of ticks, which is the same in SQLite and PostgreSQL, and the folder in which the local
 manager of logs keeps files.
@@ -20,7 +20,7 @@ from dagster._core.storage.schedules.schema import JobTickTable
 from dagster._core.storage.schedules.sql_schedule_storage import SqlScheduleStorage
 
 MANY = 100
-"""Logs that are worth a run: below, they wait for one that has more to do."""
+"""So many logs are worth a run. Fewer wait for a run that has more to do."""
 
 _YOUNGEST = timedelta(days=1)
 _AT_ONCE = 500
@@ -34,11 +34,11 @@ def tick_logs_are_due(instance: dg.DagsterInstance, *, now: datetime) -> bool:
 
 
 def forget_tick_logs(instance: dg.DagsterInstance, *, now: datetime) -> int:
-    """Delete the logs of ticks that Dagster has forgotten; give how many there were.
+    """Delete the logs of ticks that Dagster has forgotten; returns their number.
 
     Args:
-        instance: whose.
-        now: the moment. What was written within a day is left alone.
+        instance: the instance to clean.
+        now: the moment. Logs that were written within a day are left alone.
     """
     count = 0
     for key in _outlived(instance, now):

@@ -19,12 +19,12 @@ _STATEMENT_MILLISECONDS, _RECYCLE_SECONDS, _MORE_CONNECTIONS = 15_000, 3600, 20
 
 @contextmanager
 def dagster_web_app(instance: dg.DagsterInstance, workspace: Path) -> Iterator[ASGIApp]:
-    """Give Dagster's web application, as `dagster-webserver` makes it.
+    """Dagster's web application, as `dagster-webserver` makes it.
 
     Dagster has no public call that gives the application without serving it.
 
     Args:
-        instance: of which it tells.
+        instance: the instance that it shows.
         workspace: the file that names the code location.
     """
     instance.optimize_for_webserver(_STATEMENT_MILLISECONDS, _RECYCLE_SECONDS, _MORE_CONNECTIONS)

@@ -34,7 +34,7 @@ class GroupConfig(dg.Config):
     retry_policy=LAKE,  # finished steps are not done again
 )
 def run_steps(context: dg.OpExecutionContext, config: GroupConfig, lake: LakeResource) -> None:
-    """Run a group, or go on with it where it was killed; fail if any step failed."""
+    """Run a group, or continue it where it was killed; fail if any step failed."""
     opened, name = lake.open(), config.group
     with ended_when_held(context), clear_failures():
         refuse_all_held(context, opened)
@@ -65,7 +65,7 @@ def run_group() -> None:
 
 
 def _refuse_running(lake: Lake, name: str) -> None:
-    """Fail where another process runs the group: its steps are not run twice at once."""
+    """Fail if another process runs the group: no step may run twice at once."""
     try:
         with lake.lock(f"group-{name}", timeout=0):
             return
@@ -80,7 +80,7 @@ def _run(*words: str) -> int:
         try:
             return process.wait()
         finally:
-            if process.poll() is None:  # the run is to end
+            if process.poll() is None:  # the run was asked to stop
                 process.terminate()
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(_SECONDS_TO_END)

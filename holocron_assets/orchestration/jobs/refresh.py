@@ -12,8 +12,8 @@ from holocron_assets.decisions.controls import HeldBackError, Scope, refuse_held
 from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.assets.change_readings import read_to_the_end
 from holocron_assets.orchestration.internals.run_queue import came_from_queue, job_of_same_code
-from holocron_assets.orchestration.resources.change_readings import read_to_the_end
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs.failures import clear_failures
 from holocron_assets.orchestration.runs.held import ended_when_held
@@ -51,7 +51,7 @@ def refresh_sources(
     with (
         ended_when_held(context),
         clear_failures(),
-    ):  # around all of it: a run that is ended is not tried again
+    ):  # around everything: a run that was asked to stop is not tried again
         refuse_held(opened, source=config.source)
         chosen = [sources.get(config.source)] if config.source else _free(context, opened, sources.enabled())
         runs = _runs(context, opened)
@@ -127,7 +127,7 @@ def _free(context: dg.OpExecutionContext, lake: Lake, sources: Sequence[Source])
 
 
 def _done(context: dg.OpExecutionContext, source: Source, steps: Sequence[Callable[[], None]]) -> list[str]:
-    """Do the steps as far as possible, also the pages before a dump's break, and return the failures."""
+    """Do the steps as far as possible, also for the pages of a dump before it breaks off; return failures."""
     problems = []
     for step in steps:
         try:
@@ -166,7 +166,7 @@ def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
 
 
 def _knowledge_made(lake: Lake, runs: Runs) -> list[str]:
-    """Make all that follows from the pages, whatever failed; give what did."""
+    """Make all that follows from the pages, even if parts fail; returns the failures."""
     problems = []
     for find in KNOWLEDGE:
         try:
@@ -179,10 +179,10 @@ def _knowledge_made(lake: Lake, runs: Runs) -> list[str]:
 
 
 def _refuse_unsettled(lake: Lake, source: Source) -> None:
-    """Fail if what is to be settled cannot be found out, since answers cannot be read.
+    """Fail if it is unknown which batches must be settled, since answers cannot be read.
 
     Raises:
-        dagster.Failure: so it is.
+        dagster.Failure: it is unknown.
     """
     try:
         batches_to_settle(lake, [source])
@@ -191,7 +191,7 @@ def _refuse_unsettled(lake: Lake, source: Source) -> None:
 
 
 def _runs(context: dg.OpExecutionContext, lake: Lake) -> Runs:
-    """The run queue if this run came out of it, else this process (`dagster job execute`)."""
+    """Where runs go: into the run queue if this run came from it; else into this process."""
     if came_from_queue(context.run):
         return QueuedRuns(context, lake)
     return LocalRuns(context.instance, lake, partial(job_of_same_code, context))

@@ -35,7 +35,7 @@ def compact_lake(context: dg.OpExecutionContext, lake: LakeResource) -> None:
     opened = _opened(context, lake)
     try:
         with clear_failures():
-            done = compact(opened, now=utc_now(), tell=context.log.info)
+            done = compact(opened, now=utc_now(), report=context.log.info)
     except CompactionUnderWayError as error:
         context.log.info(f"{error}: nothing is left to do here")
         return

@@ -90,7 +90,7 @@ class ModelStage:
             return None
         return f"the model server has not got {', '.join(names)}; get it with `{fetch_command()} {names[0]}`"
 
-    def tell_of_waiting(self, holders: Iterable[str]) -> None:
+    def report_waiting(self, holders: Iterable[str]) -> None:
         """Name the processes that ask models now: it may take long until they end."""
         self.console.print(f"Waiting for the models, which are at work: {', '.join(sorted(holders))}.")
 

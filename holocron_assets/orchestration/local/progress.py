@@ -16,8 +16,8 @@ _SECONDS = 2.0
 
 
 @contextmanager
-def outcomes_told(
-    lake: Lake, what: WhatToAsk, tell: Callable[[int], None], *, every: float = _SECONDS
+def answers_counted(
+    lake: Lake, what: WhatToAsk, report: Callable[[int], None], *, every: float = _SECONDS
 ) -> Iterator[None]:
     """While the block lasts, report how many items got an outcome since it began.
 
@@ -26,7 +26,7 @@ def outcomes_told(
     Args:
         lake: where the answers go.
         what: what the run asks; names its interrogations and partitions.
-        tell: called with the number from another thread, at most so often.
+        report: called with the number from another thread, at most so often.
         every: seconds between two readings.
     """
     names, partitions = set(what.interrogations or ()), what.partitions or ()
@@ -36,7 +36,7 @@ def outcomes_told(
 
     def watch() -> None:
         while not ended.wait(every):
-            tell(counted.number() - before)
+            report(counted.number() - before)
 
     watcher = Thread(target=watch, name="progress", daemon=True)
     watcher.start()

@@ -22,13 +22,13 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.checks.quality import concerns
 from holocron_assets.orchestration.local.models import ModelStage
-from holocron_assets.orchestration.local.progress import outcomes_told
+from holocron_assets.orchestration.local.progress import answers_counted
 from holocron_assets.orchestration.model_runs.dispatch_runs import at_work
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
-from holocron_assets.orchestration.resources.holding import hold_on
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.waiting import QUIET, FinishedRun, LocalRuns, run_of_ours
 from holocron_assets.orchestration.sensors.run_requests import priority_of
+from holocron_assets.planning.holding import hold_on
 from holocron_assets.planning.job_names import BATCH_JOB, OUTCOME_TAG, QUALITY_JOB
 from holocron_assets.planning.loop import KNOWLEDGE, crawl_step, named, readable
 from holocron_assets.planning.repair import repairing
@@ -87,7 +87,7 @@ class LocalRun:
         all_sources: those in the published views.
         job: gives a job by name.
         instance: records the runs.
-        look: asks a source's wiki for its changes; returns why it did not give them.
+        read_changes: asks a source's wiki for its changes; returns why it did not give them.
         planned: called with the work before it is run.
         starting: called with each run's work before it starts.
         ended: called with each run after it ended.
@@ -119,7 +119,7 @@ class LocalRun:
         tried again if its wiki answered before, and only asks for a pause. Work that a person holds back is
         left as it is, also if the hold is set meanwhile, and the report names it.
         """
-        return repairing(self._finish, _untold)
+        return repairing(self._finish, _not_reported)
 
     def _finish(self) -> RunReport:
         for source in self._free():
@@ -138,7 +138,7 @@ class LocalRun:
         """Work on given batches of the first source, and on all that follows. Nothing else is fetched."""
         host = self.sources[0].host
         self._run([Work(BATCH_JOB, batch, "added", host) for batch in batches])
-        return repairing(self._conclude, _untold)
+        return repairing(self._conclude, _not_reported)
 
     def ask_sites(self) -> RunReport:
         """Ask new wikis for their site information."""
@@ -170,9 +170,9 @@ class LocalRun:
             outcome = "stopped"
             while outcome == "stopped":
                 if holders := at_work(self.instance, self.lake, GPU_POOL):
-                    models.tell_of_waiting(holders)
+                    models.report_waiting(holders)
                 work = models.work(what)
-                with outcomes_told(self.lake, what, partial(self.answered, work)):
+                with answers_counted(self.lake, what, partial(self.answered, work)):
                     if not self._run([work]):
                         return
                 run = self.instance.get_run_by_id(self.report.finished[-1].run_id)
@@ -287,5 +287,5 @@ class LocalRun:
             self.report.failed_checks.append((QUALITY_JOB, failure_of(self.instance, result.run_id).reason))
 
 
-def _untold(_message: str) -> None:
+def _not_reported(_message: str) -> None:
     """A file that is set aside has a note in the lake; see `quarantine.all_set_aside`."""

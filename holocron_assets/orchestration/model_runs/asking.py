@@ -37,9 +37,9 @@ class Asking:
     """A run that is about to ask models.
 
     Attributes:
-        lake: where pages are and answers go.
+        lake: the lake to read pages from and to write answers to.
         server: address of the model server; empty where code answers.
-        served: what the server has, or the kinds of code.
+        served: the models of the server, or the kinds of code.
         settings: how work is dispatched.
         run: the run.
     """
@@ -88,7 +88,7 @@ def asking(
     """Find the model server and its models; code needs no server.
 
     Raises:
-        PermanentError: no model is to be asked, or the server has none of them; says what to do.
+        PermanentError: models are switched off, or the server has none of them; says what to do.
         ModelServerUnavailable: the server gives no answer.
     """
     settings = read_dispatch_settings(dispatch_file())
@@ -118,7 +118,7 @@ def raise_unfinished(session: Session, *, more: Sequence[str] = ()) -> None:
 
     Raises:
         dagster.Failure: work is left, and a retry would not help now.
-        Exception: what the server lacks.
+        Exception: the problem that ended the session, or a damaged partition.
     """
     if session.problem:
         raise session.problem

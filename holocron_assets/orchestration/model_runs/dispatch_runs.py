@@ -1,4 +1,4 @@
-"""Runs that ask models, for the dispatcher: their job and tags, which are at work, and which failed."""
+"""Runs that ask models, for the dispatcher: which are at work, and which failed."""
 
 from datetime import datetime
 from itertools import takewhile
@@ -30,7 +30,7 @@ _STOPPED = (DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED)
 
 
 def at_work(instance: dg.DagsterInstance, lake: Lake, pool: str) -> set[str]:
-    """Who has the places of a pool: models that runs ask, runs that a person started, or another process."""
+    """Who holds places of a pool: models that runs ask, runs that a person started, or other processes."""
     wanted = RunsFilter(tags={MODEL_POOL_TAG: pool}, statuses=list(UNDER_WAY))
     runs = [record.dagster_run for record in instance.get_run_records(wanted)]
     found = {run.tags.get(MODEL_TAG, run.run_id) for run in runs}

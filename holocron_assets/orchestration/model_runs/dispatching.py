@@ -14,7 +14,7 @@ def launch_plans(
     plans: Iterable[Plan],
     interrogations: Sequence[Interrogation],
     settings: DispatchSettings,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> str | None:
     """Put the runs of some plans into the run queue.
 
@@ -22,7 +22,7 @@ def launch_plans(
         plans: the decisions; those without a model launch nothing.
         interrogations: those that the decisions are about.
         settings: says which pool a model is of.
-        tell: called with the runs' ids.
+        report: called with the runs' ids.
 
     Returns:
         Why runs were not launched; None if all were.
@@ -33,7 +33,7 @@ def launch_plans(
             config={"model": model},
             partition=None,
             wait=False,
-            tell=tell,
+            report=report,
             tags=run_tags(one.pool, model),
         )
         for one in plans

@@ -17,7 +17,7 @@ RESOURCE = "what_to_ask"
 
 
 class WhatToAsk(dg.ConfigurableResource["WhatToAsk"]):
-    """What a run of a job `derive` is to ask; a key that is left out does not narrow it."""
+    """What a run of a job `derive` is to ask. A key that is left out sets no limit."""
 
     model: str | None = Field(default=None, description="The model; by default the dispatcher's choice.")
     interrogations: list[str] | None = Field(default=None, description="Only these, by name.")
@@ -31,7 +31,7 @@ class WhatToAsk(dg.ConfigurableResource["WhatToAsk"]):
         return {"resources": {RESOURCE: {"config": config}}} if config else {}
 
     def choice(self) -> Callable[[Item], bool]:
-        """A function that says of each item, in order, whether to ask about it."""
+        """A function that decides for each item, in order, whether to ask about it."""
         pages, chosen = frozenset(self.pages or ()), Counter[str]()
 
         def is_wanted(item: Item) -> bool:
@@ -50,8 +50,8 @@ class WhatToAsk(dg.ConfigurableResource["WhatToAsk"]):
             pool: of the step.
 
         Raises:
-            PermanentError: one that is named is not there; names those that are.
-            InterrogationError: one that is named cannot be used.
+            PermanentError: a named one does not exist; the message names those that do.
+            InterrogationError: a named one cannot be used.
         """
         for name in self.interrogations or ():
             refuse_broken(name)

@@ -17,7 +17,7 @@ definitions. After a change:
     holocron graph --format markdown > docs/graph.md
     holocron graph --format svg > docs/graph.svg
 """
-_BESIDE = """\
+_PRODUCTS = """\
 Every stage is one asset and the table of its name, one file a partition ([lake.md](lake.md)); `views` is
 `holocron.duckdb`. Its other products are logs and indexes.
 """
@@ -45,7 +45,7 @@ def graph_markdown(graph: Graph) -> str:
             _HEAD,
             f"```mermaid\n{mermaid(graph)}```\n",
             "## Stages\n",
-            _BESIDE,
+            _PRODUCTS,
             _table(("stage", "one a", "requires", "reads too", "produces too", "made by"), stages),
             "## Sensors and schedules\n",
             _table(("name", "when", "looks at", "starts"), triggers),

@@ -34,7 +34,7 @@ class LakeResource(dg.ConfigurableResource["LakeResource"]):
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["LakeResource"]:
-        """Show, for as long as a run has the lake, that its process is alive.
+        """Show that the run's process is alive, for as long as the run has the lake.
 
         Raises:
             FolderGoneError: a lake that runs have worked on is gone.
@@ -46,7 +46,7 @@ class LakeResource(dg.ConfigurableResource["LakeResource"]):
             expect_lake(context.instance, self.open())
             set_range(context.instance, self.open(), context.run)
             if context.run.parent_run_id and OUTCOME_TAG in context.run.tags:
-                # Dagster gives a run that repeats another that one's tags; what became of it is not ours.
+                # Dagster copies the tags of a run to its repetition. The old run's outcome does not apply.
                 add_tags(context.instance, context.run.run_id, {OUTCOME_TAG: REPEATED})
         keep_tags(self.open(), context.run.run_id, context.run.job_name, context.run.tags)
         with held_by_run(self.open(), context.run.run_id), run_observed(context.run):
@@ -70,7 +70,7 @@ class SnapshotResource(dg.ConfigurableResource["SnapshotResource"]):
     folder: str
 
     _stack: ExitStack = PrivateAttr(default_factory=ExitStack)
-    _look: Snapshot | None = PrivateAttr(default=None)
+    _snapshot: Snapshot | None = PrivateAttr(default=None)
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["SnapshotResource"]:
@@ -90,14 +90,14 @@ class SnapshotResource(dg.ConfigurableResource["SnapshotResource"]):
         """
         if is_new:
             self._close()
-        if self._look is None:
+        if self._snapshot is None:
             lake = open_lake(Path(self.folder))
             self._stack.enter_context(lake.lock("entities"))
-            self._look = self._stack.enter_context(open_snapshot(lake))
-        return self._look
+            self._snapshot = self._stack.enter_context(open_snapshot(lake))
+        return self._snapshot
 
     def _close(self) -> None:
-        self._look = None
+        self._snapshot = None
         self._stack.close()
 
 

@@ -41,7 +41,7 @@ def snapshot_now(
         lake: the lake.
         sources: every source.
         politeness_folder: as for `take_snapshot`.
-        instance: gives Dagster's instance, or None where there never was one; its error is reported.
+        instance: returns Dagster's instance, or None if there never was one. Its error is reported.
 
     Raises:
         DamagedPartitionError, duckdb.Error: the lake cannot be read.

@@ -1,4 +1,4 @@
-"""The partitions that a person means by an asset, a source, a range, or by what failed or is stale."""
+"""The partitions of an asset that a person chooses: by name, source, range, failure or staleness."""
 
 from collections.abc import Collection, Sequence
 
@@ -36,7 +36,7 @@ def chosen_partitions(  # noqa: PLR0913 - what a person may say
     """The partitions that meet all conditions, in order.
 
     Args:
-        lake: shows what is stale.
+        lake: the lake, which shows what is stale.
         instance: knows the asset's partitions and failed runs.
         asset: the asset's name.
         named: only these; all if None.

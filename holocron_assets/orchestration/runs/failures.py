@@ -1,4 +1,4 @@
-"""Which errors end an op at once, and which are worth its retries."""
+"""Which errors end an op at once, and for which it is tried again."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,12 +51,12 @@ def clear_failures() -> Iterator[None]:
         raise
     except _INTERRUPTS as interrupt:
         # Dagster tries an op again after a signal to end: it would need three signals.
-        raise _failed_for_now("it was told to end", utc_now()) from interrupt
+        raise _failed_for_now("it was asked to stop", utc_now()) from interrupt
     except Exception as error:
         if not is_computation(error):
             raise
-        told = f"{type(error).__name__}: {error}"
-        raise dg.Failure(description=told, allow_retries=False) from error
+        message = f"{type(error).__name__}: {error}"
+        raise dg.Failure(description=message, allow_retries=False) from error
 
 
 def may_be_retried(error: Exception) -> bool:
@@ -64,7 +64,7 @@ def may_be_retried(error: Exception) -> bool:
     return error.allow_retries if isinstance(error, dg.Failure) else True
 
 
-def was_told_to_end(error: Exception) -> bool:
+def was_asked_to_stop(error: Exception) -> bool:
     """Whether an error that `clear_failures` passes on means that the run was asked to end."""
     return isinstance(error.__cause__, _INTERRUPTS)
 
@@ -81,10 +81,10 @@ def failure_from(error: Exception) -> "RunFailure":
 
 def _repaired(error: DamagedPartitionError) -> dg.Failure:
     try:
-        told = repair(error)
+        message = repair(error)
     except DamagedPartitionError as unrepaired:
         return dg.Failure(description=str(unrepaired), allow_retries=False)
-    return _failed_for_now(told, utc_now(), allow_retries=True)
+    return _failed_for_now(message, utc_now(), allow_retries=True)
 
 
 def _failed_for_now(why: object, due_at: datetime, *, allow_retries: bool = False) -> dg.Failure:

@@ -1,4 +1,4 @@
-"""How a run ends when a person holds its work back, also a run that a person started.
+"""How a run ends when a person holds its work back. This includes runs that a person started.
 
 It is canceled, not failed: nothing went wrong, it counts as no attempt, and its work is done when the hold is
 gone.
@@ -19,7 +19,7 @@ from holocron_assets.planning.job_names import OUTCOME_TAG, PAUSED
 def refuse_all_held(context: dg.OpExecutionContext | dg.AssetExecutionContext, lake: Lake) -> None:
     """Raise HeldBackError if a person holds everything back, for work without a source or a model.
 
-    A drain lets a run that began before it come to its end.
+    If the hold is a drain, a run that began before it goes on to its end.
     """
     hold = standing_controls(lake).holds()
     if hold and not (hold.action == DRAIN and _began_before(context, hold)):
@@ -33,7 +33,7 @@ def _began_before(context: dg.OpExecutionContext | dg.AssetExecutionContext, hol
 
 @contextmanager
 def ended_when_held(context: dg.OpExecutionContext | dg.AssetExecutionContext) -> Iterator[None]:
-    """End a run that meets HeldBackError as canceled, with the holder and the reason of the hold.
+    """End a run as canceled on HeldBackError, with the hold's author and reason.
 
     Raises:
         dagster.Failure: the work is held back; no retry is made.
@@ -46,7 +46,7 @@ def ended_when_held(context: dg.OpExecutionContext | dg.AssetExecutionContext) -
 
 
 def end_as_held(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) -> None:
-    """Have a run end as canceled once its step has failed."""
+    """Make a run end as canceled once its step has failed."""
     add_tags(instance, run.run_id, {OUTCOME_TAG: PAUSED})
     now = instance.get_run_by_id(run.run_id)
     if now and now.status == DagsterRunStatus.STARTED:

@@ -60,24 +60,24 @@ def launch_job(  # noqa: PLR0913 - what is launched, and how it is reported
     config: Mapping[str, Any],
     partition: str | None,
     wait: bool,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
     tags: Mapping[str, str] | None = None,
 ) -> str | None:
     """Launch a job through the run queue.
 
     Args:
         job: its name.
-        config: of the jobs that take some; others have none.
-        partition: of partitioned jobs.
+        config: the job's config; empty for a job that takes none.
+        partition: the partition of a partitioned job.
         wait: whether to wait for the run's end.
-        tell: called with the run's id and state.
+        report: called with the run's id and state.
         tags: tags that limits use.
 
     Returns:
         Why the launch or the run failed; None if neither did.
 
     Raises:
-        ValueError: no such job, source or partition, or it takes no such config; says what there is.
+        ValueError: no such job, source or partition, or the job takes no such config; names the valid ones.
     """
     _refuse_wrong_target(job, config, partition)
     run_id = str(uuid.uuid4())
@@ -93,18 +93,18 @@ def launch_job(  # noqa: PLR0913 - what is launched, and how it is reported
         launched = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
         if launched.returncode:
             return f"job {job} was not launched: {launched.stderr.strip() or launched.stdout.strip()}"
-        tell(f"launched {job}: run {run_id}")
-        return _outcome(instance, job, run_id, tell) if wait else None
+        report(f"launched {job}: run {run_id}")
+        return _outcome(instance, job, run_id, report) if wait else None
 
 
-def _outcome(instance: DagsterInstance, job: str, run_id: str, tell: Callable[[str], None]) -> str | None:
+def _outcome(instance: DagsterInstance, job: str, run_id: str, report: Callable[[str], None]) -> str | None:
     """Wait for a run; return why it failed, or why it cannot even start."""
     while (run := instance.get_run_by_id(run_id)) is None or not run.is_finished:
         if run and run.status == DagsterRunStatus.QUEUED and not _daemon_lives(instance):
             return f"run {run_id} of {job} stays queued: no daemon takes it. `make ui` starts one."
         sleep(_POLL_SECONDS)
     if run.status == DagsterRunStatus.SUCCESS:
-        tell(f"run {run_id} succeeded")
+        report(f"run {run_id} succeeded")
         return None
     return f"run {run_id} of {job} ended as {run.status.value}: {failure_of(instance, run_id).reason}"
 

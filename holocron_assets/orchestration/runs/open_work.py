@@ -1,4 +1,4 @@
-"""Work that Dagster has already: in runs that wait or go on, and in backfills with runs to request."""
+"""Work that Dagster has already: in runs that wait or go on, and in backfills with runs left to request."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -32,13 +32,13 @@ def made_already(instance: dg.DagsterInstance, asset: str, known: Sequence[str])
 
 
 def runs_waiting(instance: dg.DagsterInstance) -> int:
-    """How many runs are queued, and how many open backfills have yet to ask for, whatever they make."""
+    """How many runs of any kind are queued, or are left to request for open backfills."""
     queued = count_runs(instance, RunsFilter(statuses=[DagsterRunStatus.QUEUED]))
     return queued + sum(_runs_to_come(instance, backfill) for backfill in open_backfills(instance))
 
 
 def runs_for(asset: str, known: Sequence[str], chosen: Collection[str]) -> int:
-    """The number of runs for some partitions: one each; for assets that make several at once, one a range.
+    """The number of runs for some partitions: one each; for assets that make several at once, one per range.
 
     Args:
         asset: the asset's name.
@@ -56,14 +56,14 @@ def runs_for(asset: str, known: Sequence[str], chosen: Collection[str]) -> int:
 
 
 def _remaining(backfill: OpenBackfill) -> Mapping[dg.AssetKey, frozenset[str] | None]:
-    """The partitions that a backfill has yet to ask for, by asset; None of an asset without partitions."""
+    """The partitions that a backfill has yet to request, by asset; None for an asset without partitions."""
     if backfill.job is None:
         return backfill.of_assets
     return dict.fromkeys(_assets_of(backfill.job), frozenset(backfill.of_job))
 
 
 def _runs_to_come(instance: dg.DagsterInstance, backfill: OpenBackfill) -> int:
-    """Runs that a backfill has yet to ask for; as Dagster has it, one for all assets that are made alike."""
+    """Runs that a backfill has yet to request. One run makes all assets of equal partitions and policy."""
     if backfill.job is not None:
         return len(backfill.of_job)
     alike: dict[object, tuple[dg.AssetKey, frozenset[str] | None]] = {}

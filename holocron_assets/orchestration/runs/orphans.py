@@ -1,4 +1,4 @@
-"""Runs whose code server is gone: nothing can end them any more, so they end by themselves."""
+"""Runs whose code server is gone end by themselves: nothing else can end them any more."""
 
 import multiprocessing
 import os
@@ -18,7 +18,7 @@ def has_code_server() -> bool:
 
 @cache
 def end_with_code_server() -> None:
-    """Have a run end when the code server that started it is gone, for any reason.
+    """Let a run end when the code server that started it is gone, for any reason.
 
     The run ends in order if it can, or else as if it were killed.
     """

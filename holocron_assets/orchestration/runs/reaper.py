@@ -56,7 +56,7 @@ def held_by_run(lake: Lake, run_id: str) -> Iterator[None]:
 
 @contextmanager
 def _held(lake: Lake, run_id: str) -> Iterator[None]:
-    """Hold a run's lock; on release the sign goes first, so that a sign without a holder means a dead run."""
+    """Hold a run's lock. On release its sign goes first: a sign without a holder means a dead run."""
     sign = _sign(lake, run_id)
     lock = _HELD.setdefault((lake.root, run_id), _lock(lake, run_id))
     with lock:

@@ -48,7 +48,7 @@ _PARTITIONED_BY = {
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that came to its end.
+    """A run that ended.
 
     Attributes:
         work: its work.
@@ -88,7 +88,7 @@ class LocalRuns:
         *,
         tags: Mapping[str, str] | None = None,
     ) -> None:
-        """Run the jobs that `job` gives by name, with a person's `tags`; call the others around each run."""
+        """Run jobs that `job` finds by name, with a person's `tags`. Each calls `starting` and `ended`."""
         self._instance, self._lake = instance, lake
         self._job, self._tags = job, tags or {}
         self._starting, self._ended = starting, ended
@@ -118,9 +118,9 @@ class LocalRuns:
 
 @contextmanager
 def run_of_ours(instance: dg.DagsterInstance, lake: Lake) -> Iterator[str]:
-    """Give a run of this process its id, and show that it lives from before its start to after its end.
+    """Give a run of this process an id, and show that the run lives from before its start to after its end.
 
-    A run that is interrupted outside of its steps is ended here: Dagster would think that it goes on.
+    A run that is interrupted between its steps is ended here: Dagster would believe that it goes on.
     """
     run_id = str(uuid.uuid4())
     with held_by_run(lake, run_id):

@@ -1,4 +1,4 @@
-"""Errors of Dagster's own database, in a line that names it and says what to do."""
+"""Errors of Dagster's own database, as one line that names it and says what to do."""
 
 import os
 from urllib.parse import urlsplit
@@ -19,16 +19,16 @@ _ADVICE = {
 
 
 def database_trouble(error: BaseException) -> str | None:
-    """What is wrong with Dagster's database, SQLite or PostgreSQL, and what to do; None if nothing is.
+    """What is wrong with Dagster's database, SQLite or PostgreSQL, and what to do; None for other errors.
 
-    Finished work is in the lake; the same command goes on from there.
+    Finished work is in the lake; the same command continues from there.
     """
     trouble = _trouble_behind(error)
     if trouble is None:
         return None
     what = str(getattr(trouble, "orig", None) or trouble).strip().partition("\n")[0]
     advice = next(
-        (said for sign, said in _ADVICE.items() if sign in what),
+        (advice for sign, advice in _ADVICE.items() if sign in what),
         "check that it can be used and its disk has room",
     )
     return f"Dagster's database {_place()} failed: {what}; {advice}, then give the same command again"

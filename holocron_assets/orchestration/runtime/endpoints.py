@@ -38,7 +38,7 @@ def make_endpoints(instance: Callable[[], dg.DagsterInstance], ui: str | None = 
     """Endpoints over the lake and Dagster that the environment names.
 
     Args:
-        instance: gives Dagster's instance, and raises where it cannot be opened.
+        instance: returns Dagster's instance, and raises if it cannot be opened.
         ui: the address of Dagster's web UI, with a slash; by default the address of the request.
     """
     watch = Watch(
@@ -63,7 +63,7 @@ def instance_to_read() -> dg.DagsterInstance:
 
 
 def instance_if_any() -> dg.DagsterInstance | None:
-    """As `instance_to_read`; None where nothing was ever run, so that reading creates no Dagster files."""
+    """As `instance_to_read`, but None if nothing was ever run, so that reading creates no Dagster files."""
     is_there = "HOLOCRON_POSTGRES_URL" in os.environ or dagster_home().is_dir()
     return instance_to_read() if is_there else None
 
@@ -77,7 +77,7 @@ class WithEndpoints:
         self._endpoints = Starlette(routes=self._routes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or pass on."""
+        """Answer a request to an endpoint, and pass others on."""
         answering = self._endpoints if self._is_for_endpoints(scope) else self._app
         await answering(scope, receive, send)
 

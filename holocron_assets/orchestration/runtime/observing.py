@@ -31,7 +31,7 @@ def observe_runs() -> None:
 def run_observed(run: dg.DagsterRun) -> Iterator[None]:
     """Give every line and span of this process the run's id, until the block ends; then send its spans."""
     partition, source = run.tags.get(PARTITION_TAG), run.tags.get(SOURCE_TAG)
-    told = {
+    attributes = {
         "holocron.run_id": run.run_id,
         "holocron.job": run.job_name,
         "holocron.partition": partition,
@@ -40,7 +40,7 @@ def run_observed(run: dg.DagsterRun) -> Iterator[None]:
     try:
         with (
             about(run_id=run.run_id, job=run.job_name, partition=partition),
-            span(f"run {run.job_name}", "consumer", told, parent=run.tags.get(TRACE_TAG)),
+            span(f"run {run.job_name}", "consumer", attributes, parent=run.tags.get(TRACE_TAG)),
         ):
             yield
     finally:
@@ -56,5 +56,5 @@ def _json_console_logger(name: str, level: str | int) -> logging.Logger:
 
 
 def _of_run(_logger: WrappedLogger, _name: str, line: EventDict) -> EventDict:
-    """A line of a run, with what Dagster knows of it in keys of our own."""
+    """A line of a run, with what Dagster knows about it under our own keys."""
     return {**line, **{key: value for key, value in line_of_run(line).items() if value}}

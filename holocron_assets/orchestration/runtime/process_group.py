@@ -48,7 +48,7 @@ class Duties:
 
     @property
     def name(self) -> str:
-        """The part of which a lake has only one group: the daemon, or else the web UI of a port."""
+        """The part that only one group of a lake may have: the daemon, or else the web UI of a port."""
         return "daemon" if self.daemon else f"webserver-{self.port}"
 
     @property
@@ -87,7 +87,7 @@ class ProcessGroup:
         """Start all of them.
 
         Args:
-            pause: called again and again while the code loads; it may raise, which ends the wait.
+            pause: called repeatedly while the code loads; if it raises, the wait ends.
 
         Raises:
             ProcessGroupError: the code server does not answer.
@@ -131,17 +131,17 @@ class ProcessGroup:
         """Reload the code; runs under way end with the code that they began with.
 
         Args:
-            pause: called again and again meanwhile; it may raise, which ends the wait.
+            pause: called repeatedly meanwhile; if it raises, the wait ends.
 
         Raises:
             ProcessGroupError: the code server did not reload it.
         """
 
-        def look() -> None:
+        def pause_and_check() -> None:
             self.check()
             pause()
 
-        if not reload_code(self._socket, look, seconds=_SECONDS_TO_LOAD):
+        if not reload_code(self._socket, pause_and_check, seconds=_SECONDS_TO_LOAD):
             raise ProcessGroupError("the code server did not load its code anew")
 
     def end(self, in_a_hurry: Callable[[], bool]) -> None:

@@ -22,7 +22,7 @@ from holocron_assets.settings import PROJECT_FOLDER
 from holocron_assets.telemetry.logs import say
 
 _LOOPBACK = "127.0.0.1"
-_LOOK_SECONDS = 10
+_CHECK_SECONDS = 10
 
 
 def serve(lake: Lake, duties: Duties) -> int:
@@ -59,7 +59,7 @@ def _alone(lake: Lake, duties: Duties) -> Iterator[None]:
     """Hold the lock that excludes a second command of its kind.
 
     Raises:
-        PermanentError: another has it.
+        PermanentError: another command holds it.
     """
     lock = FileLock(lake.locks / f"{duties.name}.lock", blocking=False)
     try:
@@ -92,7 +92,7 @@ class SharedModels:
         self._failures = 0
 
     def __enter__(self) -> Self:
-        """Start the server, if one is wanted."""
+        """Start the server, if models are to be asked."""
         try:
             running_server()  # raises if settings are wrong, and trying again would not help
         except ModelServerError as error:
@@ -112,7 +112,7 @@ class SharedModels:
         If it does not start, it is tried again after longer and longer pauses.
         """
         self._silences = self._silences + 1 if self._is_wanted and running_server() is None else 0
-        if self._silences * _LOOK_SECONDS >= delay_after(max(1, self._failures)).total_seconds():
+        if self._silences * _CHECK_SECONDS >= delay_after(max(1, self._failures)).total_seconds():
             say("There is no model server. It is started again.")
             self._silences = 0
             self._held.close()
@@ -128,7 +128,7 @@ class SharedModels:
 
 
 def _keep(group: Path, duties: Duties, check: Callable[[], None]) -> int:
-    """Have a supervisor run the processes until a signal to end, and check the model server meanwhile."""
+    """Let a supervisor run the processes until a signal to end, and check the model server meanwhile."""
     running: list[subprocess.Popen[bytes]] = []
     asked, missed = False, False
 
@@ -179,7 +179,7 @@ def _start_supervisor(group: Path, duties: Duties) -> "subprocess.Popen[bytes]":
 def _ended(process: "subprocess.Popen[bytes]") -> int | None:
     """The exit code of a process; None if it has not ended some seconds later."""
     try:
-        return process.wait(_LOOK_SECONDS)
+        return process.wait(_CHECK_SECONDS)
     except subprocess.TimeoutExpired:
         return None
 

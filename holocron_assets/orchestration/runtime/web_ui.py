@@ -25,7 +25,7 @@ from holocron_assets.telemetry.setup import observe_process
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Serve until a signal to stop."""
+    """Serve until a signal asks to stop."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], add_help=False)
     parser.add_argument("-h", "--host", default="127.0.0.1")
     parser.add_argument("-p", "--port", type=int, default=3000)
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     workspace = Path(options.workspace)
     with dg.DagsterInstance.get() as instance, dagster_web_app(instance, workspace) as web_app:
         app = WithEndpoints(web_app, make_endpoints(lambda: instance))
-        serve(guarded(app), options.host, options.port, _tell)
+        serve(guarded(app), options.host, options.port, _print_address)
 
 
 def guarded(app: ASGIApp) -> ASGIApp:
@@ -69,7 +69,7 @@ def _is_query_in_address(scope: Scope) -> bool:
     return "query" in QueryParams(scope["query_string"])
 
 
-def _tell(address: str) -> None:
+def _print_address(address: str) -> None:
     if log_format() == "json":
         logger("holocron_assets.orchestration.runtime.web_ui").info(
             "serves Dagster's web UI", address=address

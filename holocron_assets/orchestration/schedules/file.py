@@ -34,10 +34,10 @@ class Loaded(NamedTuple):
 def load_schedules() -> Loaded:
     """The schedules; even if the file cannot be used, the rest of the code is loaded."""
     try:
-        said = read_schedules(schedules_file(), sources=sources_folder(), groups=groups_folder())
+        schedules = read_schedules(schedules_file(), sources=sources_folder(), groups=groups_folder())
     except SourceError as error:
         return Loaded(Schedules(), str(error))
-    return Loaded(said)
+    return Loaded(schedules)
 
 
 def schedules_sensor(loaded: Loaded) -> dg.SensorDefinition:

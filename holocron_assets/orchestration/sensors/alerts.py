@@ -1,4 +1,4 @@
-"""The sensor that raises alerts: it reads the status, and records what begins or ends to be wrong."""
+"""The sensor that raises alerts: it reads the status, and records which alerts begin and end."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from holocron_assets.orchestration.sensors.snapshots import LastingSnapshot, Sig
 from holocron_assets.planning.repair import repaired_tick
 from holocron_assets.settings import alerts_file, webhooks_file
 
-_LOOK_SECONDS = 10.0  # with the patience below, a tick ends before Dagster gives it up
+_SNAPSHOT_SECONDS = 10.0  # with the patience below, a tick ends before Dagster gives it up
 _PATIENCE_SECONDS = 40.0  # a process that sends holds the notices for 35 s at most, even if receivers hang
 _ABSENT = timedelta(minutes=10)
 """If ticks are further apart, it is not known whether there was a snapshot in between."""
@@ -49,16 +49,16 @@ _LASTING = LastingSnapshot()
 def raise_alerts(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SkipReason:
-    """Check the status; `tell_webhooks` sends what is wrong, and this tick says it."""
+    """Check the status and record what is wrong. `tell_webhooks` sends it; the tick's message shows it."""
     opened, broken = lake.open(), broken_settings()
     before = {(row["rule"], row["subject"]) for row in firing(opened)}
     take = lasting_snapshot(opened, sources.all(), sources.shared_folder, context.instance)
-    sight = _LASTING.see(opened.root, take, patience_seconds=_LOOK_SECONDS)
-    for told in (*sight.repaired, *([sight.problem] if sight.problem else [])):
-        context.log.error(told)
-    no_look = _no_snapshot(context, sight)
+    sight = _LASTING.see(opened.root, take, patience_seconds=_SNAPSHOT_SECONDS)
+    for message in (*sight.repaired, *([sight.problem] if sight.problem else [])):
+        context.log.error(message)
+    missing = _no_snapshot(context, sight)
     try:
-        rows = _raised(opened, sight, no_look, broken)
+        rows = _raised(opened, sight, missing, broken)
     except Timeout:
         return dg.SkipReason("notices are being sent; alerts are checked after that")
     _LASTING.judged(opened.root, sight)
@@ -68,8 +68,8 @@ def raise_alerts(
     for key in before - standing.keys():
         context.log.info(f"alert {': '.join(key)} is over")
     under_way = [f"a snapshot is under way since {sight.since:%H:%M:%S} UTC"] if sight.is_under_way else []
-    amiss = [row["message"] for row in standing.values()]
-    return dg.SkipReason("; ".join([*under_way, *amiss]) or "nothing is amiss")
+    messages = [row["message"] for row in standing.values()]
+    return dg.SkipReason("; ".join([*under_way, *messages]) or "nothing is wrong")
 
 
 def _no_snapshot(context: dg.SensorEvaluationContext, sight: Sight) -> NoSnapshot | None:
@@ -87,7 +87,7 @@ def _no_snapshot(context: dg.SensorEvaluationContext, sight: Sight) -> NoSnapsho
     return NoSnapshot(since)
 
 
-def _raised(lake: Lake, sight: Sight, no_look: NoSnapshot | None, broken: Mapping[str, str]) -> list[Row]:
+def _raised(lake: Lake, sight: Sight, missing: NoSnapshot | None, broken: Mapping[str, str]) -> list[Row]:
     """All standing alerts, after recording what is new about them.
 
     If the rules cannot be used, the defaults count. If the webhooks cannot be used, a later tick records the
@@ -98,7 +98,7 @@ def _raised(lake: Lake, sight: Sight, no_look: NoSnapshot | None, broken: Mappin
     found = blind_findings(
         rules,
         now=utc_now(),
-        no_look=no_look,
+        missing=missing,
         broken_settings=broken,
         newest_backup=_newest_backup(lake, rules),
     )

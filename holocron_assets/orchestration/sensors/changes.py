@@ -16,12 +16,12 @@ from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.assets.change_readings import changes_reported, read_once
 from holocron_assets.orchestration.assets.partitions import SOURCES
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
-from holocron_assets.orchestration.resources.change_readings import changes_reported, read_once
-from holocron_assets.orchestration.resources.holding import holds_named
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.sensors.run_requests import run_requests
+from holocron_assets.planning.holding import holds_named
 from holocron_assets.planning.job_names import RECHECK_JOB
 from holocron_assets.planning.repair import repair, repaired_tick
 from holocron_assets.planning.work import Work, checks_to_run
@@ -33,7 +33,7 @@ _PATIENCE_SECONDS = 8.0
 
 
 @dataclass
-class _Told:
+class _TickResults:
     """The results of one tick's readings."""
 
     events: list[dg.AssetMaterialization] = field(default_factory=list)
@@ -64,64 +64,66 @@ def changed_pages(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult:
     """Read changes where that is due. They go to the lake; `new_pages` cuts them into batches."""
-    opened, enabled, told = lake.open(), sources.enabled(), _Told()
+    opened, enabled, results = lake.open(), sources.enabled(), _TickResults()
     controls = standing_controls(opened)
-    due = _due(opened, [one for one in enabled if not controls.is_held(source=one.name)], told)
+    due = _due(opened, [one for one in enabled if not controls.is_held(source=one.name)], results)
     deadline = monotonic() + _ASKING_SECONDS
     for source in due:
         if monotonic() < deadline:
-            with told.faults_of(source):
-                _read_changes_of(opened, source, sources, told, deadline - monotonic())
-    work = _checks(opened, enabled, sources, told)
+            with results.faults_of(source):
+                _read_changes_of(opened, source, sources, results, deadline - monotonic())
+    work = _checks(opened, enabled, sources, results)
     requested = run_requests(context.instance, opened, work)
     # Other messages are logged first: they would be lost with the tick. A fault is met again.
-    if told.faults and not (requested.requests or told.events):
-        raise ExceptionGroup("; ".join(told.messages), told.faults)
-    for message in told.messages if requested.requests else ():  # otherwise it is the tick's skip reason
+    if results.faults and not (requested.requests or results.events):
+        raise ExceptionGroup("; ".join(results.messages), results.faults)
+    for message in results.messages if requested.requests else ():  # otherwise it is the tick's skip reason
         context.log.info(message)
     waiting = requested.waiting or holds_named(opened)
-    skipped = "; ".join([*told.messages, *waiting]) or "no reading is due"
+    skipped = "; ".join([*results.messages, *waiting]) or "no reading is due"
     known = set(context.instance.get_dynamic_partitions(SOURCES.name or ""))
     new = [source.name for source in enabled if source.name not in known]
     return dg.SensorResult(
         run_requests=requested.requests,
         dynamic_partitions_requests=[SOURCES.build_add_request(new)] if new else [],
-        asset_events=told.events,
+        asset_events=results.events,
         skip_reason=None if requested.requests else skipped,
     )
 
 
-def _due(lake: Lake, sources: Sequence[Source], told: _Told) -> list[Source]:
+def _due(lake: Lake, sources: Sequence[Source], results: _TickResults) -> list[Source]:
     """Sources whose reading is due, the longest due first, so that none is left out."""
     now, due = utc_now(), []
     for source in sources:
-        with told.faults_of(source):
+        with results.faults_of(source):
             if seeds_are_usable(lake, source) and (moment := next_reading(lake, source)) and moment <= now:
                 due.append((moment, source))
     return [source for _, source in sorted(due, key=lambda one: one[0])]
 
 
-def _checks(lake: Lake, enabled: Sequence[Source], sources: SourcesResource, told: _Told) -> list[Work]:
+def _checks(
+    lake: Lake, enabled: Sequence[Source], sources: SourcesResource, results: _TickResults
+) -> list[Work]:
     """Checks to go on with. A run for a wiki that wants a pause could only fail."""
     alone, work = left_alone(enabled, sources.shared_folder, utc_now()), []
     for source in enabled:
-        with told.faults_of(source):
+        with results.faults_of(source):
             work += checks_to_run(lake, [source])
-    told.messages += [f"{item} waits: {alone[item.host]}" for item in work if item.host in alone]
+    results.messages += [f"{item} waits: {alone[item.host]}" for item in work if item.host in alone]
     return [item for item in work if item.host not in alone]
 
 
 def _read_changes_of(
-    lake: Lake, source: Source, sources: SourcesResource, told: _Told, seconds: float
+    lake: Lake, source: Source, sources: SourcesResource, results: _TickResults, seconds: float
 ) -> None:
     started, tally = monotonic(), Tally()
     reading = read_once(
         lake, source, sources.shared_folder, tally, seconds=seconds, patience_seconds=_PATIENCE_SECONDS
     )
-    told.messages.append(f"{source.name}: {_in_words(reading)}")
+    results.messages.append(f"{source.name}: {_in_words(reading)}")
     if reading and reading.footer:
         event = changes_reported(source, reading.footer, reading.rows, tally, seconds=monotonic() - started)
-        told.events.append(event)
+        results.events.append(event)
 
 
 def _in_words(reading: ChangesReading | None) -> str:

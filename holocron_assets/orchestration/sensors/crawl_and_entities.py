@@ -39,13 +39,13 @@ from holocron_assets.orchestration.assets.entities import ENTITY_JOBS
 from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
-from holocron_assets.orchestration.resources.holding import holds_named
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs.reaper import reap_dead_runs
 from holocron_assets.orchestration.runs.registration import batch_cut
 from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY, Requested, run_requests
 from holocron_assets.planning.batch_steps import BATCH_STEPS
 from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE
+from holocron_assets.planning.holding import holds_named
 from holocron_assets.planning.job_names import (
     BATCH_JOB,
     ENTITIES_JOB,
@@ -73,9 +73,9 @@ from holocron_assets.settings import tags_file
 _RUNNING = dg.DefaultSensorStatus.RUNNING
 _LONGEST_WAIT = timedelta(minutes=10)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC).isoformat()
-_LOOK_AGAIN = timedelta(minutes=1)
-MOST_LOOKED_AT = 1000
-"""Most batches whose candidates a tick reads: five seconds' work."""
+_READ_AGAIN_AFTER = timedelta(minutes=1)
+MOST_BATCHES_READ = 1000
+"""The most batches whose candidates a tick reads; this takes five seconds."""
 FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES)
 """The tables that `new_pages` reads."""
 SETTLED_TABLES = (
@@ -222,11 +222,11 @@ SENSORS = [new_pages, settle, promotion, stale_views]
 
 def _marks(lake: Lake) -> dict[str, str]:
     """Marks of all that each job of the knowledge base reads; a mark changes with any of it."""
-    said = f"{decisions_mark(lake)} {ENTITIES_VERSION} {vocabulary_mark(tags_file())}"
+    shared = f"{decisions_mark(lake)} {ENTITIES_VERSION} {vocabulary_mark(tags_file())}"
     tables = (*ENTITY_TABLES, *lake.derived_tables)
     return {
-        ENTITIES_JOB: f"{lake.mark(tables)} {said}",
-        SOURCES_JOB: f"{lake.mark((*tables, *SOURCE_TABLES))} {said}",
+        ENTITIES_JOB: f"{lake.mark(tables)} {shared}",
+        SOURCES_JOB: f"{lake.mark((*tables, *SOURCE_TABLES))} {shared}",
     }
 
 
@@ -242,10 +242,10 @@ def _stale_knowledge(
 ) -> list[Work]:
     """The work of a job of the knowledge base, if something that it is made from may have changed.
 
-    Reading thousands of batches takes longer than a tick may. There the run itself finds what is stale, and a
-    run that found nothing is remembered with the marks of what it read.
+    Reading thousands of batches takes longer than a tick may. Then the run itself finds what is stale, and a
+    run that found nothing is remembered with the marks of the tables that it read.
     """
-    if len(lake.partitions(ENTITY_CANDIDATES)) <= MOST_LOOKED_AT:
+    if len(lake.partitions(ENTITY_CANDIDATES)) <= MOST_BATCHES_READ:
         return find(lake)
     work = Work(job, None, mark)
     done = RunsFilter(tags={WORK_TAG: work.key}, statuses=[DagsterRunStatus.SUCCESS])
@@ -275,7 +275,7 @@ def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Sour
     looked_at = datetime.fromisoformat(
         memory.get("looked_at") or datetime.min.replace(tzinfo=UTC).isoformat()
     )
-    if memory.get("nothing_pending") == mark and timedelta(0) <= now - looked_at < _LOOK_AGAIN:
+    if memory.get("nothing_pending") == mark and timedelta(0) <= now - looked_at < _READ_AGAIN_AFTER:
         return None
     batches = [batch for source in sources for batch in cut_batches(lake, source, now=now)]
     remembered = {} if batches else {"nothing_pending": mark, "looked_at": now.isoformat()}

@@ -32,8 +32,8 @@ from holocron_assets.orchestration.jobs.derive import job_of_plan, jobs_of_pool
 from holocron_assets.orchestration.model_runs.dispatch_runs import at_work, history
 from holocron_assets.orchestration.model_runs.dispatched_runs import run_tags
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
-from holocron_assets.orchestration.resources.holding import holds_named
 from holocron_assets.orchestration.resources.resources import LakeResource
+from holocron_assets.planning.holding import holds_named
 from holocron_assets.planning.job_names import PROGRESS_TAG, WORK_TAG
 from holocron_assets.planning.repair import repaired_tick
 from holocron_assets.planning.work import Work

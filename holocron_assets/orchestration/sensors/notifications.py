@@ -37,8 +37,8 @@ _OVERLAP = 100
 """Events to read again: in PostgreSQL, an event may appear after a later one. None is recorded twice."""
 
 
-_LOOK_AGAIN = timedelta(minutes=1)
-"""While pages are fetched, dead letters are read no more often: each time reads a column of all batches."""
+_READ_AGAIN_AFTER = timedelta(minutes=1)
+"""The time between two readings of dead letters while pages are fetched: each reads all batches."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -73,11 +73,11 @@ def tell_webhooks(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg
             following = _note(context.instance, opened, book, webhooks, cursor)
             book.store()
             context.update_cursor(following.model_dump_json())
-            told = deliver(book, webhooks)
+            counts = deliver(book, webhooks)
     except Timeout:
         return dg.SkipReason("another process sends notices")
     return dg.SkipReason(
-        "; ".join(f"{name}: {done} delivered, {failed} failed" for name, (done, failed) in told.items())
+        "; ".join(f"{name}: {done} delivered, {failed} failed" for name, (done, failed) in counts.items())
         or "no notice is due"
     )
 
@@ -100,7 +100,7 @@ def _note(
         book.note(_run_notices(instance, book, event, records), webhooks)
         seen[event] = max([after, *(record.storage_id for record in records)])
     following = cursor.model_copy(update={"seen": seen})
-    is_too_soon = timedelta(0) <= now - cursor.dead_at < _LOOK_AGAIN  # the clock may be set back
+    is_too_soon = timedelta(0) <= now - cursor.dead_at < _READ_AGAIN_AFTER  # the clock may be set back
     if cursor.dead == mark or is_too_soon:
         return following
     book.note(dead_letter_notices(lake), webhooks)

@@ -14,9 +14,9 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.events import partitions_of_run
 from holocron_assets.orchestration.internals.runs import count_runs
-from holocron_assets.orchestration.resources.holding import hold_on
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.held import is_held
+from holocron_assets.planning.holding import hold_on
 from holocron_assets.planning.job_names import (
     HOST_TAG,
     OUTCOME_TAG,
@@ -63,8 +63,8 @@ def run_requests(
 
     Work that a person holds back waits until it is resumed. Other work waits while a run for it, or for its
     partition, is under way. After a run that left it undone, it is due in 30 s, then 2 min, then 10 min; not
-    before the time that a wiki gave; or in an hour, if waiting alone does not help. Work is never given up,
-    since the pages at fault are: they die one by one.
+    before the time that a wiki gave; and in an hour, if waiting alone does not help. Work is never given up,
+    since the pages at fault are given up one by one.
 
     Args:
         instance: knows the runs.
@@ -75,7 +75,7 @@ def run_requests(
     now = now or utc_now()
     records = instance.get_run_records(RunsFilter(statuses=list(UNDER_WAY)))
     runs = [record.dagster_run for record in records]
-    # Partitions that a run is about, whoever started it, and the work that it is for.
+    # Partitions and work of all runs, also of those that a person started.
     busy = {name for run in runs for name in (*partitions_of_run(run), run.tags.get(WORK_TAG)) if name}
     # For each job: a long crawl must not hold up rare work.
     under_way = Counter(run.job_name for run in runs)

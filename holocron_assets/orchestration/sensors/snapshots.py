@@ -39,7 +39,7 @@ class Sight:
         since: when it began.
         status: the status; None if it failed, or is under way.
         problem: why it failed; None if it did not.
-        repaired: the damaged files that it met, and what was done about each.
+        repaired: a message about each damaged file that it met, and its repair.
     """
 
     since: datetime
@@ -85,7 +85,7 @@ class LastingSnapshot:
 
         Args:
             place: the lake.
-            take: takes it. It goes on in a thread, and uses nothing that is closed with the tick.
+            take: takes the snapshot. It goes on in a thread, and uses nothing that is closed with the tick.
             patience_seconds: for how long to wait.
         """
         with self._lock:
@@ -124,7 +124,7 @@ def lasting_snapshot(
         lake: as for `snapshot_now`.
         sources: as for `snapshot_now`.
         politeness_folder: as for `snapshot_now`.
-        instance: the tick's.
+        instance: the tick's instance.
     """
     again = reopening(instance)
 

@@ -1,4 +1,4 @@
-"""The web page as an application: its paths, and what it shows when something fails."""
+"""The review page as a web application: its paths, and its pages for errors."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -25,15 +25,15 @@ _OF_STARLETTE = {
     HTTPStatus.NOT_FOUND.phrase: "There is nothing at this address.",
     HTTPStatus.METHOD_NOT_ALLOWED.phrase: "This address does not take such a request. Nothing was recorded.",
 }
-"""What Starlette says on its own account, in our words."""
+"""Starlette's own messages, and ours instead."""
 
 
 def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> ASGIApp:
     """The application of the review page.
 
     Args:
-        desk: what pages know.
-        more: paths beside its own, as those of the faces for machines.
+        desk: the data that all pages share.
+        more: further paths, such as the endpoints for machines.
     """
     review, entities = ReviewPages(desk), EntityPages(desk)
     app = Starlette(
@@ -52,22 +52,22 @@ def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> ASGIApp:
         ],
         exception_handlers={HTTPException: _when_refused, Exception: _when_failed},
     )
-    return OwnMachineOnly(app, HEADERS)  # outside of all, so that errors are sealed too
+    return OwnMachineOnly(app, HEADERS)  # the outermost layer, so that error pages have the headers too
 
 
 def _when_refused(request: Request, error: Exception) -> Response:
-    status, told = HTTPStatus.NOT_FOUND, str(error)
+    status, message = HTTPStatus.NOT_FOUND, str(error)
     if isinstance(error, HTTPException):
-        status, told = HTTPStatus(error.status_code), error.detail
-    return _error_page(request, status, _OF_STARLETTE.get(told, told))
+        status, message = HTTPStatus(error.status_code), error.detail
+    return _error_page(request, status, _OF_STARLETTE.get(message, message))
 
 
 def _when_failed(request: Request, error: Exception) -> Response:
-    told = f"{type(error).__name__}: {error}. The terminal has the whole of it."
-    if request.method == "POST":  # it may have failed before or after
-        told = f"{told} What you decided may have been recorded: see `holocron decisions list`."
-    return _error_page(request, HTTPStatus.INTERNAL_SERVER_ERROR, told)
+    message = f"{type(error).__name__}: {error}. The terminal shows the traceback."
+    if request.method == "POST":  # it may have failed before or after recording
+        message = f"{message} What you decided may have been recorded: see `holocron decisions list`."
+    return _error_page(request, HTTPStatus.INTERNAL_SERVER_ERROR, message)
 
 
-def _error_page(request: Request, status: HTTPStatus, told: str) -> Response:
-    return render(request, "error.html", {"status": status, "told": told}, status)
+def _error_page(request: Request, status: HTTPStatus, message: str) -> Response:
+    return render(request, "error.html", {"status": status, "message": message}, status)

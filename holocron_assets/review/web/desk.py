@@ -1,4 +1,4 @@
-"""What every page of the web knows: the lake, who sits at it, and how a form becomes a decision."""
+"""What all web pages share: the lake, the person, and how a form becomes a decision."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from starlette.responses import RedirectResponse, Response
 from holocron_assets.decisions.log import DecisionError, undo
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.choices import Choice, decide
+from holocron_assets.review.past_decisions import PastDecision, decision_of
 from holocron_assets.review.queue import read_queue
-from holocron_assets.review.said import Said, decision_of
 from holocron_assets.review.web.rendering import render
 
 _AUTHOR = "holocron-author"
 _FROM_THE_LIST = "type"
-"""Name of the button that takes what is chosen in the list of types."""
+"""Name of the button that submits the choice in the list of types."""
 
 
 @dataclass(frozen=True)
 class Desk:
-    """One person's place at the review.
+    """What the review pages need.
 
     Attributes:
-        lake: what is known, and where decisions go.
+        lake: the lake to read, and to record decisions in.
         author: who decides, unless a form says otherwise.
         types: the taxonomy's types.
     """
@@ -40,7 +40,7 @@ class Desk:
     def show(
         self, request: Request, template: str, values: Mapping[str, Any], status: int = HTTPStatus.OK
     ) -> Response:
-        """Render a page, with what all pages have in common."""
+        """Render a page with the values that all pages share."""
         shared = {
             "author": unquote(request.cookies.get(_AUTHOR, "")) or self.author,
             "open_items": len(read_queue(self.lake)),
@@ -52,21 +52,21 @@ class Desk:
         return render(request, template, {**shared, **values}, status)
 
     def choose(self, form: FormData, choices: Iterable[Choice]) -> str:
-        """Record what a form chose; gives the decision's id.
+        """Record the choice of a form; returns the decision's id.
 
         Raises:
-            HTTPException: the form chose nothing that can be chosen, or it cannot be decided.
+            HTTPException: the form's choice is none of the choices, or it is refused.
         """
         name = str(form.get("choice", ""))
         wanted = str(form.get("type", "")) if name == _FROM_THE_LIST else name
         choice = next((choice for choice in choices if choice.name == wanted), None)
         if choice is None:
-            told = (
+            problem = (
                 "Choose a type in the list first."
                 if name == _FROM_THE_LIST and not wanted
                 else "That cannot be decided here."
             )
-            raise HTTPException(HTTPStatus.BAD_REQUEST, f"{told} Nothing was recorded.")
+            raise HTTPException(HTTPStatus.BAD_REQUEST, f"{problem} Nothing was recorded.")
         reason = str(form.get("reason", "")).strip() or choice.reason
         try:
             row = decide(self.lake, choice, author=self._author_of(form), reason=reason)
@@ -81,23 +81,23 @@ class Desk:
             undo(self.lake, decision_id, author=self._author_of(form), reason="Taken back on the review page")
         except DecisionError as error:
             raise HTTPException(HTTPStatus.CONFLICT, f"Nothing was undone: {error}.") from error
-        # Only a place of our own: `//elsewhere` would lead to another site.
+        # Only a path on this site: `//elsewhere` would lead to another site.
         own = back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"
         path, _, query = own.partition("?")
         return see_other(f"{path}?{urlencode([*parse_qsl(query), ('undone', decision_id)])}")
 
     def decided(self, form: FormData, address: str) -> Response:
-        """Lead on from a form that was recorded, and remember who sent it."""
+        """Redirect after a form was recorded, and remember its author in a cookie."""
         response = see_other(address)
-        # Quoted, since a header takes no letters beyond Latin-1.
+        # Quoted, since a header may only hold Latin-1.
         response.set_cookie(_AUTHOR, quote(self._author_of(form)), httponly=True, samesite="strict")
         return response
 
     def _author_of(self, form: FormData) -> str:
-        """Who sent a form."""
+        """The author that a form names."""
         return str(form.get("author", "")).strip() or self.author
 
-    def _named_decision(self, request: Request, name: str) -> Said | None:
+    def _named_decision(self, request: Request, name: str) -> PastDecision | None:
         decision_id = request.query_params.get(name)
         return decision_of(self.lake, decision_id) if decision_id else None
 

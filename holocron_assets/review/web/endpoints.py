@@ -1,4 +1,4 @@
-"""What machines read: how things stand, whether anything is wrong, one run, metrics. Nothing is changed."""
+"""Read-only endpoints for machines: status, health, one run, metrics."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -13,26 +13,26 @@ from holocron_assets.operations.state.health import health_report
 from holocron_assets.operations.state.watch import Watch
 
 _RETRY_AFTER_SECONDS = "15"
-"""For who asks while nothing was looked at yet."""
+"""For clients that ask before the first snapshot was taken."""
 
 
 class Endpoints:
-    """Answers from looks at the lake and Dagster. One that fails is 503, which nobody takes for no work."""
+    """Answers from snapshots of lake and Dagster. A failed snapshot is 503, never an answer without work."""
 
     def __init__(
         self, watch: Watch, run: Callable[[str], Mapping[str, Any] | None], ui: str | None = None
     ) -> None:
-        """Nothing is looked at yet.
+        """Make the endpoints; this takes no snapshot yet.
 
         Args:
-            watch: looks.
-            run: tells of a run by its id; None if there is none. What it raises is told.
-            ui: the address of Dagster's web UI, with a slash; by default the one that is asked.
+            watch: takes the snapshots.
+            run: returns a report of the run with an id, or None. Its errors are shown in the answer.
+            ui: the address of Dagster's web UI, with a final slash; by default the request's own server.
         """
         self._watch, self._run, self._ui = watch, run, ui
 
     def status(self, _request: Request) -> Response:
-        """How things stand."""
+        """The status."""
         latest = self._watch.status()
         age = {
             "snapshot_age_seconds": latest.age_seconds,
@@ -46,22 +46,22 @@ class Endpoints:
         return answer
 
     def health(self, _request: Request) -> Response:
-        """Whether anything is wrong: 503 if nothing works until somebody sees to it."""
+        """The health: 503 if nothing works until a person acts."""
         report = health_report(self._watch.checks())
         failed = report["health"] == "failed"
         return _json(report, HTTPStatus.SERVICE_UNAVAILABLE if failed else HTTPStatus.OK)
 
     def metrics(self, request: Request) -> Response:
-        """Metrics for Prometheus: 200, whatever cannot be looked at; see `Watch`."""
+        """Metrics for Prometheus: always 200, even if something cannot be read; see `Watch`."""
         text, media_type = self._watch.exposition(request.headers.get("accept", ""))
         return Response(text, headers={"content-type": media_type})
 
     def run(self, request: Request) -> Response:
-        """What became of a run."""
+        """How a run went."""
         run_id = request.path_params["run_id"]
         try:
             report = self._run(run_id)
-        except Exception as error:  # noqa: BLE001 - whatever the storage raises, who asks is told
+        except Exception as error:  # noqa: BLE001 - whatever the storage raises, the client gets it
             problem = f"Dagster's storage cannot be read: {type(error).__name__}: {error}"
             return _json({"error": problem}, HTTPStatus.SERVICE_UNAVAILABLE)
         if report is None:
@@ -70,10 +70,10 @@ class Endpoints:
 
 
 def endpoint_routes(endpoints: Callable[[], Endpoints]) -> list[Route]:
-    """The paths of the faces.
+    """The paths of the endpoints.
 
     Args:
-        endpoints: gives them, when somebody asks. It and they work in threads: a look may take long.
+        endpoints: returns the endpoints, on a request. All run in threads, since a snapshot may take long.
     """
     return [
         Route("/status", lambda request: endpoints().status(request)),
@@ -84,7 +84,7 @@ def endpoint_routes(endpoints: Callable[[], Endpoints]) -> list[Route]:
 
 
 class _ReadableJSON(JSONResponse):
-    """JSON that a person can read too."""
+    """JSON with line breaks, for people."""
 
     def render(self, content: Any) -> bytes:
         return (json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n").encode()

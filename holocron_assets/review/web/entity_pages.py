@@ -1,4 +1,4 @@
-"""The pages of entities: search, one entity with where everything comes from, and a page's text."""
+"""The pages of entities: search, one entity with the origin of every part, and a page's text."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -35,12 +35,12 @@ _SHORTEST_SEARCH = 2
 
 @dataclass(frozen=True)
 class EntityPages:
-    """The pages, over one desk."""
+    """The pages of entities."""
 
     desk: Desk
 
     def entity(self, request: Request) -> Response:
-        """One entity; the id of one that was merged leads to the one that it is now."""
+        """One entity. The id of a merged one redirects to the entity that it was merged into."""
         detail = self._detail(request)
         survivor = detail.entity["merged_into"]
         if survivor:
@@ -63,7 +63,7 @@ class EntityPages:
         return await run_in_threadpool(self._decided, request, form)
 
     def page(self, request: Request) -> Response:
-        """Lead from a page's title to its entity, or to its place in the queue."""
+        """Redirect from a page's title to its entity, or to its item in the queue."""
         title = request.query_params.get("title", "").replace("_", " ").strip()
         source = request.query_params.get("source") or None
         found = entity_titled(self.desk.lake, title, source)
@@ -75,7 +75,7 @@ class EntityPages:
         raise HTTPException(
             HTTPStatus.NOT_FOUND,
             f"No entity was read from a page called {title!r}, and nothing about it is open. Search by part "
-            "of its name, or ask `holocron page` what became of the page.",
+            "of its name, or see `holocron page`.",
         )
 
     def text(self, request: Request) -> Response:
@@ -106,7 +106,7 @@ class EntityPages:
         return detail
 
     def _choices(self, detail: EntityDetail) -> list[Choice]:
-        """What can be decided about an entity and what is told of it, as things stand."""
+        """What can be decided about an entity and its statements now."""
         stands, entity = standing(self.desk.lake), detail.entity
         possible = kinds_for_entity(entity, stands)
         states = [choice for choice in state_choices(entity) if choice.kind in possible]
@@ -130,13 +130,13 @@ class EntityPages:
 
 
 def _member_named(detail: EntityDetail, entity_id: str | None) -> str | None:
-    """Title of the member that has an id; None without."""
+    """Title of the member with an id; None if there is none."""
     titles = {member.entity["entity_id"]: member.entity["title"] for member in detail.members}
     return titles.get(entity_id)
 
 
 def _verdicts(choices: list[Choice]) -> dict[str, list[Choice]]:
-    """Accepting and rejecting, as far as it is possible, by statement."""
+    """The possible choices of accepting and rejecting, by statement."""
     found: dict[str, list[Choice]] = {}
     for choice in choices:
         if "statement_id" in choice.about:

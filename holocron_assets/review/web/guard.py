@@ -1,4 +1,4 @@
-"""What keeps others from deciding, beyond `own_machine`: a sealed page, and a token with every form."""
+"""Protection against forged decisions, beyond `loopback_guard`: strict headers, and a token in every form."""
 
 import hashlib
 import hmac
@@ -11,17 +11,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 _SECRET = secrets.token_bytes(32)
-"""Made anew with each process: a token of another one is worth nothing here."""
+"""New in each process: a token of another process is not valid here."""
 
 _LARGEST_FORM = 64 * 1024
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    # Not no-referrer: browsers would call the origin of our own forms "null".
+    # Not no-referrer: browsers would then send "null" as the origin of our own forms.
     "referrer-policy": "same-origin",
     "cache-control": "no-store",
 }
-"""Of every answer: pages run no script but their own, and nobody keeps them."""
+"""Headers of every answer: pages run only their own scripts, and no cache keeps them."""
 
 
 def session_of(request: Request) -> str:
@@ -30,12 +30,12 @@ def session_of(request: Request) -> str:
 
 
 def keep_session(request: Request, response: Response, session: str) -> None:
-    """Have the browser keep its session: no script reads it, and no other site's page sends it."""
+    """Set the session's cookie: no script can read it, and no page of another site can send it."""
     response.set_cookie(_cookie(request), session, httponly=True, samesite="strict")
 
 
 def token_of(session: str) -> str:
-    """What every form of a session's pages carries."""
+    """The token that every form of a session carries."""
     return hmac.new(_SECRET, session.encode(), hashlib.sha256).hexdigest()
 
 

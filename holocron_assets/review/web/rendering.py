@@ -1,4 +1,4 @@
-"""Pages from templates: what stands in them is escaped, and cannot change how the rest reads."""
+"""Renders pages from templates. Values are escaped, and cannot change the text around them."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,7 +17,7 @@ _DIRECTION_MARKS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x20
 _CONTROLS = (number for number in (*range(0x20), *range(0x7F, 0xA0)) if chr(number) not in "\n\r\t")
 _SHOWN_AS = {
     **dict.fromkeys(_CONTROLS, "\ufffd"),
-    # Letters run as their script does; what a page says may not turn the words around it.
+    # Letters run as their script does; a page must not turn the direction of the text around it.
     **dict.fromkeys(_DIRECTION_MARKS, "\ufffd"),
     **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
 }
@@ -29,10 +29,10 @@ def render(
     """Render a page.
 
     Args:
-        request: what it answers.
+        request: the request to answer.
         template: name of a file in `templates/`.
-        values: what stands in it.
-        status: as in HTTP.
+        values: the template's values.
+        status: the HTTP status.
     """
     session = session_of(request)
     text = _environment().get_template(template).render(token=token_of(session), **values)
@@ -56,7 +56,7 @@ def _environment() -> Environment:
 
 
 def plain(value: object) -> object:
-    """A text without characters that cannot be seen but change how others are; anything else as it is."""
+    """A text without invisible characters that change how others are shown; other values as they are."""
     return value.translate(_SHOWN_AS) if type(value) is str else value
 
 
@@ -73,6 +73,6 @@ def _many(value: int) -> str:
 
 
 def _query(values: Mapping[str, Any], **others: Any) -> str:
-    """The part of an address after the question mark; empty for nothing."""
+    """The query of an address, with its question mark; empty if it has no parameters."""
     given = {name: value for name, value in {**values, **others}.items() if value not in (None, "")}
     return f"?{urlencode(given)}" if given else ""

@@ -1,4 +1,4 @@
-"""The pages of the queue: the list, one item with what helps to decide it, and deciding."""
+"""The pages of the queue: the list, one item with what helps to decide it, and the form to decide."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ _A_PAGE = 50
 
 @dataclass(frozen=True)
 class ReviewPages:
-    """The pages, over one desk."""
+    """The pages of the queue."""
 
     desk: Desk
 
@@ -106,30 +106,30 @@ class ReviewPages:
 
 
 def filters_of(given: QueryParams) -> dict[str, str]:
-    """What a person wants to see of the queue."""
+    """The filters of the queue that a person chose."""
     return {name: given.get(name, "") for name in ("kind", "source")}
 
 
 def filtered(rows: Sequence[Row], filters: Mapping[str, str]) -> Sequence[Row]:
-    """The rows that have every wanted value."""
+    """The rows that match every filter."""
     wanted = {name: value for name, value in filters.items() if value}
     return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
 
 
 def place_of(queue: Sequence[Row], item: Row) -> int:
-    """Place of an item in a queue, from 1; of one that is not in it, where it would stand."""
+    """Place of an item in a queue, from 1. If the item is not in the queue, the place that it would have."""
     return 1 + sum(_order(row) < _order(item) for row in queue)
 
 
 def following(queue: Sequence[Row], item: Row) -> Row | None:
-    """The item after another one; after the last, the first that is left; None without."""
+    """The item after another one; after the last item the first one; None if no other is left."""
     others = [row for row in queue if row["item_id"] != item["item_id"]]
     later = (row for row in others if _order(row) > _order(item))
     return next(later, others[0] if others else None)
 
 
 def address_of(item: Row) -> str:
-    """Where an item is shown."""
+    """The address of an item's page."""
     return f"/item/{quote(item['item_id'], safe='')}"
 
 
@@ -147,7 +147,7 @@ def _number(text: str | None) -> int:
 
 
 def _texts(detail: ItemDetail, *, is_whole: bool) -> list[dict[str, Any]]:
-    """Each page with its text in pieces."""
+    """Each page of an item, with its text in pieces."""
     return [
         {"page": page, "pieces": pieces(page.wikitext, detail.marks(page), is_whole=is_whole)}
         for page in detail.pages
@@ -159,8 +159,8 @@ def _why_gone(lake: Lake, item_id: str) -> str:
     if decision is None:
         return "This item is not in the queue: the machines have settled it, or it never was there."
     when = f"{decision['decided_at']:%Y-%m-%d %H:%M}"
-    said = f"{decision['author']} decided on {when}: {in_words(decision)}"
-    return f"This item is not in the queue any more. {said}. The reason: {decision['reason']}."
+    decided = f"{decision['author']} decided on {when}: {in_words(decision)}"
+    return f"This item is not in the queue any more. {decided}. The reason: {decision['reason']}."
 
 
 def _emptiness(lake: Lake) -> str:

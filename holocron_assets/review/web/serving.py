@@ -1,4 +1,4 @@
-"""Serving a web face, to this machine only."""
+"""Serves a web application, to this machine only."""
 
 import socket
 from collections.abc import Callable
@@ -11,17 +11,17 @@ from holocron_assets.loopback_guard import OWN_NAMES
 
 
 class CannotServeError(OSError):
-    """The address cannot be had; the message says what to do."""
+    """The address cannot be used; the message says what to do."""
 
 
-def serve(app: ASGIApp, host: str, port: int, tell: Callable[[str], None]) -> None:
-    """Serve until told to stop; what is under way then gets a second to end.
+def serve(app: ASGIApp, host: str, port: int, report: Callable[[str], None]) -> None:
+    """Serve until stopped. Requests under way then have a second to end.
 
     Args:
         app: the application.
-        host: a name of this machine for itself, of `own_machine.OWN_NAMES`.
-        port: where; 0 for any that is free.
-        tell: told the address, once it answers there.
+        host: a loopback name of this machine, one of `loopback_guard.OWN_NAMES`.
+        port: the port; 0 takes any free one.
+        report: called with the address once the server answers there.
 
     Raises:
         CannotServeError: the address is not this machine's own, or is taken.
@@ -29,32 +29,32 @@ def serve(app: ASGIApp, host: str, port: int, tell: Callable[[str], None]) -> No
     with closing(_listening(host, port)) as listening:
         address = f"[{host}]" if ":" in host else host
         url = f"http://{address}:{listening.getsockname()[1]}/"
-        # h11 gives a request's target as it came; the other implementation takes the host out of it.
+        # h11 keeps the target of a request as it came; the other implementation removes the host from it.
         config = uvicorn.Config(
             app, http="h11", log_level="warning", timeout_graceful_shutdown=1, server_header=False
         )
-        with suppress(KeyboardInterrupt):  # uvicorn ends, and then tells of it
-            _Server(config, lambda: tell(url)).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # uvicorn raises it again after it ended
+            _Server(config, lambda: report(url)).run(sockets=[listening])
 
 
 class _Server(uvicorn.Server):
-    """Tells when it answers, and would end at once."""
+    """A server that reports once it answers."""
 
-    def __init__(self, config: uvicorn.Config, tell: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, report: Callable[[], None]) -> None:
         super().__init__(config)
-        self._tell = tell
+        self._report = report
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and tell."""
+        """Start, and report it."""
         await super().startup(sockets)
-        self._tell()
+        self._report()
 
 
 def _listening(host: str, port: int) -> socket.socket:
     if host not in OWN_NAMES:
         raise CannotServeError(
-            f"{host!r} is none of {', '.join(sorted(OWN_NAMES))}: whoever reaches the page can decide. Use "
-            "127.0.0.1; to get there from elsewhere, tunnel to it, as with `ssh -L 8001:127.0.0.1:8001`."
+            f"{host!r} is none of {', '.join(sorted(OWN_NAMES))}. Everyone who reaches the page can decide. "
+            "Use 127.0.0.1, and from another machine a tunnel: `ssh -L 8001:127.0.0.1:8001`."
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
@@ -65,7 +65,7 @@ def _listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise CannotServeError(
-            f"port {port} of {host} cannot be had ({error.strerror}): is it running already? "
-            "`--port` takes another, and 0 any that is free."
+            f"port {port} of {host} cannot be used ({error.strerror}): is it running already? "
+            "Choose another with `--port`; 0 takes any free one."
         ) from error
     return listening

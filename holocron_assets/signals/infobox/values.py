@@ -46,7 +46,7 @@ class InfoboxValue(NamedTuple):
     Attributes:
         field: the field's name, as written.
         text: the value as clean text, without text in parentheses.
-        said: the value with that text.
+        whole: the value with the text in parentheses.
         qualifier: the text in parentheses; `; ` separates several.
         links: its links to pages of the wiki, outside parentheses, in order.
         work: title of the work that it comes from: that of its first reference, or one named in parentheses.
@@ -56,7 +56,7 @@ class InfoboxValue(NamedTuple):
 
     field: str
     text: str
-    said: str
+    whole: str
     qualifier: str | None
     links: tuple[Link, ...]
     work: str | None
@@ -189,14 +189,14 @@ def _value(name: str, part: Sequence[Run], cited: str | None) -> InfoboxValue | 
     apart = [match.span() for match in _PARENTHESES.finditer(shape)]
     outside = _joined(text, _gaps(apart, len(text)))
     qualifier = "; ".join(filter(None, (_tidy(text[start + 1 : end - 1]) for start, end in apart)))
-    said = _tidy(text)
+    whole = _tidy(text)
     if not outside and not qualifier:
         return None
     links, named = _links(part, apart)
     return InfoboxValue(
         field=name,
         text=outside or qualifier,
-        said=said or qualifier,
+        whole=whole or qualifier,
         qualifier=qualifier or None if outside else None,
         links=links,
         work=cited or named,

@@ -39,10 +39,10 @@ def test_without_a_terminal_lines_say_how_far_a_model_is(tmp_path: Path) -> None
     lines = said.getvalue().splitlines()
     size = f"{shipped_catalog().find(NAME).size / 1e6:.0f} MB"
     assert f"Fetching the model {NAME}, {size}" in lines
-    told = [line for line in lines if line.startswith(f"Fetching the model {NAME}: downloading, ")]
-    assert len(told) > 1
-    assert f"of {size}, 0 s" in told[0]
-    assert len(set(told)) > 1, "they tell how far it is"
+    progress = [line for line in lines if line.startswith(f"Fetching the model {NAME}: downloading, ")]
+    assert len(progress) > 1
+    assert f"of {size}, 0 s" in progress[0]
+    assert len(set(progress)) > 1, "they show the progress"
 
 
 def test_a_terminal_shows_a_bar_and_no_lines(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ SHA256 = hashlib.sha256(CONTENTS).hexdigest()
 
 
 class Hub(BaseHTTPRequestHandler):
-    """Serves one file as the hub does; breaks off in its middle as often as it is told."""
+    """Serves one file as the hub does; breaks off in its middle as often as a test wants."""
 
     protocol_version = "HTTP/1.1"
     breaks: int
@@ -69,11 +69,11 @@ def hub_model(sha256: str = SHA256) -> Model:
 
 
 @pytest.mark.usefixtures("hub")
-def test_a_file_comes_from_the_hub_and_how_far_it_is_is_told(tmp_path: Path) -> None:
-    told: list[int] = []
-    path = fetch_from_hub(hub_model(), tmp_path, lambda _, done, __: told.append(done))
+def test_a_file_comes_from_the_hub_and_its_progress_is_reported(tmp_path: Path) -> None:
+    progress: list[int] = []
+    path = fetch_from_hub(hub_model(), tmp_path, lambda _, done, __: progress.append(done))
     assert path.read_bytes() == CONTENTS
-    assert told[-1] == len(CONTENTS)
+    assert progress[-1] == len(CONTENTS)
 
 
 def test_a_download_that_broke_off_goes_on_where_it_stopped(hub: type[Hub], tmp_path: Path) -> None:

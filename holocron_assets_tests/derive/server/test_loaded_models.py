@@ -97,7 +97,7 @@ def test_a_model_in_use_stays_until_its_requests_end_and_nobody_overtakes(
     with_models(model_file, tmp_path, ServerSettings(), work)
 
 
-def test_one_that_was_told_to_leave_leaves_after_its_requests(model_file: Path, tmp_path: Path) -> None:
+def test_a_model_that_is_to_be_unloaded_leaves_after_its_requests(model_file: Path, tmp_path: Path) -> None:
     async def work(borrowing: Borrowing) -> None:
         async with borrowing.borrow(ONE, keep_alive=60):
             await borrowing.models.unload(ONE)
@@ -141,8 +141,8 @@ def test_a_model_whose_process_was_killed_is_loaded_again(model_file: Path, tmp_
 
 
 @pytest.mark.fault(9, "a client that goes while its model is loaded")
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_who_goes_while_a_model_is_loaded_leaves_no_process(
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_client_that_leaves_while_a_model_is_loaded_leaves_no_process(
     model_file: Path, tmp_path: Path, children_of: Callable[[int], list[int]]
 ) -> None:
     async def work(borrowing: Borrowing) -> None:

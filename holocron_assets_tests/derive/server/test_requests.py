@@ -41,7 +41,7 @@ def test_no_format_means_text(format_: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"options": {"num_ctx": "many"}}, "options.num_ctx"),
         ({"options": {"num_ctx": 0}}, "options.num_ctx"),
@@ -56,14 +56,14 @@ def test_no_format_means_text(format_: object) -> None:
         ({"top_logprobs": 21}, "top_logprobs"),
     ],
 )
-def test_a_field_of_another_kind_is_refused_by_its_name(fields: dict[str, object], told: str) -> None:
+def test_a_field_of_another_kind_is_refused_by_its_name(fields: dict[str, object], message: str) -> None:
     with pytest.raises(BadRequestError) as caught:
         read_chat(**fields)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         (b"", "missing request body"),
         (b"{", "invalid JSON"),
@@ -72,8 +72,8 @@ def test_a_field_of_another_kind_is_refused_by_its_name(fields: dict[str, object
         (b"[]", "valid dictionary"),
     ],
 )
-def test_a_body_that_is_no_object_is_refused(body: bytes, told: str) -> None:
-    with pytest.raises(BadRequestError, match=told):
+def test_a_body_that_is_no_object_is_refused(body: bytes, message: str) -> None:
+    with pytest.raises(BadRequestError, match=message):
         read_request(ChatRequest, body)
 
 

@@ -1,4 +1,4 @@
-"""Whose server it is, who joins it, and that nothing outlives whoever started it."""
+"""Which process owns the server, which ones join it, and that nothing outlives the one that started it."""
 
 import json
 import os
@@ -90,10 +90,10 @@ def load(url: str) -> None:
     httpx.post(f"{url}/api/generate", json={"model": "smollm2:135m"}, timeout=60, trust_env=False)
 
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
-@pytest.mark.fault(9, "SIGKILL of whoever started the embedded server")
+@pytest.mark.fault(9, "SIGKILL of the process that started the embedded server")
 def test_nothing_is_left_when_the_starter_is_killed(starter: Starter, children_of: Children) -> None:
     process = starter()
     load(url_of(process))
@@ -140,7 +140,7 @@ def test_a_second_process_joins_and_the_next_starts_its_own_when_the_first_is_go
     assert children_of(third.pid)
 
 
-def test_it_ends_with_the_block(tmp_path: Path, model_file: Path, children_of: Children) -> None:
+def test_the_server_ends_with_the_block(tmp_path: Path, model_file: Path, children_of: Children) -> None:
     before = set(children_of(os.getpid()))
     with embedded_server(Lake(tmp_path), environment_of(tmp_path, model_file)) as url:
         load(url)
@@ -164,7 +164,7 @@ def test_a_port_file_of_a_dead_server_is_not_believed(tmp_path: Path, model_file
             assert own != other
 
 
-def test_off_is_no_server_and_a_configured_one_is_used_unless_told_otherwise(
+def test_off_starts_no_server_and_a_configured_server_is_used_by_default(
     tmp_path: Path, model_file: Path
 ) -> None:
     environment = {"HOLOCRON_DATA": str(tmp_path), "OLLAMA_HOST": "gpu.example:11434"}
@@ -180,7 +180,7 @@ def test_off_is_no_server_and_a_configured_one_is_used_unless_told_otherwise(
         assert url.startswith("http://127.0.0.1:")
 
 
-def test_a_look_at_the_server_that_is_there_starts_none(
+def test_finding_the_server_that_runs_starts_none(
     tmp_path: Path, model_file: Path, children_of: Children
 ) -> None:
     environment = environment_of(tmp_path, model_file)
@@ -216,11 +216,11 @@ def test_what_is_set_wrongly_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("address", ["localhost:abc", "http://[bad", "host:99999", "ftp://host", "two words"])
-def test_an_address_that_is_none_is_named_where_it_is_used(tmp_path: Path, address: str) -> None:
+def test_an_invalid_address_is_named_where_it_is_used(tmp_path: Path, address: str) -> None:
     wrong = {"HOLOCRON_DATA": str(tmp_path), "HOLOCRON_LLM": "auto", "OLLAMA_HOST": address}
-    for look in (running_server, fetch_command):
+    for find in (running_server, fetch_command):
         with pytest.raises(ModelServerError, match=re.escape(f"OLLAMA_HOST is {address!r}")):
-            look(wrong)
+            find(wrong)
     assert running_server({**wrong, "HOLOCRON_LLM": "embedded"}) is None
 
 

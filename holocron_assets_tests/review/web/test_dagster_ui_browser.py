@@ -86,7 +86,7 @@ def hostile(address: str, tmp_path: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def test_its_own_pages_load_ask_and_subscribe(chromium: Browser, address: str) -> None:
+def test_dagsters_own_pages_load_ask_and_subscribe(chromium: Browser, address: str) -> None:
     page, said = chromium.new_page(), list[str]()
 
     def listen(opened: WebSocket) -> None:

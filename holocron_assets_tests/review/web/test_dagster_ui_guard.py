@@ -28,7 +28,7 @@ def address(folder: Path) -> Iterator[str]:
         yield address
 
 
-def test_its_own_pages_can_change_things(address: str, folder: Path) -> None:
+def test_dagsters_own_pages_can_change_things(address: str, folder: Path) -> None:
     own = {"origin": address, "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors"}
     assert post(address, LIMIT_A_POOL, **own).status_code == 200
     assert is_limited(folder)
@@ -79,7 +79,7 @@ def test_a_form_of_another_site_changes_nothing(address: str, folder: Path, kind
 
 
 @pytest.mark.parametrize("path", ["/graphql", "/graphql/", "//graphql"])
-def test_an_address_changes_nothing_even_where_a_browser_tells_nothing(
+def test_an_address_changes_nothing_even_if_the_browser_sends_no_origin(
     address: str, folder: Path, path: str
 ) -> None:
     httpx.get(f"{address}{path}?query={quote(LIMIT_A_POOL)}", follow_redirects=True, trust_env=False)
@@ -124,7 +124,7 @@ def test_a_web_socket_of_its_own_page_is_taken(address: str) -> None:
         ("GET / HTTP/1.1\r\nHost: 127.0.0.1", 200),
     ],
 )
-def test_a_request_says_once_and_plainly_whom_it_asks(address: str, head: str, status: int) -> None:
+def test_a_request_names_its_host_once_and_plainly(address: str, head: str, status: int) -> None:
     parts = urlsplit(address)
     with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
         connection.sendall(f"{head}\r\nConnection: close\r\n\r\n".encode())
@@ -136,7 +136,7 @@ PAGE = {"accept": "text/html,application/xhtml+xml"}
 
 
 @pytest.mark.parametrize("path", ["/status", "/metrics", "/health", "/runs/none"])
-def test_the_faces_for_machines_are_behind_the_same_guard(address: str, path: str) -> None:
+def test_the_endpoints_for_machines_are_behind_the_same_guard(address: str, path: str) -> None:
     answer = httpx.get(f"{address}{path}", trust_env=False, timeout=60)
     assert answer.status_code == {"/health": 503, "/runs/none": 404}.get(path, 200), "its daemon does not run"
     assert answer.headers["x-frame-options"] == "DENY"
@@ -145,7 +145,7 @@ def test_the_faces_for_machines_are_behind_the_same_guard(address: str, path: st
 
 
 @pytest.mark.parametrize("path", ["/runs/none", "/health"])
-def test_a_browser_that_looks_for_dagsters_page_is_shown_that(address: str, path: str) -> None:
+def test_a_browser_that_opens_dagsters_page_gets_it(address: str, path: str) -> None:
     answer = httpx.get(f"{address}{path}", headers=PAGE, trust_env=False)
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
 
@@ -156,7 +156,7 @@ def is_well(url: str) -> bool:
 
 
 @pytest.mark.full
-def test_holocron_ui_serves_it_so(tmp_path: Path) -> None:
+def test_holocron_ui_serves_dagsters_pages_behind_the_guard(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}"

@@ -1,4 +1,4 @@
-"""What machines are told, over a real lake and a real Dagster, and what when those are broken."""
+"""What machines get, over a real lake and a real Dagster, and what when those are broken."""
 
 import shutil
 from collections.abc import Iterator
@@ -59,24 +59,24 @@ def client(finished_sample: Holocron, instance: dg.DagsterInstance) -> TestClien
 
 
 def test_the_status_is_that_of_the_lake_as_json(client: TestClient, finished_sample: Holocron) -> None:
-    told = client.get("/status").json()
+    reply = client.get("/status").json()
     expected = status_of(finished_sample).as_json()
-    assert told["stages"] == expected["stages"]
-    assert told.keys() - expected.keys() == {"snapshot_age_seconds", "snapshot_under_way_seconds"}
-    assert 0 <= told["snapshot_age_seconds"] < 60
-    assert told["snapshot_under_way_seconds"] is None
+    assert reply["stages"] == expected["stages"]
+    assert reply.keys() - expected.keys() == {"snapshot_age_seconds", "snapshot_under_way_seconds"}
+    assert 0 <= reply["snapshot_age_seconds"] < 60
+    assert reply["snapshot_under_way_seconds"] is None
 
 
-def test_who_asks_before_the_first_look_ended_is_told_to_ask_again(
+def test_a_request_before_the_first_snapshot_ended_is_asked_to_come_again(
     finished_sample: Holocron, instance: dg.DagsterInstance
 ) -> None:
     may_end = Event()
 
-    def look() -> Status:
+    def take() -> Status:
         may_end.wait(60)
         raise OSError("too late")
 
-    watch = watch_over(finished_sample, status=look)
+    watch = watch_over(finished_sample, status=take)
     watch._status._clock = partial(next, count(0, 20))  # noqa: SLF001 - patience is over at once
     client = client_of(finished_sample, watch, instance)
     answer = client.get("/status")
@@ -105,27 +105,27 @@ def test_metrics_are_in_the_format_that_is_asked_for(client: TestClient) -> None
     assert modern.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
 
 
-def test_a_run_tells_what_became_of_it(client: TestClient, instance: dg.DagsterInstance) -> None:
+def test_the_endpoint_of_a_run_gives_its_outcome(client: TestClient, instance: dg.DagsterInstance) -> None:
     result = reaching.execute_in_process(instance=instance, tags={"dagster/partition": "sample-000001"})
-    told = client.get(f"/runs/{result.run_id}").json()
-    assert (told["job"], told["status"], told["partition"]) == ("reaching", "SUCCESS", "sample-000001")
-    assert (told["failed_steps"], told["error"]) == ([], None)
-    assert told["created_at"] <= told["started_at"] <= told["ended_at"]
-    assert told["link"] == f"http://127.0.0.1:3000/runs/{result.run_id}"
+    report = client.get(f"/runs/{result.run_id}").json()
+    assert (report["job"], report["status"], report["partition"]) == ("reaching", "SUCCESS", "sample-000001")
+    assert (report["failed_steps"], report["error"]) == ([], None)
+    assert report["created_at"] <= report["started_at"] <= report["ended_at"]
+    assert report["link"] == f"http://127.0.0.1:3000/runs/{result.run_id}"
 
 
-def test_a_run_that_failed_tells_which_steps_and_why(
+def test_the_endpoint_of_a_failed_run_names_the_failed_steps_and_why(
     client: TestClient, instance: dg.DagsterInstance
 ) -> None:
     result = reaching.execute_in_process(
         instance=instance, tags={"broken": "yes", ".dagster/grpc_info": "{}"}, raise_on_error=False
     )
-    told = client.get(f"/runs/{result.run_id}").json()
-    assert told["status"] == "FAILURE"
-    assert told["tags"] == {"broken": "yes", "dagster/failure_reason": "STEP_FAILURE"}
-    (step,) = told["failed_steps"]
+    report = client.get(f"/runs/{result.run_id}").json()
+    assert report["status"] == "FAILURE"
+    assert report["tags"] == {"broken": "yes", "dagster/failure_reason": "STEP_FAILURE"}
+    (step,) = report["failed_steps"]
     assert (step["step"], step["error"]) == ("reach", "the wiki has no page of that name")
-    assert "reach" in told["error"]
+    assert "reach" in report["error"]
 
 
 def test_a_run_that_is_not_there_is_said_to_be_not_there(client: TestClient) -> None:
@@ -167,7 +167,7 @@ def test_a_storage_of_dagster_that_is_gone_is_503(tmp_path: Path, finished_sampl
         assert answer.json()["error"].startswith("Dagster's storage cannot be read: OperationalError")
 
 
-def test_settings_that_cannot_be_used_are_told_of_and_no_failure(
+def test_settings_that_cannot_be_used_are_reported_and_are_no_failure(
     finished_sample: Holocron, instance: dg.DagsterInstance
 ) -> None:
     status = status_of(finished_sample)
@@ -209,7 +209,7 @@ def test_a_daemon_whose_sensors_do_not_tick_is_503(
     ],
     ids=str,
 )
-def test_nobody_but_this_machine_and_no_other_sites_page_is_told(
+def test_other_machines_and_pages_of_other_sites_get_no_answer(
     client: TestClient, path: str, headers: dict[str, str], status: int
 ) -> None:
     answer = client.get(path, headers=headers)

@@ -161,15 +161,15 @@ def test_a_fact_is_accepted_where_it_stands(page: Page, sample: Holocron) -> Non
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.wait_for_url("**/entity/**")
-    fact = page.locator(".told li", has_text="infobox").first
-    told = fact.locator("strong").first.inner_text()
+    fact = page.locator(".statements li", has_text="infobox").first
+    value = fact.locator("strong").first.inner_text()
     fact.get_by_role("button", name="Accept").click()
     page.wait_for_url("**done=**")
     row = said(sample)[-1]
     assert row["kind"] == "accept"
-    assert told in row["value"]
+    assert value in row["value"]
     assert page.locator(".badge.accepted").count() == 1
-    page.locator(".told li", has_text="accepted").locator("a").first.click()
+    page.locator(".statements li", has_text="accepted").locator("a").first.click()
     page.wait_for_url("**/text/**")
     assert page.locator("mark").count() == 1, "its words are marked in the page's text"
 

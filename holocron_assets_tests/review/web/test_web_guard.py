@@ -95,7 +95,7 @@ def test_no_other_method_does_anything(page: TestClient, method: str) -> None:
     assert page.request(method, ENTITY).status_code == 405
 
 
-def test_nothing_is_decided_by_looking(page: TestClient, lake: Lake) -> None:
+def test_reading_a_page_decides_nothing(page: TestClient, lake: Lake) -> None:
     page.get(f"{ENTITY}?choice=accept.fact-varn&token={token_of(SESSION)}")
     assert page.get("/undo").status_code == 405
     assert list(all_decisions(lake)) == []
@@ -170,7 +170,7 @@ def test_what_is_served_answers_under_the_name_that_was_given(tmp_path: Path, ho
     ["0.0.0.0", "::", "192.168.1.2", "127.0.0.2", "elsewhere.example", ""],  # noqa: S104 - refused
 )
 def test_what_others_reach_or_would_not_be_answered_cannot_be_served(lake: Lake, host: str) -> None:
-    with pytest.raises(CannotServeError, match="whoever reaches the page can decide"):
+    with pytest.raises(CannotServeError, match="who reaches the page can decide"):
         serve(make_app(Desk(lake, "Ada", ())), host, 0, print)
 
 
@@ -184,12 +184,12 @@ def test_a_taken_port_says_what_to_do(lake: Lake) -> None:
     desk = Desk(lake, "Ada", ())
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(CannotServeError, match=f"port {port} of 127.0.0.1 cannot be had"):
+        with pytest.raises(CannotServeError, match=f"port {port} of 127.0.0.1 cannot be used"):
             serve(make_app(desk), "127.0.0.1", port, print)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_ends_at_once_when_told_to(tmp_path: Path, number: signal.Signals) -> None:
+def test_the_web_server_ends_at_once_when_asked_to_stop(tmp_path: Path, number: signal.Signals) -> None:
     command = [str(Path(sys.executable).with_name("holocron")), "web", "--port", "0"]
     environment = {**os.environ, "HOLOCRON_DATA": str(tmp_path)}
     with subprocess.Popen(  # noqa: S603 - our own command

@@ -105,7 +105,7 @@ def test_nothing_of_the_wiki_becomes_markup(page: TestClient, address: str) -> N
     names = {name for _, attributes in seen.elements for name in attributes}
     handlers = [name for name in names if name.startswith(("on", "style"))]
     assert handlers == []
-    assert "\u202e" not in answer.text, "nothing turns the direction of what stands beside it"
+    assert "\u202e" not in answer.text, "nothing turns the direction of the text next to it"
 
 
 def test_a_hostile_title_is_shown_as_it_is_written(page: TestClient) -> None:
@@ -161,7 +161,9 @@ def test_what_cannot_be_chosen_is_refused(page: TestClient, lake: Lake) -> None:
     assert list(all_decisions(lake)) == []
 
 
-def test_an_item_that_somebody_else_decided_meanwhile_is_told_of(page: TestClient, lake: Lake) -> None:
+def test_for_an_item_that_somebody_else_decided_meanwhile_the_page_says_so(
+    page: TestClient, lake: Lake
+) -> None:
     token = token_on(page, CHESS)
     send(page, CHESS, choice="classify.Droid", author="Ada")
     late = page.post(CHESS, data={"token": token, "choice": "classify.WorkMedia", "author": "Bo"})
@@ -173,14 +175,14 @@ def test_an_item_that_somebody_else_decided_meanwhile_is_told_of(page: TestClien
 
 def test_an_entity_shows_where_each_fact_comes_from(page: TestClient) -> None:
     seen = read(page.get(f"/entity/{NEM}").text)
-    for told in (
+    for expected in (
         "Varn",
         "later [[Rothe]]",
         "generic:field",
         "revision 7",
         "the page does not have these words",
     ):
-        assert told in seen.text
+        assert expected in seen.text
     links = [attributes.get("href") or "" for tag, attributes in seen.elements if tag == "a"]
     text = next(link for link in links if link.startswith("/text/") and "words" in link)
     assert "<mark" in page.get(text).text
@@ -215,7 +217,7 @@ def test_a_title_leads_to_its_entity_or_to_its_place_in_the_queue(page: TestClie
 
 
 @pytest.mark.parametrize(
-    ("address", "status", "told"),
+    ("address", "status", "expected"),
     [
         ("/nowhere", 404, "There is nothing at this address."),
         ("/undo", 405, "does not take such a request"),
@@ -228,14 +230,14 @@ def test_a_title_leads_to_its_entity_or_to_its_place_in_the_queue(page: TestClie
         ("/?page=99999999999999999999", 200, "Review queue"),
         ("/?page=-1&kind=none", 200, "Nothing of this kind"),
         ("/search?q=a", 200, "at least two letters"),
-        ("/search?q=zzzz", 200, "No entity goes by a name"),
+        ("/search?q=zzzz", 200, "No entity has a name"),
     ],
 )
 def test_addresses_that_lead_nowhere_say_what_to_do(
-    page: TestClient, address: str, status: int, told: str
+    page: TestClient, address: str, status: int, expected: str
 ) -> None:
     answer = page.get(address)
-    assert (answer.status_code, told in read(answer.text).text) == (status, True), answer.text
+    assert (answer.status_code, expected in read(answer.text).text) == (status, True), answer.text
 
 
 def test_a_damaged_file_is_named_and_the_page_is_whole(lake: Lake) -> None:
@@ -290,7 +292,7 @@ def test_undoing_keeps_what_the_queue_was_filtered_by(page: TestClient) -> None:
     assert "Taken back:" in page.get(back).text
 
 
-def test_what_an_address_claims_is_not_repeated_unless_it_is_so(page: TestClient) -> None:
+def test_a_page_repeats_a_claim_of_its_address_only_if_it_is_true(page: TestClient) -> None:
     after = send(page, CHESS, choice="classify.Droid", author="Ada")
     decision = after.partition("done=")[2].partition("&")[0]
     assert "Taken back" not in page.get(f"/?undone={decision}").text
@@ -333,13 +335,13 @@ def address_undone(page: TestClient, lake: Lake) -> str:
     return back
 
 
-def test_values_beside_an_accepted_one_are_disputed_no_more(page: TestClient) -> None:
+def test_values_next_to_an_accepted_one_are_disputed_no_more(page: TestClient) -> None:
     assert page.get(f"/entity/{NEM}").text.count('class="badge disputed"') == 2
     after = send(page, f"/entity/{NEM}", choice="accept.fact-varn", author="Ada")
     assert 'class="badge disputed"' not in page.get(after).text
 
 
-def test_a_pairs_reason_is_told_once(page: TestClient) -> None:
+def test_the_reason_of_a_pair_is_shown_once(page: TestClient) -> None:
     assert page.get(f"/item/pair-{quote(PAIR)}").text.count(">told by a test. A model proposes") == 1
 
 

@@ -11,7 +11,7 @@ from holocron_assets.derive.server.model_files.catalog import Model, shipped_cat
 from holocron_assets.derive.server.model_files.files import ModelFiles
 from holocron_assets.derive.server.model_files.sources import Report, no_report
 from holocron_assets.settings import given_model_files, models_folder
-from holocron_assets.telemetry.long_work import SECONDS, told_in_lines
+from holocron_assets.telemetry.long_work import SECONDS, progress_lines
 
 _GB = 1e9
 
@@ -27,14 +27,14 @@ def fetch_models(
     """Fetch the files of models that are not here yet, with a progress bar where there is a terminal.
 
     Args:
-        names: of the models.
-        console: to tell of it.
-        files: where they are kept.
+        names: names of the models.
+        console: shows the progress.
+        files: the folders of model files.
         every: seconds between two lines about a fetch, where there is no terminal.
 
     Raises:
         UnknownModelError: a name that the catalog does not have.
-        ModelFileError: a file cannot be had.
+        ModelFileError: a file cannot be fetched.
     """
     catalog, files = shipped_catalog(), files or own_model_files()
     for model in [catalog.find(name) for name in names]:
@@ -46,7 +46,7 @@ def fetch_models(
 
 @contextmanager
 def _in_lines(model: Model, console: Console, every: float) -> Iterator[Report]:
-    """Without a terminal, tell again and again how far a file is. One that is there is read whole first."""
+    """Print the progress of a file every few seconds, without a terminal. Existing files are read whole."""
     if console.is_terminal:
         yield no_report
         return
@@ -56,7 +56,7 @@ def _in_lines(model: Model, console: Console, every: float) -> Iterator[Report]:
         nonlocal standing
         standing = f"Fetching the model {model.name}: {doing}, {_size(done)} of {_size(total)}"
 
-    with told_in_lines(lambda: standing, partial(_line, console), every=every):
+    with progress_lines(lambda: standing, partial(_line, console), every=every):
         yield report
 
 

@@ -98,7 +98,7 @@ class ModelFiles:
 
     @property
     def _checked(self) -> Path:
-        """What was read whole: for each path the sha256, and the size and time that it had then."""
+        """The files that were read whole: by path, the sha256 and the size and time at that moment."""
         return self.folder / ".checked.json"
 
     def _staging(self, model: Model) -> Path:
@@ -186,7 +186,7 @@ def _nowhere(model: Model, folder: Path, problems: Sequence[str]) -> str:
         f"{folder / model.file_name}. What was fetched so far is kept: the next try goes on from there"
     )
     return "\n".join(
-        (f"the file of {model.name} cannot be had:", *(f"  - {problem}" for problem in problems), advice)
+        (f"the file of {model.name} cannot be fetched:", *(f"  - {problem}" for problem in problems), advice)
     )
 
 

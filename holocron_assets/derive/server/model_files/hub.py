@@ -37,7 +37,7 @@ def fetch_from_hub(model: Model, folder: Path, report: Report) -> Path:
 
 
 def _check(model: Model, file: HubFile) -> None:
-    """Ask once, for a short time: without a network, the download itself would try for half a minute."""
+    """Ask the hub once, briefly: without a network, the download itself would try for half a minute."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url  # noqa: PLC0415 - as above
 
     url = hf_hub_url(file.repository, file.file, endpoint=os.environ.get("HF_ENDPOINT"))
@@ -74,10 +74,10 @@ class _Nowhere:
     """A file that keeps nothing."""
 
     def write(self, _: str) -> None:
-        """Forget what is written."""
+        """Drop what is written."""
 
     def flush(self) -> None:
-        """Have nothing to write out."""
+        """Do nothing."""
 
 
 def _first_line(error: Exception) -> str:

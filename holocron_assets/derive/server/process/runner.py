@@ -24,7 +24,7 @@ class RunnerError(Exception):
 
 @dataclass(frozen=True)
 class RunnerOrder:
-    """What a process shall load, and how.
+    """What a process must load, and how.
 
     Attributes:
         num_ctx: tokens of context in each slot.

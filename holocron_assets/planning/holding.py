@@ -1,4 +1,4 @@
-"""Applies people's holds: which work is not requested, and why. `runs.held` says how a run ends."""
+"""Applies people's holds: which work is not requested, and why. For how a run ends, see `runs.held`."""
 
 from holocron_assets.decisions.controls import DRAIN, Hold, standing_controls
 from holocron_assets.lake.place.paths import Lake
@@ -30,5 +30,5 @@ def _is_begun(lake: Lake, work: Work) -> bool:
 
 
 def holds_named(lake: Lake) -> list[str]:
-    """All holds, a sentence for each, for the message that there is nothing to do."""
+    """A sentence for each hold, for the message of a tick without work."""
     return [str(hold) for hold in standing_controls(lake).held.values()]

@@ -23,7 +23,7 @@ from holocron_assets.orchestration.assets.partitions import SOURCES
 from holocron_assets.orchestration.assets.politeness_metadata import politeness_metadata
 
 _ASKING_SECONDS = 10.0
-"""Time of one reading; then the reported changes are written."""
+"""How long one reading asks for changes; then the reported changes are written."""
 
 _TURN_SECONDS = 60.0
 """How long a caller that needs the end of the list waits for a sensor's readings."""
@@ -52,11 +52,11 @@ def read_once(  # noqa: PLR0913 - the source, the lake, the shared state, and th
     """Read a source's changes, and drop those that were fetched since.
 
     Args:
-        lake: where changes go.
+        lake: the lake to write changes to.
         source: a wiki with batches.
         shared_folder: shared state of processes about hosts.
         tally: counts the requests.
-        seconds: after so long no further answer is asked for.
+        seconds: how long to ask for further answers.
         patience_seconds: see `wiki_client`.
         turn_seconds: how long to wait for another process that is reading.
 
@@ -82,10 +82,10 @@ def read_once(  # noqa: PLR0913 - the source, the lake, the shared state, and th
 def read_to_the_end(
     lake: Lake, source: Source, shared_folder: Path, instance: dg.DagsterInstance
 ) -> str | None:
-    """Read until the wiki has reported every change so far, whether that is due or not.
+    """Read until the wiki has reported every change so far, even if no reading is due.
 
     Returns:
-        Why it did not; None if it did, or if there is nothing to read.
+        Why the reading did not get that far; None if it did, or if there is nothing to read.
     """
     if next_reading(lake, source) is None:
         return None

@@ -30,7 +30,7 @@ def page(template: str, name: str, fields: str = "", *, continuity: str = "can")
     )
 
 
-class ToldWiki(ListedWiki):
+class WikiWithFacts(ListedWiki):
     """A lake whose entities are resolved, with what is said of them."""
 
     def __init__(self, folder: Path) -> None:

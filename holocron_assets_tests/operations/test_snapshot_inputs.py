@@ -1,4 +1,4 @@
-"""What the views are told that no table says: who asks a model, when types were made, which runs failed."""
+"""What the views are given that no table has: who asks a model, when types were made, which runs failed."""
 
 import json
 import os
@@ -64,7 +64,7 @@ def states(lake: Lake) -> tuple[int, int, int, int]:
 
 
 @pytest.mark.full
-def test_an_item_is_in_flight_from_its_attempt_to_its_end_or_to_the_kill_of_who_asks(lake: Lake) -> None:
+def test_an_item_is_in_flight_from_its_attempt_to_its_end_or_to_the_kill_of_its_process(lake: Lake) -> None:
     put_pages(lake, BATCH, "Asked", "Answered", "Untouched")
     put_answers(lake, Answered={"status": "ok"})
     assert states(lake) == (2, 0, 0, 1)
@@ -103,7 +103,7 @@ def test_types_are_done_when_their_file_was_written_and_so_have_a_speed_and_an_e
     assert abs(row["last_done_at"] - written) < timedelta(seconds=1)
     with connect(lake, more_views=all_views([wiki_source()], lake)) as connection:
         [row] = query(connection, "from queue_health where stage = 'page_types'")
-    assert (row["out_last_hour"], row["eta_minutes"]) == (None, None), "nobody looked at files"
+    assert (row["out_last_hour"], row["eta_minutes"]) == (None, None), "nobody read the times of files"
 
 
 def test_what_is_to_be_made_again_is_pending_and_nothing_else_at_once(lake: Lake) -> None:
@@ -119,7 +119,7 @@ def failed(run_id: str, job: str, partition: str | None, error: str, ended_at: d
     return FailedRun(run_id, job, "wiki", partition, error, ended_at)
 
 
-def test_failed_runs_are_grouped_by_job_and_cause_once_whoever_tells_of_them(lake: Lake) -> None:
+def test_failed_runs_from_all_records_are_grouped_by_job_and_cause_and_counted_once(lake: Lake) -> None:
     now = utc_now()
     runs = [
         failed("r1", "settle_batch", "wiki-000001", "batch 'wiki-000001': no space", now - 9 * MINUTE),
@@ -145,14 +145,16 @@ def test_failed_runs_are_grouped_by_job_and_cause_once_whoever_tells_of_them(lak
     ]
     write_partition(lake, NOTICES, "day-20260101", noted)
     sql = "select job, cause, failures, dead, example from failures where stage = 'runs' order by all"
-    told = [tuple(row.values()) for row in asked(lake, sql, failed_runs=runs)]
-    assert told == [
+    causes = [tuple(row.values()) for row in asked(lake, sql, failed_runs=runs)]
+    assert causes == [
         ("resolve_entities", "Its process is gone: killed", 1, 0, "resolve_entities"),
         ("settle_batch", "batch '...': no space", 2, 0, "wiki-000002"),
         ("upkeep", "the disk is full", 1, 0, "upkeep"),
     ]
-    told = [tuple(row.values()) for row in asked(lake, sql)]
-    assert told == [("upkeep", "the disk is full", 2, 0, "upkeep")], "what the daemon noted, without Dagster"
+    causes = [tuple(row.values()) for row in asked(lake, sql)]
+    assert causes == [("upkeep", "the disk is full", 2, 0, "upkeep")], (
+        "what the daemon noted, without Dagster"
+    )
 
 
 def test_times_of_packed_partitions_are_those_of_their_own_files(lake: Lake) -> None:

@@ -1,4 +1,4 @@
-"""Each thing by which a run tells that something must be looked at again, changed by itself."""
+"""Each change after which a run resolves something again, made by itself."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def test_a_dispute_ends_with_its_cause_though_the_page_is_as_it_was(tmp_path: Pa
     assert wiki.reviews() == {}
 
 
-def test_another_continuity_of_the_same_revision_is_said_of_the_entity(tmp_path: Path) -> None:
+def test_another_continuity_of_the_same_revision_changes_the_entity(tmp_path: Path) -> None:
     wiki = resolved(tmp_path, VARN)
     crawl(wiki, Seen("Varn", 4, continuity="legends"))
     assert wiki.query("select continuity from entities") == [{"continuity": "legends"}]
@@ -49,7 +49,7 @@ def test_other_judgements_make_entities_stale(tmp_path: Path) -> None:
         assert stale_entities(snapshot, ["Species"]) == ["Species"]
 
 
-def test_who_goes_by_another_name_is_compared_again(tmp_path: Path) -> None:
+def test_an_entity_with_a_new_name_is_compared_again(tmp_path: Path) -> None:
     wiki = resolved(tmp_path, VARN, Seen("Dune", 5))
     assert wiki.query("from lake.entity_pairs") == []
     crawl(wiki, Seen("Varns", 5, revision_id=101))

@@ -1,4 +1,4 @@
-"""What people said before about something: decisions with what became of them."""
+"""What people decided about something before: decisions, and whether each was taken back."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 
 
-class Said(NamedTuple):
+class PastDecision(NamedTuple):
     """A decision.
 
     Attributes:
@@ -20,18 +20,18 @@ class Said(NamedTuple):
     is_undone: bool
 
 
-def said_of(
+def decisions_about(
     lake: Lake,
     *,
     title_keys: Collection[int] = (),
     entity_ids: Collection[str] = (),
     statement_ids: Collection[str] = (),
-) -> list[Said]:
-    """Decisions about any of these, the newest first; undoing is told by what it undid."""
+) -> list[PastDecision]:
+    """Decisions about any of these, newest first. Undoing is shown as `is_undone` of the decision undone."""
     made = all_decisions(lake)
     gone = undone(made)
     return [
-        Said(row, row["decision_id"] in gone)
+        PastDecision(row, row["decision_id"] in gone)
         for row in reversed(made)
         if row["kind"] != "undo"
         and (
@@ -42,8 +42,8 @@ def said_of(
     ]
 
 
-def decision_of(lake: Lake, decision_id: str) -> Said | None:
+def decision_of(lake: Lake, decision_id: str) -> PastDecision | None:
     """One decision, by its id; None if there is none."""
     made = all_decisions(lake)
     found = next((row for row in made if row["decision_id"] == decision_id), None)
-    return Said(found, decision_id in undone(made)) if found else None
+    return PastDecision(found, decision_id in undone(made)) if found else None

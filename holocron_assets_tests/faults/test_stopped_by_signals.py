@@ -1,4 +1,4 @@
-"""Who is told to end, or has lost who started it, ends: at once where it can, in order, and only once."""
+"""A process that is asked to stop, or has lost the process that started it, ends in order, and once."""
 
 import os
 import signal
@@ -55,9 +55,11 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.fault(1, "SIGKILL of `holocron ui` and its keeper at once: their processes are left")
-def test_a_family_without_a_keeper_is_found_and_killed_with_all_that_it_started(tmp_path: Path) -> None:
-    lock_file = tmp_path / "locks" / "family.lock"
+@pytest.mark.fault(1, "SIGKILL of `holocron ui` and its supervisor at once: their processes are left")
+def test_a_process_group_without_a_supervisor_is_found_and_killed_whole(
+    tmp_path: Path,
+) -> None:
+    lock_file = tmp_path / "locks" / "group.lock"
     assert not end_leftovers(lock_file), "there is none"
     member = subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-c", MEMBER, str(lock_file)], stdout=subprocess.PIPE, text=True, process_group=0
@@ -74,7 +76,7 @@ def test_a_family_without_a_keeper_is_found_and_killed_with_all_that_it_started(
 @pytest.mark.fault(1, "SIGTERM and Ctrl+C of a command, also while Dagster holds signals back")
 @pytest.mark.parametrize("hearing", ["listening", "deaf"])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_command_that_is_told_to_end_exits_as_shells_expect(
+def test_a_command_that_is_asked_to_stop_exits_as_shells_expect(
     hearing: str, number: signal.Signals, code: int
 ) -> None:
     command = [sys.executable, "-c", WAITER, hearing]
@@ -89,7 +91,7 @@ def test_a_command_that_is_told_to_end_exits_as_shells_expect(
 
 
 @pytest.mark.fault(1, "Terminate of a run whose op has retries left")
-def test_an_op_that_is_told_to_end_is_not_tried_again() -> None:
+def test_an_op_that_is_asked_to_stop_is_not_retried() -> None:
     tries = []
 
     @dg.op(retry_policy=NETWORK)
@@ -110,7 +112,7 @@ def test_an_op_that_is_told_to_end_is_not_tried_again() -> None:
 
 
 @pytest.mark.fault(1, "Ctrl+C while a wiki does not answer")
-def test_a_crawl_that_is_told_to_end_gives_up_a_request_that_hangs(
+def test_a_crawl_that_is_asked_to_stop_gives_up_a_request_that_hangs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holocron_assets.crawl.fetch._SECONDS_TO_FINISH", 0.2)

@@ -68,7 +68,7 @@ def mirror(lake: Lake) -> Mirror:
 def asking_slowly(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, answer: Callable[[threading.Event], dict[str, int]]
 ) -> Iterator[list[int]]:
-    """A thread looks at another table, and has no answer of PostgreSQL's before the block ends.
+    """A thread reads another table, and has no answer of PostgreSQL's before the block ends.
 
     Args:
         lake: the machine's.
@@ -104,7 +104,7 @@ def asking_slowly(
         thread.join()
 
 
-def test_who_takes_a_lock_sees_all_though_another_thread_has_no_answer_yet(
+def test_the_holder_of_a_lock_sees_all_writes_though_another_thread_has_no_answer_yet(
     machines: list[Lake], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = machines
@@ -131,9 +131,9 @@ def test_an_old_answer_that_comes_late_does_not_replace_a_newer_one(
     ask = mirror(one).session.writes
 
     def old(may_answer: threading.Event) -> dict[str, int]:
-        told = ask()
+        writes = ask()
         assert may_answer.wait(60)
-        return told
+        return writes
 
     with asking_slowly(one, monkeypatch, old) as asked:
         write(other, "fleet-2")
@@ -144,7 +144,9 @@ def test_an_old_answer_that_comes_late_does_not_replace_a_newer_one(
     assert asked == [0], "the newer answer is known still"
 
 
-def test_what_a_machine_wrote_and_another_removed_before_it_looked_is_gone(machines: list[Lake]) -> None:
+def test_a_file_that_another_machine_removed_before_its_writer_listed_the_lake_is_gone(
+    machines: list[Lake],
+) -> None:
     one, other = machines
     assert one.partitions(SHIPS) == []
     file = write(one, "fleet-1")

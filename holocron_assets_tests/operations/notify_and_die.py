@@ -1,6 +1,6 @@
 """Notes a run's end, and is killed: after noting it, or after it was sent and before that is noted.
 
-python tell_and_die.py DATA WEBHOOKS noted|sent
+python notify_and_die.py DATA WEBHOOKS noted|sent
 """
 
 import os
