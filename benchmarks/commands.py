@@ -1,4 +1,4 @@
-"""How long commands take over the sample, each as a process of its own, beside what they may take.
+"""How long commands take over the sample, each as a process of its own, and the seconds that they may take.
 
     python benchmarks/commands.py [--runs 7] [--before FOLDER]
 
@@ -84,10 +84,10 @@ def main() -> None:
         for code in codes:
             code.folder.mkdir()
             code.holocron(_MAKE)
-        tell(codes, arguments.runs)
+        measure_commands(codes, arguments.runs)
 
 
-def tell(codes: Sequence[Code], runs: int) -> None:
+def measure_commands(codes: Sequence[Code], runs: int) -> None:
     """Measure every command, and print the table."""
     names = ["now", "before"][: len(codes)]
     columns = [f"{name}: {what}" for name in names for what in ("least", "median", "CPU")]

@@ -105,11 +105,11 @@ def run_rooms(folder: Path) -> Seconds:
     for step in BATCH_STEPS:
         run_step(lake, step, BATCH, "bench")
     batch_ended = perf_counter()
-    with open_snapshot(lake) as look:
-        for entity_type in stale_entities(look, sorted(ENTITY_TYPES)):
-            store_entities(look, entity_type, entity_types=ENTITY_TYPES, now=utc_now(), run_id="bench")
-        for entity_type in stale_aliases(look, sorted(ENTITY_TYPES)):
-            store_aliases(look, entity_type)
+    with open_snapshot(lake) as snapshot:
+        for entity_type in stale_entities(snapshot, sorted(ENTITY_TYPES)):
+            store_entities(snapshot, entity_type, entity_types=ENTITY_TYPES, now=utc_now(), run_id="bench")
+        for entity_type in stale_aliases(snapshot, sorted(ENTITY_TYPES)):
+            store_aliases(snapshot, entity_type)
     return {BATCH_JOB: batch_ended - started, ENTITIES_JOB: perf_counter() - batch_ended}
 
 

@@ -1,4 +1,4 @@
-"""What a thousand new pages cost, beside all entities anew.
+"""What a thousand new pages cost, compared with all entities anew.
 
     python benchmarks/entity_increment.py [--pages 204000] [--new 1000]
 
@@ -54,14 +54,14 @@ def main() -> None:
         before = arguments.pages // 500
         for number in range(before):
             write_batch(lake, wiki, site.content_id, number, with_derived=True)
-        told("first", in_a_process(lake))
+        printed("first", in_a_process(lake))
         for number in range(before, wiki.batches):
             write_batch(lake, wiki, site.content_id, number, with_derived=True)
-        increment = told("increment", in_a_process(lake))
+        increment = printed("increment", in_a_process(lake))
         grown = said(lake)
         for table in (ENTITIES, ENTITY_PAIRS, ENTITY_JUDGEMENTS, COMPARED_NAMES):
             shutil.rmtree(lake.folder(table))
-        anew = told("anew", in_a_process(lake))
+        anew = printed("anew", in_a_process(lake))
         if grown != said(lake):
             raise SystemExit("the increment says something else than all of it anew")
     print(f"the increment takes {anew.cpu / increment.cpu:.1f} times less CPU than all anew")
@@ -74,7 +74,7 @@ def arguments_of() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def told(name: str, cost: Cost) -> Cost:
+def printed(name: str, cost: Cost) -> Cost:
     stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in cost.stages.items())
     print(
         f"{name:10} {cost.wall:6.1f} s, {cost.cpu:6.1f} s CPU ({stages}), {cost.mebibytes:6.0f} MiB",
@@ -91,20 +91,22 @@ def in_a_process(lake: Lake) -> Cost:
 
 def resolve(root: Path) -> Cost:
     started, stages = perf_counter(), dict[str, float]()
-    with open_snapshot(Lake(root)) as look:
+    with open_snapshot(Lake(root)) as snapshot:
         for name, store in STAGES.items():
             before = process_time()
-            store(look)
+            store(snapshot)
             stages[name] = process_time() - before
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return Cost(perf_counter() - started, process_time(), peak, stages)
 
 
 STAGES: dict[str, Callable[[Snapshot], object]] = {
-    "look": lambda look: look.candidate_marks,
-    "pairs": lambda look: store_pairs(look, TYPE, entity_types=TYPES),
-    "judgements": lambda look: store_judgements(look, TYPE, entity_types=TYPES, now=START),
-    "entities": lambda look: store_entities(look, TYPE, entity_types=TYPES, now=START, run_id="bench"),
+    "snapshot": lambda snapshot: snapshot.candidate_marks,
+    "pairs": lambda snapshot: store_pairs(snapshot, TYPE, entity_types=TYPES),
+    "judgements": lambda snapshot: store_judgements(snapshot, TYPE, entity_types=TYPES, now=START),
+    "entities": lambda snapshot: store_entities(
+        snapshot, TYPE, entity_types=TYPES, now=START, run_id="bench"
+    ),
 }
 
 

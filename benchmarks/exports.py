@@ -57,15 +57,15 @@ def main() -> None:
         print("| what | seconds | CPU seconds | peak memory, MB | files, MB |")
         print("| --- | ---: | ---: | ---: | ---: |")
         for what in ("hash", *FORMATS):
-            _tell(Path(made), what)
+            _print_row(Path(made), what)
 
 
-def _tell(folder: Path, what: str) -> None:
+def _print_row(folder: Path, what: str) -> None:
     command = [sys.executable, __file__, "--folder", str(folder), "--measure", what]
     done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - ourselves
-    told = json.loads(done.stdout)
+    cost = json.loads(done.stdout)
     print(
-        f"| {what} | {told['seconds']:.1f} | {told['cpu']:.1f} | {told['peak']:,.0f} | {told['files']:,.0f} |"
+        f"| {what} | {cost['seconds']:.1f} | {cost['cpu']:.1f} | {cost['peak']:,.0f} | {cost['files']:,.0f} |"
     )
 
 
@@ -85,7 +85,7 @@ def _measured(folder: Path, what: str) -> Mapping[str, float]:
 
 
 def _peak_memory() -> float:
-    """Of this process alone, in MB: what getrusage tells counts the process that started it too."""
+    """Of this process alone, in MB: the figure of getrusage counts the process that started it too."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024  # type: ignore[index] # Linux has it
 
@@ -111,9 +111,9 @@ def _write_knowledge(lake: Lake, entities: int, facts: int) -> None:
     _write(lake, TAGS, 5000, entities, tag)
 
 
-def _write(lake: Lake, table: Table, rows: int, entities: int, told: Mapping[str, str]) -> None:
+def _write(lake: Lake, table: Table, rows: int, entities: int, expressions: Mapping[str, str]) -> None:
     """Write so many rows, each made from its number `i`."""
-    values = {c.name: "null" if c.nullable else _ANYTHING[c.type] for c in table.columns} | dict(told)
+    values = {c.name: "null" if c.nullable else _ANYTHING[c.type] for c in table.columns} | dict(expressions)
     columns = ", ".join(f'{sql} as "{name}"' for name, sql in values.items())
     with duckdb.connect() as connection:
         sql = f"select {columns} from range({rows}) as numbers (i)".replace("$entities", str(entities))  # noqa: S608 - our own

@@ -126,7 +126,7 @@ def report(  # noqa: PLR0913 - two sides, each with its name
 ) -> None:
     """How two sides agree about some pages, key by key."""
     titles = sorted(titles)
-    print(f"\n{one} beside {other}, {len(titles)} pages")
+    print(f"\n{one} and {other}, {len(titles)} pages")
     print(f"{'':12}{'both say':>9}{'agree':>8}{'overlap':>9}{'differ':>8}{one:>18}{other:>18}{'neither':>9}")
     for key in COMPARED:
         counts, differing, alone = Counter[str](), list[Any](), list[str]()
@@ -159,7 +159,7 @@ def compared(one: frozenset[str], other: frozenset[str]) -> str:
 def report_model(
     rows: Sequence[Mapping[str, Any]], boxes: Mapping[str, Facts], leads: Mapping[str, Facts], *, show: int
 ) -> None:
-    """What the model said, beside both; facts whose quotes are not in the text are left out."""
+    """What the model said, next to both; facts whose quotes are not in the text are left out."""
     keys = {row["called"]: row["key"] for row in model_keys() if row["kind"] == "facts"}
     said = defaultdict(list)
     for row in rows:

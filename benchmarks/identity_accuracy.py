@@ -1,4 +1,4 @@
-"""How well names that are alike are told to be one thing, or two: on link texts and titles of a real wiki.
+"""How well names that are alike are judged to be one thing, or two: on link texts and titles of a real wiki.
 
 Run: python benchmarks/identity_accuracy.py [--errors N] [--half tune|held-out]
 
@@ -63,7 +63,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     if not WIKI.exists():
-        sys.exit(f"needs {WIKI}, which is not beside this checkout")
+        sys.exit(f"needs {WIKI}, which is not next to this checkout")
     pages = read_pages()
     index = read_index(pages)
     questions = all_questions(pages, index)

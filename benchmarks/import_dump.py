@@ -7,7 +7,7 @@ two fifths of the batches are read and when the first type's entities are writte
 the same command. Prints the time of each stage, peak memory, and whether both came to the same rows.
 
 Stages overlap nothing: all runs in one process. "Between the stages" is what Dagster takes around its steps,
-looking for work, and cutting batches.
+searching for work, and cutting batches.
 """
 
 import argparse
@@ -52,7 +52,7 @@ BATCH_SIZE = 500
 POLL_SECONDS = 0.05
 
 # When and how often something was done differs between any two imports.
-TOLD_OF_THE_RUN = {"fetched_at", "attempts", "valid_from", "valid_to"}
+OF_THE_RUN = {"fetched_at", "attempts", "valid_from", "valid_to"}
 COMPARED = (
     *(PAGES, PAGE_LINKS, PAGE_SIGNALS, RULE_CLASSIFICATIONS, PAGE_TYPES, ENTITY_CANDIDATES),
     *(ENTITIES, ENTITY_ALIASES),
@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where to work; a temporary folder by default")
     options = parser.parse_args()
     if not INFOBOX_PAGES.exists():
-        sys.exit(f"needs {INFOBOX_PAGES}, which is not beside this checkout")
+        sys.exit(f"needs {INFOBOX_PAGES}, which is not next to this checkout")
     with working_folder(options.folder) as folder:
         dump, pages = write_dump(folder / "dump.xml", options.pages)
         moments = [batches_read(ceil(pages / BATCH_SIZE * 0.4)), entities_began]
@@ -129,7 +129,7 @@ def write_dump(file: Path, most: int) -> tuple[Path, int]:
     command = [sys.executable, str(SHARED / "realwiki" / "make_xml.py"), str(INFOBOX_PAGES)]
     pages = 0
     with (
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8") as made,  # noqa: S603 - a script beside this checkout
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8") as made,  # noqa: S603 - a script next to this checkout
         file.open("w", encoding="utf-8") as written,
     ):
         lines = iter(made.stdout or ())
@@ -237,7 +237,7 @@ def stages(dagster_home: Path, seconds: float) -> dict[str, float]:
 
 def rows_hash(lake: Lake, table: Table) -> str:
     """A hash of a table's rows in any order, but for what says when and how often they were made."""
-    columns = ", ".join(f'"{name}"' for name in table.content_columns if name not in TOLD_OF_THE_RUN)
+    columns = ", ".join(f'"{name}"' for name in table.content_columns if name not in OF_THE_RUN)
     sql = f"select count(*) || '-' || sum(hash({columns})) as hash from lake.{table.name}"  # noqa: S608 - own names
     with connect(lake) as connection:
         rows = query(connection, sql)

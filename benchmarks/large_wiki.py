@@ -98,7 +98,7 @@ def main() -> None:
 
 
 def write_wiki(folder: Path, arguments: argparse.Namespace) -> None:
-    """Write a wiki as the command line's arguments say, and tell how large it is."""
+    """Write a wiki as the command line's arguments say, and print how large it is."""
     started = perf_counter()
     lake = Lake(folder.resolve() / "data")
     wiki = make_wiki(arguments.pages, arguments.links, arguments.batch_size, arguments.seed)

@@ -3,7 +3,7 @@
 Run: python benchmarks/model_accuracy.py [--pages 200] [--models NAME ...] [--work FOLDER] [--calibrate]
 
 Needs ../shared/wookieepedia and a model server (OLLAMA_HOST, else the embedded one). Pages are those of
-type_accuracy.py, truth too. The 200 are drawn from the held-out half, which nobody looked at when rules and
+type_accuracy.py, truth too. The 200 are drawn from the held-out half, which nobody read when rules and
 prompts were written, by a fixed seed and evenly over types, as most pages are of characters. `--calibrate`
 asks about the unsure pages of the tune half instead: the source of classify/model_weighing.yaml.
 
@@ -127,7 +127,7 @@ def all_pages() -> list[Page]:
 
 
 def is_tune(page: Page) -> bool:
-    """Whether rules and prompts may be changed after looking at it; the halves are type_accuracy's."""
+    """Whether rules and prompts may be changed after reading it; the halves are type_accuracy's."""
     return xxhash.xxh64_intdigest(page.case.title.encode()) % 2 == 0
 
 
@@ -148,7 +148,7 @@ def stratified(pages: Sequence[Page], count: int) -> list[Page]:
 
 
 def write_batch(lake: Lake, pages: Sequence[Page]) -> str:
-    """Write the pages as a batch whose name tells its content; give the name."""
+    """Write the pages as a batch whose name has the hash of its content; give the name."""
     number = int(content_hash("\n".join(page.case.title for page in pages))[:6], 16)
     batch = f"{SOURCE}-{number:08}"
     site = {"source": SOURCE, "site_name": SOURCE, "title_case": "first-letter", "fetched_at": EMPTY_TIME}
@@ -305,7 +305,7 @@ def standings(pages: Sequence[Page], answers: Mapping[str, Row]) -> None:
             found[standing].append(row["primary_type"] in page.truth)
             found[f"{standing}, by {page.rules['confidence']:.1f}"].append(row["primary_type"] in page.truth)
     print(
-        "beside the rules, where these are unsure: "
+        "with the rules, where these are unsure: "
         + "; ".join(f"{name} {sum(right)}/{len(right)}" for name, right in sorted(found.items()))
     )
 

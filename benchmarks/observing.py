@@ -74,7 +74,7 @@ def no_span(*_: object, **__: object) -> nullcontext[None]:
 
 
 def nothing(*_: object, **__: object) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 def row(number: int) -> Row:

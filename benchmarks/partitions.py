@@ -91,8 +91,8 @@ def measure_all(folder: Path, home: str, *, with_packs: bool) -> None:
     batches = lake.partitions(PAGES)
     print(f"{len(batches):,} batches")
     with dg.DagsterInstance.local_temp(home) as instance:
-        measure("telling Dagster of all batches", partial(tell, instance, batches))
-        measure("telling Dagster of one more batch", partial(tell, instance, ["large-999999"]))
+        measure("reporting all batches to Dagster", partial(report, instance, batches))
+        measure("reporting one more batch to Dagster", partial(report, instance, ["large-999999"]))
         tick_all(instance, folder, measure)
     ask_all(home, folder, batches[len(batches) // 2], measure)
 
@@ -106,7 +106,7 @@ def pack(lake: Lake) -> None:
     compact(lake, now=utc_now() + timedelta(days=2))
 
 
-def tell(instance: dg.DagsterInstance, batches: list[str]) -> None:
+def report(instance: dg.DagsterInstance, batches: list[str]) -> None:
     """Partitions, and a materialization of each."""
     instance.add_dynamic_partitions(BATCHES.name or "", batches)
     for batch in batches:

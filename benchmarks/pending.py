@@ -1,11 +1,12 @@
-"""How long a look at the frontier of a large wiki takes, and how much memory.
+"""How long a reading of the frontier of a large wiki takes, and how much memory.
 
     python benchmarks/pending.py [--covered-only] [--depth DEPTH] [FOLDER]
 
 FOLDER is a lake that benchmarks/large_wiki.py made; without one, one of 200,000 pages and 12 million links is
-made first. It is looked at without `known_links`, which reads every batch, unless `--covered-only` is given.
+made first. It is read without `known_links`, which reads every batch, unless `--covered-only` is given.
 Then `known_links` is made of all batches, and of all but as many as may be new before it is made anew. Each
-measure is taken by a process of its own; one that looks has looked before, as that of the sensors has.
+measure is taken by a process of its own; for a second reading, that process has read before, as that of the
+sensors has.
 """
 
 import argparse
@@ -42,10 +43,10 @@ def main() -> None:
         if arguments.folder is None:
             arguments.folder = Path(made)
             write_wiki(arguments.folder, arguments_of([]))
-        tell_all(Lake((arguments.folder / "data").resolve()), arguments)
+        print_table(Lake((arguments.folder / "data").resolve()), arguments)
 
 
-def tell_all(lake: Lake, arguments: argparse.Namespace) -> None:
+def print_table(lake: Lake, arguments: argparse.Namespace) -> None:
     """Print the table."""
     batches = [name for name in lake.partitions(PAGES) if name.startswith(f"{SOURCE}-")]
     most_new = max(20, len(batches) // 50) - 1
@@ -53,19 +54,19 @@ def tell_all(lake: Lake, arguments: argparse.Namespace) -> None:
     print("| what | seconds | CPU seconds | peak memory, MB | pages |\n| --- | ---: | ---: | ---: | ---: |")
     if not arguments.covered_only:
         lake.file(KNOWN_LINKS, SOURCE).unlink(missing_ok=True)
-        _tell("look, every batch read", arguments, "look")
+        _print_row("reading, every batch read", arguments, "read")
     for new in (0, most_new):
         with _hidden(lake, batches[len(batches) - new :]):
-            _tell(f"`known_links` of {len(batches) - new:,} batches made", arguments, "make")
-        _tell(f"look, {new:,} batches new", arguments, "look again")
+            _print_row(f"`known_links` of {len(batches) - new:,} batches made", arguments, "make")
+        _print_row(f"reading, {new:,} batches new", arguments, "read again")
 
 
 def _measured(lake: Lake, arguments: argparse.Namespace) -> dict[str, float]:
     source = load_source(arguments.folder / "sources" / f"{SOURCE}.yaml")
     source = source.model_copy(update={"depth": DEPTHS[arguments.depth]})
-    work: Callable[[Lake, Source], int] = _make if arguments.measure == "make" else _look
-    if arguments.measure == "look again":
-        _look(lake, source)
+    work: Callable[[Lake, Source], int] = _make if arguments.measure == "make" else _read
+    if arguments.measure == "read again":
+        _read(lake, source)
     started, cpu_before = perf_counter(), process_time()
     pages = work(lake, source)
     return {
@@ -80,11 +81,11 @@ def _make(lake: Lake, source: Source) -> int:
     return make_known_links(lake, source).rows
 
 
-def _look(lake: Lake, source: Source) -> int:
+def _read(lake: Lake, source: Source) -> int:
     return len(pending_pages(lake, source, limit=LIMIT))
 
 
-def _tell(what: str, arguments: argparse.Namespace, measure: str) -> None:
+def _print_row(what: str, arguments: argparse.Namespace, measure: str) -> None:
     """Measure in a process of its own, and print a line."""
     command = [
         sys.executable,
@@ -128,8 +129,8 @@ def _arguments() -> argparse.Namespace:
         "folder", type=Path, nargs="?", help="as benchmarks/large_wiki.py made it, not packed"
     )
     parser.add_argument("--depth", choices=DEPTHS, default="unlimited", help="links to follow from the seeds")
-    parser.add_argument("--covered-only", action="store_true", help="no look without known_links")
-    parser.add_argument("--measure", choices=("make", "look", "look again"), help=argparse.SUPPRESS)
+    parser.add_argument("--covered-only", action="store_true", help="no reading without known_links")
+    parser.add_argument("--measure", choices=("make", "read", "read again"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
 

@@ -108,29 +108,29 @@ STANDING = (
 STATES = "select state, count(*) as entities from lake.entities where valid_to is null group by 1 order by 1"
 
 
-def departures(look: Snapshot, name: str) -> None:
+def departures(snapshot: Snapshot, name: str) -> None:
     """Say whom a type gives up."""
-    store_departures(look, name, "benchmark")
+    store_departures(snapshot, name, "benchmark")
 
 
-def pairs(look: Snapshot, name: str) -> None:
+def pairs(snapshot: Snapshot, name: str) -> None:
     """Compare a type's names."""
-    store_pairs(look, name, entity_types=WORTHY)
+    store_pairs(snapshot, name, entity_types=WORTHY)
 
 
-def judgements(look: Snapshot, name: str) -> None:
+def judgements(snapshot: Snapshot, name: str) -> None:
     """Judge a type's pairs."""
-    store_judgements(look, name, entity_types=WORTHY, now=NOW)
+    store_judgements(snapshot, name, entity_types=WORTHY, now=NOW)
 
 
-def entities(look: Snapshot, name: str) -> None:
+def entities(snapshot: Snapshot, name: str) -> None:
     """Resolve a type."""
-    store_entities(look, name, entity_types=WORTHY, now=NOW, run_id="benchmark")
+    store_entities(snapshot, name, entity_types=WORTHY, now=NOW, run_id="benchmark")
 
 
-def store_names(look: Snapshot, name: str) -> None:
+def store_names(snapshot: Snapshot, name: str) -> None:
     """Collect the names of a type's entities."""
-    store_aliases(look, name)
+    store_aliases(snapshot, name)
 
 
 IDENTITY = (departures, pairs, judgements, entities)
@@ -142,7 +142,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where to work; a temporary folder by default")
     options = parser.parse_args()
     if not SHARED.exists():
-        sys.exit(f"needs {SHARED}, which is not beside this checkout")
+        sys.exit(f"needs {SHARED}, which is not next to this checkout")
     console = Console(width=200)
     templates = YAML(typ="safe").load(Path(__file__).with_name("type_scoring.yaml"))
     with working_folder(options.folder) as folder:
@@ -222,19 +222,19 @@ def known(source: str, page: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def resolve(root: str, order: str) -> dict[str, Any]:
-    """Resolve all types of a lake; tell seconds by table, processor time and peak memory."""
+    """Resolve all types of a lake; give seconds by table, processor time and peak memory."""
     started, worked = perf_counter(), process_time()
     seconds: defaultdict[str, float] = defaultdict(float)
-    with open_snapshot(Lake(Path(root))) as look:
-        names = sorted(look.candidate_marks)
-        with timed(seconds, "look"):
-            look.told  # noqa: B018 - read once for all types
+    with open_snapshot(Lake(Path(root))) as snapshot:
+        names = sorted(snapshot.candidate_marks)
+        with timed(seconds, "snapshot"):
+            snapshot.stated_names  # noqa: B018 - read once for all types
         steps = [(stage, name) for stage in IDENTITY for name in names]
         if order == ORDERS[1]:
             steps.sort(key=lambda step: step[1])
         for stage, name in [*steps, *((store_names, name) for name in names)]:
             with timed(seconds, stage.__name__):
-                stage(look, name)
+                stage(snapshot, name)
     return {
         "seconds": {name: round(value, 1) for name, value in seconds.items()},
         "all_seconds": round(perf_counter() - started, 1),

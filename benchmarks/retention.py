@@ -1,4 +1,4 @@
-"""What forgetting old runs frees: real batch runs in an instance in SQLite, looked at before and after.
+"""What forgetting old runs frees: real batch runs in an instance in SQLite, measured before and after.
 
 Run: python benchmarks/retention.py [--runs N]
 

@@ -62,9 +62,9 @@ class CountedObjects(Objects):
         super().get(wanted)
 
     def remove(self, names: Iterable[str]) -> None:
-        told = list(names)
-        self.asked["removals"] += len(told)
-        super().remove(told)
+        all_names = list(names)
+        self.asked["removals"] += len(all_names)
+        super().remove(all_names)
 
 
 def main() -> None:
@@ -76,10 +76,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = source_in(folder, batch_size)
-        alone, batches = told("on this disk", Lake(folder / "alone"), source, folder, Counter())
+        alone, batches = timed_crawl("on this disk", Lake(folder / "alone"), source, folder, Counter())
         store = CountedObjects(url)
         with mirrored(Mirror(folder / "one", store, Session(server, url))):
-            shared, _ = told("shared", Lake(folder / "one"), source, folder, store.asked)
+            shared, _ = timed_crawl("shared", Lake(folder / "one"), source, folder, store.asked)
             known = hash_lake(Lake(folder / "one")).sha256
         if known != hash_lake(Lake(folder / "alone")).sha256:
             raise SystemExit("the two do not know the same")
@@ -97,7 +97,9 @@ def source_in(folder: Path, batch_size: int) -> Source:
     return load_source(folder / "sample.yaml")
 
 
-def told(what: str, lake: Lake, source: Source, folder: Path, asked: Counter[str]) -> tuple[float, int]:
+def timed_crawl(
+    what: str, lake: Lake, source: Source, folder: Path, asked: Counter[str]
+) -> tuple[float, int]:
     """Crawl and derive all batches; give the seconds, and how many there were."""
     store_site(lake, source, None)
     store_seeds(lake, source, None)
@@ -120,7 +122,7 @@ def told(what: str, lake: Lake, source: Source, folder: Path, asked: Counter[str
 
 
 def bring(lake: Lake, mirror: Mirror, batch: str) -> None:
-    """What a new machine brings: for one batch, and for a look at everything."""
+    """What a new machine brings: for one batch, and for a reading of everything."""
     began = perf_counter()
     read_partition(lake, PAGES, batch)
     print(f"one partition brought in {perf_counter() - began:.2f} s")

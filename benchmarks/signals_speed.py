@@ -1,4 +1,4 @@
-"""How many pages a second one core reads: links, signals, and a plain full parse beside them.
+"""How many pages a second one core reads: links, signals, and a plain full parse for comparison.
 
 Run: python benchmarks/signals_speed.py [--rounds 3] [--rebuilt 1000]
 
@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("--rebuilt", type=int, default=1_000, help="how many rebuilt pages to read")
     options = parser.parse_args()
     if not (SHARED / "wookieepedia").exists():
-        sys.exit(f"needs {SHARED / 'wookieepedia'}, which is not beside this checkout")
+        sys.exit(f"needs {SHARED / 'wookieepedia'}, which is not next to this checkout")
     table = Table("pages", "method", "pages/s", "mean ms", "median ms", "MB/s", "full parse = 1")
     real = [page(row["title"], row["wikitext"]) for row in json_lines("wikitext_pages.jsonl.gz")]
     add_rows(table, f"{len(real)} real", real, options.rounds)

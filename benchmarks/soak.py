@@ -4,7 +4,7 @@ Run: python benchmarks/soak.py [--minutes N] [--seed N] [--pages N] [--folder FO
 
 The web UI, the daemon and its sensors are real processes in a folder of their own; the wiki and the model
 server are fakes on loopback. People change the wiki every few seconds, somebody decides now and then and
-looks at the web UI, and every minute or two something goes wrong, as `soaking/faults.py` lists it. In the
+opens the web UI, and every minute or two something goes wrong, as `soaking/faults.py` lists it. In the
 last two fifths no process that should live for a month is ended, so that one can see whether they grow. Then
 all comes to rest, and the lake is compared with the wiki, and with a Holocron that reads the same wiki from
 nothing. Ends with 1 if something did not hold. The folder keeps samples.jsonl, faults.jsonl, report.txt and
@@ -28,7 +28,7 @@ def main() -> int:
     """Soak, and print what came of it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=65, help="of changes and faults")
-    parser.add_argument("--seed", type=int, help="of all chance; one is drawn, and told, without it")
+    parser.add_argument("--seed", type=int, help="of all chance; without it, one is drawn and printed")
     parser.add_argument("--pages", type=int, default=300, help="of the wiki at first")
     parser.add_argument("--folder", type=Path, help="a new folder that keeps everything")
     options = parser.parse_args()

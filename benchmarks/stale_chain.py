@@ -1,4 +1,4 @@
-"""How long it takes to tell what a changed answer makes stale, over a large wiki.
+"""How long it takes to find what a changed answer makes stale, over a large wiki.
 
     python benchmarks/stale_chain.py [--pages 200000] [--changed 100]
 
@@ -52,11 +52,11 @@ def main() -> None:
     parser.add_argument("--changed", type=int, default=100, help="answers that change")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        tell(Path(folder), arguments.pages, arguments.changed)
+        print_table(Path(folder), arguments.pages, arguments.changed)
 
 
-def tell(folder: Path, pages: int, changed: int) -> None:
-    """Print how long each look takes, and what it finds."""
+def print_table(folder: Path, pages: int, changed: int) -> None:
+    """Print how long each check takes, and what it finds."""
     query_digests.REST = 0.0  # `holocron stale` is a process of its own, which knows nothing yet
     first, second, third = chain()
     lake = Lake(folder, (first.table, second.table, third.table))
@@ -69,19 +69,19 @@ def tell(folder: Path, pages: int, changed: int) -> None:
     for one in (first, second, third):
         for batch, own in batches.items():
             write_answers(lake, one, batch, dict.fromkeys(own, "the same"))
-    print("| look | seconds | CPU seconds | partitions | items to ask | kept |")
+    print("| check | seconds | CPU seconds | partitions | items to ask | kept |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    _look("nothing changed, first", lake, [second, third])
-    _look("nothing changed, second", lake, [second, third])
+    _check("nothing changed, first", lake, [second, third])
+    _check("nothing changed, second", lake, [second, third])
     new = dict.fromkeys(titles[:: max(pages // changed, 1)], "something else")
     for batch, own in batches.items():
         if new.keys() & set(own):
             write_answers(lake, first, batch, {title: new.get(title, "the same") for title in own})
-    _look(f"{len(new)} answers changed: by inputs", lake, [second])
-    _look(f"{len(new)} answers changed: by a query, partitions", lake, [third], without_items)
+    _check(f"{len(new)} answers changed: by inputs", lake, [second])
+    _check(f"{len(new)} answers changed: by a query, partitions", lake, [third], without_items)
 
 
-def _look(
+def _check(
     what: str,
     lake: Lake,
     asked: Sequence[Interrogation],

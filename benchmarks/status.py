@@ -1,10 +1,10 @@
-"""How long a look at how a large wiki stands takes, and how much memory.
+"""How long a snapshot of the status of a large wiki takes, and how much memory.
 
     python benchmarks/status.py [FOLDER]
 
 FOLDER is a lake that benchmarks/large_wiki.py made with `--derived`; without one, one of 200,000 pages and 12
 million links is made first, and its `known_links`, as they are where the upkeep runs. `holocron status`
-looks with what is stale; later ones are those of `--watch` and the web page.
+takes one with what is stale; later ones are those of `--watch` and the web page.
 """
 
 import argparse
@@ -37,18 +37,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         if given is None:
             write_wiki(Path(made), arguments_of(["--derived"]))
-        tell(given or Path(made))
+        print_table(given or Path(made))
 
 
-def tell(folder: Path) -> None:
+def print_table(folder: Path) -> None:
     """Print the table."""
     lake = open_lake((folder / "data").resolve())
     source = load_source(folder / "sources" / f"{SOURCE}.yaml")
     if not lake.has(KNOWN_LINKS, SOURCE):
         make_known_links(lake, source)
     print(f"{len(lake.partitions(PAGES)):,} batches")
-    print("| look | seconds | CPU seconds | peak memory, MB |\n| --- | ---: | ---: | ---: |")
-    looks: dict[str, Callable[[], object]] = {
+    print("| snapshot | seconds | CPU seconds | peak memory, MB |\n| --- | ---: | ---: | ---: |")
+    snapshots: dict[str, Callable[[], object]] = {
         "tables alone, first": lambda: take_snapshot(lake, [source], folder / "politeness"),
         "tables alone, second": lambda: take_snapshot(lake, [source], folder / "politeness"),
         "with what is stale, first": lambda: snapshot_now(
@@ -58,7 +58,7 @@ def tell(folder: Path) -> None:
             lake, [source], folder / "politeness", lambda: None
         ),
     }
-    for which, made in looks.items():
+    for which, made in snapshots.items():
         started, cpu_before = perf_counter(), process_time()
         made()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -3,8 +3,8 @@
 Run: python benchmarks/type_accuracy.py [--errors 40]
 
 Needs ../shared/wookieepedia. A page's infobox template is its true type (benchmarks/type_scoring.yaml).
-Titles are split in two halves by hash: rules may be changed after looking at errors of the tune half only,
-so that the held-out half says how they do on pages nobody looked at.
+Titles are split in two halves by hash: rules may be changed after reading errors of the tune half only,
+so that the held-out half says how they do on pages that nobody read.
 """
 
 import argparse
@@ -137,7 +137,7 @@ def rows(name: str) -> Iterator[dict[str, Any]]:
 
 
 def rebuilt(row: dict[str, Any]) -> str:
-    """Wikitext of a row, as the export script beside the data makes it."""
+    """Wikitext of a row, as the export script next to the data makes it."""
     if "make_xml" not in sys.modules:
         spec = importlib.util.spec_from_file_location("make_xml", SHARED / "realwiki" / "make_xml.py")
         assert spec is not None  # noqa: S101 - for the type checker: the path ends in .py

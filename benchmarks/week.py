@@ -3,10 +3,11 @@
 Run: python benchmarks/week.py [--full] [--days N] [--pages N] [--folder FOLDER]
 
 One day of a wiki of 500 pages by default, in a few minutes; `--full` is the week that docs/measurements.md
-tells of. The process's clock is moved; the wiki, the lake, Dagster's instance and its daemon's loops are real
-(see `simulation/daemon.py`). After a turn of the daemon that started runs the clock goes on by 15 s, as the
-sensors' interval is, and else to the next look at the wiki's changes: what happens in between, in reality, is
-that sensors find nothing. So fewer ticks are recorded than would be; the table of a year counts all of them.
+describes. The process's clock is moved; the wiki, the lake, Dagster's instance and its daemon's loops are
+real (see `simulation/daemon.py`). After a turn of the daemon that started runs the clock goes on by 15 s, as
+the sensors' interval is, and else to the next reading of the wiki's changes: what happens in between, in
+reality, is that sensors find nothing. So fewer ticks are recorded than would be; the table of a year counts
+all of them.
 """
 
 import argparse
@@ -33,20 +34,20 @@ def main() -> None:
     parser.add_argument("--days", type=int, help="days to live; 7 if full, else 1")
     parser.add_argument("--pages", type=int, help="pages of the wiki at first; 2,000 if full, else 500")
     parser.add_argument("--minutes-between-changes", type=float, default=3.0, help="on average")
-    parser.add_argument("--minutes-between-looks", type=int, default=10, help="at the wiki's changes")
+    parser.add_argument("--minutes-between-readings", type=int, default=10, help="of the wiki's changes")
     parser.add_argument("--folder", type=Path, help="a new folder that keeps everything; else it is removed")
     options = parser.parse_args()
     console = Console(width=170)
     with ExitStack() as stack:
         folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(parents=True, exist_ok=True)
-        # Runs tell everything on the terminal, as in a process of their own.
+        # Runs print everything on the terminal, as in a process of their own.
         stack.enter_context(redirect_stderr(stack.enter_context((folder / "daemon.log").open("w"))))
         life = stack.enter_context(
             begun(
                 folder,
                 pages=options.pages or (2_000 if options.full else 500),
-                between_looks=timedelta(minutes=options.minutes_between_looks),
+                between_readings=timedelta(minutes=options.minutes_between_readings),
                 minutes_between_changes=options.minutes_between_changes,
             )
         )

@@ -1,4 +1,4 @@
-"""What a contender tells of its crawl, counted from the moment that its libraries are loaded."""
+"""What a contender reports of its crawl, counted from the moment that its libraries are loaded."""
 
 import json
 import resource

@@ -57,7 +57,7 @@ class Entry:
 
 @dataclass
 class ChangingWiki:
-    """The wiki. Nothing moves by itself: `change` is told when.
+    """The wiki. Nothing moves by itself: a caller of `change` says when.
 
     Attributes:
         chance: decides what changes.
@@ -80,7 +80,7 @@ class ChangingWiki:
         """Write the first pages."""
         for _ in range(pages):
             page = self._write_page(at)
-            self._tell("new", page, at)
+            self._list("new", page, at)
 
     def change(self, at: datetime) -> None:
         """Let one thing happen, each kind as often as its share says."""
@@ -99,7 +99,7 @@ class ChangingWiki:
         else:
             kind, page = "edit", self._favourite()
             page.newest = self._revision(at, page.number)
-        self._tell(kind, page, at)
+        self._list(kind, page, at)
 
     def _move(self, page: Page, at: datetime) -> None:
         """Give a page another title, by a revision with the same text; a redirect stays behind."""
@@ -110,10 +110,10 @@ class ChangingWiki:
         self.pages[old] = Page(next(self._page_ids), None, old, redirect)
         self.log.append(Entry(len(self.log) + 1, at, "move", old, page.page_id, 0, target=page.title))
 
-    def _tell(self, kind: Kind, page: Page, at: datetime) -> None:
+    def _list(self, kind: Kind, page: Page, at: datetime) -> None:
         """Add a change that is no move to the log."""
-        told = (page.page_id, page.newest.revision_id) if kind in {"edit", "new"} else (0, 0)
-        self.log.append(Entry(len(self.log) + 1, at, kind, page.title, *told))
+        ids = (page.page_id, page.newest.revision_id) if kind in {"edit", "new"} else (0, 0)
+        self.log.append(Entry(len(self.log) + 1, at, kind, page.title, *ids))
 
     def _write_page(self, at: datetime) -> Page:
         number = next(self._numbers)

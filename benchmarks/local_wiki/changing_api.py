@@ -18,13 +18,13 @@ class ChangingApi:
 
     Attributes:
         texts_served: pages given with their text so far.
-        looks: requests for recent changes so far.
+        readings: requests for recent changes so far.
     """
 
     def __init__(self, wiki: ChangingWiki) -> None:
         """Answer for `wiki`, by the clock of this process."""
         self.texts_served = 0
-        self.looks = 0
+        self.readings = 0
         self._wiki = wiki
 
     def answer(self, path: str, parameters: Mapping[str, str]) -> bytes | None:
@@ -66,7 +66,7 @@ class ChangingApi:
 
     def _recent_changes(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         """The log from a moment on, oldest first, as `rcdir=newer` asks."""
-        self.looks += 1
+        self.readings += 1
         log = self._wiki.log
         if "rccontinue" in parameters:
             start = int(parameters["rccontinue"].partition("|")[2]) - 1

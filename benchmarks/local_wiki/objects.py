@@ -49,7 +49,7 @@ def page_object(title: str, page_id: int, revision_id: int, at: str, text: str) 
 
 
 def page_information(title: str, page_id: int, revision_id: int, at: str, text: str) -> dict[str, Any]:
-    """A page as `prop=info` tells of it (arguments as for `page_object`)."""
+    """A page as `prop=info` describes it (arguments as for `page_object`)."""
     return {
         "pageid": page_id,
         "ns": 0,

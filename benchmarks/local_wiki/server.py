@@ -17,7 +17,7 @@ class WikiServer:
     """Serves on a port of loopback that the system chooses.
 
     Attributes:
-        counted: requests served so far. `COUNT_PATH` tells it, at once and uncounted.
+        counted: requests served so far. `COUNT_PATH` gives it, at once and uncounted.
     """
 
     def __init__(self, answer: Answer, *, latency_seconds: float) -> None:

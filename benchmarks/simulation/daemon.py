@@ -74,7 +74,7 @@ class Daemon:
         return self._instance.get_runs_count() - before
 
     def _exhaust(self, iteration: Iterable[object]) -> None:
-        """Let a loop of the daemon come to its end. It gives back control on the way, and tells of errors."""
+        """Let a loop of the daemon come to its end. It gives back control on the way, and keeps errors."""
         self.errors += [str(said) for said in iteration if said is not None]
 
 

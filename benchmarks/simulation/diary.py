@@ -1,4 +1,4 @@
-"""What was done in each stretch of a life, and what it left: taken down, and shown in tables."""
+"""What was done in each session of a life, and what it left: taken down, and shown in tables."""
 
 import time
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ _DAYS_KEPT = 2  # of ticks that found nothing to do, by dagster.yaml
 
 @dataclass(frozen=True)
 class Session:
-    """A day, or another stretch of time.
+    """A day, or another period.
 
     Attributes:
         name: for the tables.
@@ -35,10 +35,10 @@ class Session:
 
 
 class Diary:
-    """The stretches of a life, in order.
+    """The sessions of a life, in order.
 
     Attributes:
-        stretches: taken down so far.
+        sessions: taken down so far.
     """
 
     def __init__(self, life: Life) -> None:
@@ -48,7 +48,7 @@ class Diary:
         self._mark()
 
     def write(self, name: str) -> str:
-        """Take down the stretch that ends now, and tell it in a line."""
+        """Take down the session that ends now, and describe it in a line."""
         counts = self._life.counts()
         before = asdict(self._counts)
         done = Counts(**{what: count - before[what] for what, count in asdict(counts).items()})
@@ -64,7 +64,7 @@ class Diary:
 
 
 def done_table(sessions: list[Session]) -> Table:
-    """What was done in each stretch."""
+    """What was done in each session."""
     headings = [name.replace("_", " ") for name in asdict(sessions[0].done)]
     table = Table("done in", *headings, "ms a sensor's tick, median/most", "took s")
     for session in sessions:
@@ -75,7 +75,7 @@ def done_table(sessions: list[Session]) -> Table:
 
 
 def left_table(sessions: list[Session]) -> Table:
-    """What was there at the end of each stretch."""
+    """What was there at the end of each session."""
     headings = [name.replace("bytes", "MiB").replace("_", " ") for name in asdict(sessions[0].left)]
     table = Table("at the end of", *headings)
     for session in sessions:
@@ -84,7 +84,7 @@ def left_table(sessions: list[Session]) -> Table:
 
 
 def ticks_table(first: Session, last: Session) -> Table:
-    """How long sensors took in two stretches: whether they grow slower."""
+    """How long sensors took in two sessions: whether they grow slower."""
     table = Table("ms a tick, median/most", first.name, last.name)
     for name in sorted(last.ticks):
         table.add_row(name, *(_median_and_most(session.ticks.get(name, [])) for session in (first, last)))
@@ -92,10 +92,10 @@ def ticks_table(first: Session, last: Session) -> Table:
 
 
 def year_table(start: Session, end: Session, days: int, intervals: dict[str, int]) -> Table:
-    """What a day adds, from one stretch's end to another's, and what a year of such days would.
+    """What a day adds, from one session's end to another's, and what a year of such days would.
 
     Args:
-        start: the stretch before the days.
+        start: the session before the days.
         end: the last of the days.
         days: between them.
         intervals: seconds between ticks, by sensor, as they really are.

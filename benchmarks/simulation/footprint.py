@@ -67,7 +67,7 @@ def _bytes(files: Iterable[Path]) -> int:
 
 
 def _rows(database: Path, table: str) -> int:
-    # Reading a database that nobody has open would leave files beside it, unless it cannot change.
+    # Reading a database that nobody has open would leave files next to it, unless it cannot change.
     is_open = database.with_name(f"{database.name}-wal").exists()
     mode = "mode=ro" if is_open else "immutable=1"
     with closing(sqlite3.connect(f"file:{database}?{mode}", uri=True)) as connection:
@@ -79,4 +79,4 @@ def _resident_bytes() -> int:
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024
-    raise RuntimeError("the system does not tell how much memory this process holds")
+    raise RuntimeError("the system does not say how much memory this process holds")

@@ -49,7 +49,7 @@ class Counts:
 
     Attributes:
         changes: by the wiki's people.
-        looks: at the list of recent changes.
+        readings: of the list of recent changes.
         requests: to the wiki, of all kinds.
         texts: pages given with their text.
         batches: cut.
@@ -58,7 +58,7 @@ class Counts:
     """
 
     changes: int
-    looks: int
+    readings: int
     requests: int
     texts: int
     batches: int
@@ -72,13 +72,13 @@ class Life:
 
     Attributes:
         folder: holds all that it keeps.
-        between_looks: how often the wiki is asked for its changes, and how far the clock goes on when nothing
-            was to be done.
+        between_readings: how often the wiki is asked for its changes, and how far the clock goes on when
+            nothing was to be done.
         minutes_between_changes: of the wiki, on average.
     """
 
     folder: Path
-    between_looks: timedelta
+    between_readings: timedelta
     minutes_between_changes: float
     wiki: ChangingWiki
     api: ChangingApi
@@ -100,7 +100,7 @@ class Life:
         while datetime.now(UTC) < until:
             self._let_wiki_change()
             worked = self.daemon.turn()
-            self.clock.shift(_SENSOR_STEP if worked else self.between_looks)
+            self.clock.shift(_SENSOR_STEP if worked else self.between_readings)
 
     def let_change(self, *, lively: bool) -> None:
         """Let the wiki change from now on, or rest."""
@@ -110,7 +110,7 @@ class Life:
         """What was done so far."""
         return Counts(
             changes=len(self.wiki.log),
-            looks=self.api.looks,
+            readings=self.api.readings,
             requests=self.server.counted,
             texts=self.api.texts_served,
             batches=len(self.lake.partitions(BATCH_PAGES)),
@@ -156,7 +156,7 @@ class Life:
 
 @contextmanager
 def begun(
-    folder: Path, *, pages: int, between_looks: timedelta, minutes_between_changes: float
+    folder: Path, *, pages: int, between_readings: timedelta, minutes_between_changes: float
 ) -> Iterator[Life]:
     """A life that begins now, by a clock of its own: a wiki of so many pages, and an empty Holocron.
 
@@ -173,15 +173,17 @@ def begun(
         api = ChangingApi(wiki)
         server = WikiServer(api.answer, latency_seconds=0)
         address = stack.enter_context(served(server))
-        write_source(folder / "sources", f"{address}{API_PATH}", between_looks)
+        write_source(folder / "sources", f"{address}{API_PATH}", between_readings)
         instance = stack.enter_context(open_instance())
         daemon = stack.enter_context(daemon_of(instance))
-        yield Life(folder, between_looks, minutes_between_changes, wiki, api, server, clock, instance, daemon)
+        yield Life(
+            folder, between_readings, minutes_between_changes, wiki, api, server, clock, instance, daemon
+        )
 
 
-def write_source(folder: Path, address: str, between_looks: timedelta) -> None:
+def write_source(folder: Path, address: str, between_readings: timedelta) -> None:
     """Enable the wiki as a source."""
     folder.mkdir()
-    minutes = between_looks // timedelta(minutes=1)
+    minutes = between_readings // timedelta(minutes=1)
     text = _SOURCE_FILE.format(name=SOURCE, address=address, minutes=minutes)
     (folder / f"{SOURCE}.yaml").write_text(text)

@@ -96,8 +96,8 @@ def _terminates(now: Moment) -> str | None:
     if not found:
         return None
     run = now.chance.choice(found)["runId"]
-    told = now.world.graphql(_TERMINATE, run=run)["data"]["terminateRun"]["__typename"]
-    return f"run {run[:8]}: {told}"
+    answer = now.world.graphql(_TERMINATE, run=run)["data"]["terminateRun"]["__typename"]
+    return f"run {run[:8]}: {answer}"
 
 
 def _wiki(behaviour: Any, now: Moment) -> str:
@@ -123,9 +123,9 @@ def _model_hangs(now: Moment) -> str:
         over.wait()
         drops_the_connection(handler, chat)
 
-    told = _model(hangs, now)
+    hit = _model(hangs, now)
     over.set()
-    return told
+    return hit
 
 
 def _damages(how: Callable[[bytes, Random], bytes], now: Moment) -> str | None:
@@ -193,7 +193,7 @@ FAULTS = (
     _kill("code server"),
     _kill("daemon"),
     _kill("web UI"),
-    _kill("keeper"),
+    _kill("supervisor"),
     Fault("SIGKILL of holocron ui", partial(_ends_ui, SIGKILL), restarts=True),
     Fault("SIGTERM of holocron ui", partial(_ends_ui, SIGTERM), restarts=True),
     Fault("SIGKILL of everything", _kills_everything, restarts=True),

@@ -22,10 +22,10 @@ _FAULTS_AT_LEAST = 8
 _SHARE_WITH_RESTARTS = 0.6  # afterwards processes live on, so that one sees whether they grow
 _SECONDS_BETWEEN_DECISIONS = 90
 _TROUBLES = (httpx.HTTPError, OSError, KeyError, TypeError, ValueError, sqlite3.Error, SubprocessError)
-"""What looks and faults meet where something is broken."""
+"""What requests and faults meet where something is broken."""
 
 _TYPES = ("PersonCharacter", "Droid", "Species", "LocationPlace", "VehicleCraft", "Organization", "Concept")
-_LOOK = (
+_RUNS_OF_UI = (
     "{ runsOrError(limit: 25) { ... on Runs { results { runId status } } } instance { daemonHealth { id } } }"
 )
 
@@ -62,7 +62,7 @@ class Life:
         samples: taken so far.
         faults: done so far.
         decided: how often somebody decided something.
-        looked: how often somebody looked at the web UI.
+        opened: how often somebody opened the web UI.
         troubles: what nobody expected, in a line each.
         began_at: by the clock of the day.
     """
@@ -75,7 +75,7 @@ class Life:
     samples: list[Sample] = field(default_factory=list)
     faults: list[Injected] = field(default_factory=list)
     decided: int = 0
-    looked: int = 0
+    opened: int = 0
     troubles: list[str] = field(default_factory=list)
     began_at: float = field(default_factory=time)
     _over: threading.Event = field(default_factory=threading.Event)
@@ -85,9 +85,9 @@ class Life:
         """Seconds since it began."""
         return monotonic() - self._began
 
-    def live(self, tell: Callable[[str], None]) -> None:
+    def live(self, report: Callable[[str], None]) -> None:
         """Live until the time is over, or somebody interrupts; nothing is broken afterwards."""
-        doing = [self._change, self._break, self._decide, self._look]
+        doing = [self._change, self._break, self._decide, self._open_ui]
         threads = [threading.Thread(target=one) for one in doing]
         for thread in threads:
             thread.start()
@@ -95,7 +95,7 @@ class Life:
             while self.now() < self.seconds:
                 self.world.keep_ui_up()
                 self.take_sample()
-                tell(self._told())
+                report(self._summary())
                 self._over.wait(_SAMPLE_SECONDS - self.now() % _SAMPLE_SECONDS)
         finally:
             self._over.set()
@@ -103,7 +103,7 @@ class Life:
                 thread.join()
 
     def take_sample(self) -> Sample:
-        """Look now."""
+        """Take a sample now."""
         taken = sample(self.world, self.now())
         self.samples.append(taken)
         with (self.folder / "samples.jsonl").open("a", encoding="utf-8") as file:
@@ -148,17 +148,17 @@ class Life:
             if "Traceback" in done.stderr:
                 self.troubles.append(f"decide at {self.now():.0f} s: {done.stderr.strip().splitlines()[-1]}")
 
-    def _look(self) -> None:
+    def _open_ui(self) -> None:
         while not self._over.wait(10):
             try:
-                self.looked += "errors" not in self.world.graphql(_LOOK)
+                self.opened += "errors" not in self.world.graphql(_RUNS_OF_UI)
             except _TROUBLES:
                 continue
 
     def _chance(self, what: str) -> Random:
         return Random(f"{self.seed} {what}")  # noqa: S311 - repeats, guards nothing
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         last = self.samples[-1]
         memory, files = sum(last.memory.values()) / 2**20, sum(last.files.values())
         return (

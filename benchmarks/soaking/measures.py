@@ -23,7 +23,7 @@ class Growth:
     """How a measure grew.
 
     Attributes:
-        first: its average in the first quarter of the looks at it.
+        first: its average in the first quarter of its points.
         last: its average in the last quarter.
         a_month: what a straight line through all of it would add in thirty days.
         uncertainty: twice the standard error of that.
@@ -37,12 +37,12 @@ class Growth:
 
 @dataclass(frozen=True)
 class Measure:
-    """Something that was looked at again and again.
+    """Something that was measured again and again.
 
     Attributes:
         name: what, with its unit.
         points: when, and how much.
-        most: times the first quarter's average that the last's may be; None where growth is told, not judged.
+        most: times the first quarter's average that the last's may be; None where growth is only shown.
         slack: that is added to that, for what is small.
     """
 
@@ -53,7 +53,7 @@ class Measure:
 
     @property
     def growth(self) -> Growth | None:
-        """How it grew; None where there are too few points to tell."""
+        """How it grew; None where there are too few points to say."""
         return growth_of(self.points)
 
     @property
@@ -66,7 +66,7 @@ class Measure:
 
 
 def growth_of(points: Points) -> Growth | None:
-    """How a measure grew; None where there are too few points to tell."""
+    """How a measure grew; None where there are too few points to say."""
     if len(points) < _LEAST_POINTS:
         return None
     at, values = np.array([point[0] for point in points]), np.array([point[1] for point in points])
@@ -108,7 +108,7 @@ def measures_of(life: Life, found: Sequence[Tick]) -> list[Measure]:
 
 
 def last_life(samples: Sequence[Sample], role: str, amount: Callable[[Sample, str], float]) -> Points:
-    """What the last process of a role held, once it was warm: what it held before tells of no growth."""
+    """What the last process of a role held, once it was warm: what it held before shows no growth."""
     pid = next((one.lives[role] for one in reversed(samples) if role in one.lives), None)
     lived = [one for one in samples if one.lives.get(role) == pid]
     return [(one.at, amount(one, role)) for one in lived if one.at > lived[0].at + _WARM_AFTER_SECONDS]
@@ -124,17 +124,17 @@ def tick_points(found: Iterable[Tick]) -> Mapping[str, Points]:
 
 def bytes_a_run(samples: Sequence[Sample]) -> float:
     """What a run adds to Dagster's storage, ticks aside."""
-    told = [(sum((one.runs or {}).values()), _history(one)) for one in samples if one.runs]
-    if not told:
+    points = [(sum((one.runs or {}).values()), _history(one)) for one in samples if one.runs]
+    if not points:
         return 0.0
-    (first_runs, first_bytes), (last_runs, last_bytes) = told[0], told[-1]
+    (first_runs, first_bytes), (last_runs, last_bytes) = points[0], points[-1]
     return (last_bytes - first_bytes) / max(1, last_runs - first_runs)
 
 
 def runs_a_day(samples: Sequence[Sample]) -> float:
     """How many runs a day would have, at this rate."""
-    told = [(one.at, sum(one.runs.values())) for one in samples if one.runs]
-    return told[-1][1] / told[-1][0] * 86_400 if told and told[-1][0] else 0.0
+    points = [(one.at, sum(one.runs.values())) for one in samples if one.runs]
+    return points[-1][1] / points[-1][0] * 86_400 if points and points[-1][0] else 0.0
 
 
 def _storage(samples: Sequence[Sample]) -> list[Measure]:
@@ -157,8 +157,8 @@ def _of_kind(kind: str) -> Callable[[Sample], float]:
 
 
 def _series(samples: Iterable[Sample], value: Callable[[Sample], float | None]) -> Points:
-    told = ((one.at, value(one)) for one in samples)
-    return [(at, amount) for at, amount in told if amount is not None]
+    points = ((one.at, value(one)) for one in samples)
+    return [(at, amount) for at, amount in points if amount is not None]
 
 
 def _history(one: Sample) -> float:

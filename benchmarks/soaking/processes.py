@@ -1,4 +1,4 @@
-"""The processes of one Holocron, told apart by what they do, and what each of them holds."""
+"""The processes of one Holocron, distinguished by what they do, and what each of them holds."""
 
 import os
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from pathlib import Path
 _ROLES = {
     "holocron_assets.orchestration.runtime.web_ui": "web UI",
     "dagster_webserver": "web UI",
-    "holocron_assets.orchestration.runtime.supervisor": "keeper",
+    "holocron_assets.orchestration.runtime.supervisor": "supervisor",
     "dagster._daemon": "daemon",
     "code-server": "code server",
     "grpc": "code",
@@ -19,7 +19,7 @@ _ROLES = {
 }
 """What a command line holds, and whose it is then; the first that fits."""
 
-LONG_LIVED = ("holocron ui", "keeper", "web UI", "daemon", "code server", "code")
+LONG_LIVED = ("holocron ui", "supervisor", "web UI", "daemon", "code server", "code")
 """Those that live as long as nobody kills them."""
 
 
@@ -64,7 +64,7 @@ def _role(words: list[str]) -> str:
 
 
 def _proportional_bytes(folder: Path) -> int:
-    """Its share of memory; all that it has mapped where the kernel tells no shares (in some sandboxes)."""
+    """Its share of memory; all that it has mapped where the kernel gives no shares (in some sandboxes)."""
     if not (folder / "smaps_rollup").exists():
         return int((folder / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     for line in (folder / "smaps_rollup").read_text().splitlines():

@@ -33,17 +33,17 @@ def report(folder: Path, *, seed: int, seconds: float, pages: int) -> int:
     """
     console = Console(width=150, record=True)
 
-    def tell(line: str) -> None:
+    def print_line(line: str) -> None:
         console.print(line, markup=False, highlight=False)
 
     settled: Settled | None = None
     with world(folder, seed, pages=pages, batch_size=_BATCH_SIZE) as it:
         life = Life(it, seed, seconds, folder, _SECONDS_BETWEEN_CHANGES)
         try:
-            life.live(tell)
-            settled = settle(it, folder, tell, life.take_sample)
+            life.live(print_line)
+            settled = settle(it, folder, print_line, life.take_sample)
         except KeyboardInterrupt:
-            tell("interrupted: what follows is of a part")
+            print_line("interrupted: what follows is of a part")
         except UnsettledError as error:
             life.troubles.append(str(error))
         found = ticks(it, life.began_at)
@@ -51,7 +51,7 @@ def report(folder: Path, *, seed: int, seconds: float, pages: int) -> int:
         console.print(_faults_table(life), _growth_table(measures))
         problems = list(_problems(life, settled, measures))
         for line in [*_facts(life, settled, found), *problems, "FAILED" if problems else "held"]:
-            tell(line)
+            print_line(line)
         plot(life, found, folder / "soak.png")
     (folder / "report.txt").write_text(console.export_text(), encoding="utf-8")
     return 1 if problems else 0
@@ -67,7 +67,7 @@ def _faults_table(life: Life) -> Table:
 def _growth_table(measures: Sequence[Measure]) -> Table:
     table = Table(
         "measure",
-        "looks",
+        "samples",
         "first quarter",
         "last quarter",
         "a month, at this rate",
@@ -85,7 +85,7 @@ def _growth_table(measures: Sequence[Measure]) -> Table:
             f"{growth.first:,.1f}",
             f"{growth.last:,.1f}",
             f"{growth.a_month:+,.0f} ± {growth.uncertainty:,.0f}",
-            "told" if measure.most is None else "bounded" if measure.is_bounded else "GROWS",
+            "shown" if measure.most is None else "bounded" if measure.is_bounded else "GROWS",
         )
     return table
 
@@ -95,7 +95,7 @@ def _facts(life: Life, settled: Settled | None, found: Sequence[Tick]) -> Iterat
     world, samples = life.world, life.samples
     yield (
         f"seed {life.seed}: {life.now() / 60:.0f} minutes, {len(life.faults)} faults, {len(world.wiki.log)} "
-        f"changes of the wiki, {life.decided} decisions, {life.looked} looks at the web UI, "
+        f"changes of the wiki, {life.decided} decisions, {life.opened} visits of the web UI, "
         f"`holocron ui` started {world.starts} times"
     )
     yield f"runs: {dict(runs_by_status(world))}"

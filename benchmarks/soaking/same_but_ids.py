@@ -30,7 +30,7 @@ def same_but_ids(one: Lake, other: Lake, tables: list[str], folder: Path) -> dic
         exported = sorted({"entities", *tables})
         export_lake(lake, folder / name, Wanted("jsonl", exported, everything=True))
         rows[name] = {table: _rows(folder / name, table) for table in exported}
-    names = {name: _names(told["entities"]) for name, told in rows.items()}
+    names = {name: _names(exported_rows["entities"]) for name, exported_rows in rows.items()}
     moved = len(names["one"].keys() - names["other"].keys())
     return {
         table: moved

@@ -19,7 +19,7 @@ from soaking.world import SOURCE, World
 
 @dataclass(frozen=True)
 class Sample:
-    """One look.
+    """One sample.
 
     Attributes:
         at: seconds since the soak began.
@@ -67,7 +67,7 @@ class Tick:
 
 
 def sample(world: World, at: float) -> Sample:
-    """Look now."""
+    """Take a sample now."""
     memory, files, lives = Counter[str](), Counter[str](), dict[str, int]()
     for process in processes_of(world.data):
         memory[process.role] += process.memory
@@ -115,10 +115,10 @@ def ticks(world: World, began_at: float) -> list[Tick]:
         ]
 
 
-def _unless_broken(look: Callable[[], Any]) -> Any:
-    """What a look finds, or None where it meets something that was broken on purpose."""
+def _unless_broken(find: Callable[[], Any]) -> Any:
+    """What a function finds, or None where it meets something that was broken on purpose."""
     try:
-        return look()
+        return find()
     except Exception:  # noqa: BLE001 - whatever a damaged file or a locked database makes of it
         return None
 

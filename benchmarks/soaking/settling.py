@@ -46,35 +46,37 @@ class Settled:
     renamed: dict[str, int]
 
 
-def settle(world: World, folder: Path, tell: Callable[[str], None], look: Callable[[], object]) -> Settled:
+def settle(
+    world: World, folder: Path, report: Callable[[str], None], take_sample: Callable[[], object]
+) -> Settled:
     """Let the daemon finish, and compare with the wiki and with a Holocron that starts from nothing.
 
     Args:
         world: in which nothing changes and nothing is broken any more.
         folder: for the Holocron that starts from nothing.
-        tell: told how it goes.
-        look: called now and then until all is quiet.
+        report: called with each line of progress.
+        take_sample: called now and then until all is quiet.
 
     Raises:
         UnsettledError: a command failed.
     """
     began = monotonic()
-    is_idle = _is_idle(world, tell, look)
+    is_idle = _is_idle(world, report, take_sample)
     seconds = monotonic() - began
     world.wants_ui = False
     world.end_ui()
     late, calls = behind(world), len(world.ollama.chats)
-    tell(f"quiet after {seconds:.0f} s, {late} pages wait to be asked for again; `holocron run` does so")
+    report(f"quiet after {seconds:.0f} s, {late} pages wait to be asked for again; `holocron run` does so")
     _finish(world.whole)
     late = behind(world)
     left, twice = len(world.ollama.chats) - calls, answered_twice(world)
     twin = fresh_twin(world, folder / "fresh")
     _bring_decisions(world.whole, twin, folder / "decisions.jsonl")
-    tell("a Holocron from nothing reads the same wiki")
+    report("a Holocron from nothing reads the same wiki")
     _finish(twin)
     same, differing = _compared(world.whole.hashes(), twin.hashes())
     renamed = same_but_ids(world.whole.lake, twin.lake, [*differing], folder / "exports")
-    left_over = [told for name, told in differing.items() if name not in renamed]
+    left_over = [differing_rows for name, differing_rows in differing.items() if name not in renamed]
     return Settled(seconds, is_idle, late, left, twice, left_over, same, renamed)
 
 
@@ -83,7 +85,7 @@ def answered_twice(world: World) -> int:
     return world.answered.total() - len(world.answered)
 
 
-def _is_idle(world: World, tell: Callable[[str], None], look: Callable[[], object]) -> bool:
+def _is_idle(world: World, report: Callable[[str], None], take_sample: Callable[[], object]) -> bool:
     """Wait until the daemon has nothing to do any more; say whether that came to be."""
     deadline = monotonic() + _MOST_SECONDS
     while monotonic() < deadline:
@@ -92,12 +94,12 @@ def _is_idle(world: World, tell: Callable[[str], None], look: Callable[[], objec
         done = world.whole.command("launch", "refresh")
         if not done.returncode:
             break
-        tell(f"refresh could not be launched yet: {done.stderr.strip().splitlines()[-1:]}")
+        report(f"refresh could not be launched yet: {done.stderr.strip().splitlines()[-1:]}")
         sleep(_POLL_SECONDS)
     idle_since = monotonic()
     while monotonic() < deadline:
         world.keep_ui_up()
-        look()
+        take_sample()
         sleep(_POLL_SECONDS)
         if world.whole.is_busy():
             idle_since = monotonic()
@@ -122,12 +124,12 @@ def _bring_decisions(of: WholeHolocron, to: WholeHolocron, file: Path) -> None:
 
 
 def _compared(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
-    """Names of the tables that are the same in both, and those that are not, told with their rows."""
+    """Names of the tables that are the same in both, and those that are not, with their numbers of rows."""
     same, differing = [], {}
-    for name, told in one["tables"].items():
+    for name, ours in one["tables"].items():
         its = other["tables"][name]
-        if told == its:
+        if ours == its:
             same.append(name)
         else:
-            differing[name] = f"{name} ({told['rows']} and {its['rows']} rows)"
+            differing[name] = f"{name} ({ours['rows']} and {its['rows']} rows)"
     return same, differing

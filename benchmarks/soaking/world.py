@@ -117,18 +117,18 @@ class World:
 
     def graphql(self, query: str, **variables: Any) -> Mapping[str, Any]:
         """Ask the web UI, as its pages do."""
-        told = httpx.post(
+        answer = httpx.post(
             f"http://127.0.0.1:{self.port}/graphql",
             json={"query": query, "variables": variables},
             timeout=30,
             trust_env=False,
         )
-        told.raise_for_status()
-        said: Mapping[str, Any] = told.json()
+        answer.raise_for_status()
+        said: Mapping[str, Any] = answer.json()
         return said
 
     def end(self) -> None:
-        """End every process of this Holocron, whoever started it."""
+        """End every process of this Holocron, whatever started it."""
         self.wants_ui = False
         self.end_ui()
         deadline = monotonic() + _SECONDS_TO_END

@@ -1,4 +1,4 @@
-"""Where Dagster keeps its things in a benchmark: a home of its own in SQLite, or one beside a PostgreSQL."""
+"""Where Dagster keeps its things in a benchmark: a home of its own in SQLite, or one with a PostgreSQL."""
 
 import os
 import shutil
@@ -54,7 +54,7 @@ def sqlite_place(folder: Path) -> Place:
 
 @contextmanager
 def postgres_place(folder: Path) -> Iterator[Place]:
-    """A new home beside a new PostgreSQL with its usual settings; this process's environment names it."""
+    """A new home with a new PostgreSQL with its usual settings; this process's environment names it."""
     with postgres_server() as server:
         os.environ[_URL] = server.url
         try:

@@ -42,7 +42,7 @@ def timed(times: Times, what: str, factor: float = 1) -> Iterator[None]:
 
 
 def partitions_and_events(place: Place, keys: Sequence[str]) -> Times:
-    """Tell Dagster of all batches and a materialization of each; then ask for what the sensors ask."""
+    """Report all batches to Dagster, with a materialization of each; then ask for what the sensors ask."""
     name, times = BATCHES.name or "", Times()
     with place.open() as instance:
         with timed(times, f"adding {len(keys):,} partitions at once, s"):
@@ -73,10 +73,10 @@ def _note(instance: dg.DagsterInstance, key: str) -> None:
 def runs_over_many(place: Place, keys: Sequence[str]) -> Times:
     """A run over many partitions, as a backfill of one asset is: event by event, and 1,000 at once."""
     chosen, times = keys[:_RANGE], Times()
-    for size, told in (("0", "event by event"), ("1000", f"{BATCH_SIZE}=1000")):
+    for size, mode in (("0", "event by event"), ("1000", f"{BATCH_SIZE}=1000")):
         os.environ[BATCH_SIZE] = size
         try:
-            with place.open() as instance, timed(times, f"a run over {len(chosen):,} partitions, {told}, s"):
+            with place.open() as instance, timed(times, f"a run over {len(chosen):,} partitions, {mode}, s"):
                 _run(instance, chosen[0], chosen[-1])
         finally:
             del os.environ[BATCH_SIZE]

@@ -1,11 +1,11 @@
-"""Holocron's crawl beside Scrapy's: the same pages of one local wiki that answers after 50 ms.
+"""Holocron's crawl compared with Scrapy's: the same pages of one local wiki that answers after 50 ms.
 
-Run: python benchmarks/crawl_beside_scrapy.py [--full] [--pages N] [--rounds N] [--latency SECONDS]
+Run: python benchmarks/crawl_compared_with_scrapy.py [--full] [--pages N] [--rounds N] [--latency SECONDS]
 
-A short look by default, in about a minute; `--full` takes what docs/measurements.md tells of.
+A short measurement by default, in about a minute; `--full` takes the one in docs/measurements.md.
 Contenders take turns, each in a fresh process. Time and processor time count from the first request to the
-last page stored, without the loading of libraries. Who asks for one page a request is given fewer pages, so
-that it ends: its rate does not depend on their number.
+last page stored, without the loading of libraries. A contender that asks for one page a request gets fewer
+pages, so that it ends: its rate does not depend on their number.
 """
 
 import argparse
@@ -41,7 +41,7 @@ class Contender:
     Attributes:
         name: for the table.
         module: its program.
-        arguments: what the program is told besides.
+        arguments: further ones of the program.
         titles_in_request: pages that it asks for at once.
         stores: what is on disk at the end.
     """
@@ -55,7 +55,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One crawl: what the contender tells, the requests that the wiki counted, and the peak of memory."""
+    """One crawl: what the contender reports, the requests that the wiki counted, and the peak of memory."""
 
     report: Report
     requests: int
