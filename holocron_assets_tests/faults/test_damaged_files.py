@@ -153,10 +153,7 @@ def test_a_file_that_was_written_again_meanwhile_stays(tmp_path: Path) -> None:
 
 @pytest.mark.fault(3, "a damaged file of people's decisions")
 def test_what_people_decided_is_never_set_aside_and_never_skipped(tmp_path: Path) -> None:
-    lake = Lake(tmp_path)
-    row = new_decision("promote", author="Ann", reason="it is one", entity_id="e-1")
-    record(lake, [row])
-    file = lake.file(DECISIONS, row["decision_id"])
+    lake, file = decided_lake(tmp_path)
     flip(file, 300)
     error = damage_of(file)
     assert error
@@ -165,6 +162,28 @@ def test_what_people_decided_is_never_set_aside_and_never_skipped(tmp_path: Path
     assert file.exists()
     with pytest.raises(DamagedPartitionError, match="people's decisions"):
         standing(lake)
+
+
+@pytest.mark.fault(3, "a flipped bit anywhere in a file of people's decisions")
+def test_no_decision_is_read_from_a_file_with_a_flipped_bit(tmp_path: Path) -> None:
+    lake, file = decided_lake(tmp_path)
+    whole = file.read_bytes()
+    for place in range(0, len(whole), 7):
+        flip(file, place)
+        with pytest.raises(DamagedPartitionError, match="people's decisions"):
+            standing(lake)
+        undamaged = file.stat().st_mtime_ns + 1
+        file.write_bytes(whole)
+        os.utime(file, ns=(undamaged, undamaged))
+    assert standing(lake).of_kind("promote")
+
+
+def decided_lake(folder: Path) -> tuple[Lake, Path]:
+    """A lake with one decision; and the file that holds it."""
+    lake = Lake(folder)
+    row = new_decision("promote", author="Ann", reason="it is one", entity_id="e-1")
+    record(lake, [row])
+    return lake, lake.file(DECISIONS, row["decision_id"])
 
 
 def packed_lake(folder: Path) -> tuple[Lake, Path]:
