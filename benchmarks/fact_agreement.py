@@ -34,8 +34,8 @@ from holocron_assets.derive.items.derived_rows import derived_rows
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.derive.server.process.connection import model_server
 from holocron_assets.entities.facts.page_facts import page_fact_rows
-from holocron_assets.entities.facts.reading import model_keys
 from holocron_assets.entities.facts.rules import load_rule_book
+from holocron_assets.entities.facts.vocabulary import load_vocabulary
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.signals.extract import signal_row
 from holocron_assets.signals.infobox.values import infobox_values
@@ -160,7 +160,7 @@ def report_model(
     rows: Sequence[Mapping[str, Any]], boxes: Mapping[str, Facts], leads: Mapping[str, Facts], *, show: int
 ) -> None:
     """What the model said, next to both; facts whose quotes are not in the text are left out."""
-    keys = {row["called"]: row["key"] for row in model_keys() if row["kind"] == "facts"}
+    keys = {row["called"]: row["key"] for row in load_vocabulary().words() if row["kind"] == "fact"}
     said = defaultdict(list)
     for row in rows:
         name = _APART.sub("_", row["fact_key"].lower()).strip("_")

@@ -21,7 +21,7 @@ CONTRACTS = {
     "signals": {"lake"},
     "classify": {"lake", "decisions"},
     "derive": {"lake", "decisions", "telemetry", "crawl", "signals", "classify"},
-    "entities": {"lake", "decisions"},
+    "entities": {"lake", "decisions", "derive"},
     "exports": {"lake"},
     "operations": {"lake", "decisions", "telemetry", "crawl", "derive", "entities"},
     "review": {"lake", "decisions", "classify", "entities", "operations"},

@@ -12,6 +12,7 @@ from holocron_assets.exports.folders import ExportError, read_manifest, replaced
 from holocron_assets.exports.formats import WRITERS, Selection, select_rows
 from holocron_assets.exports.linked_data import DEFAULT_BASE, Addresses, write_linked_data
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import query
 
 Format = Literal["parquet", "jsonl", "csv", "jsonld"]
 
@@ -27,8 +28,8 @@ class Wanted(NamedTuple):
     Attributes:
         format: format of the files.
         tables: which tables, each once; if there are none, those that `contents.yaml` exports by default.
-        everything: whether to include rows that do not count: suppressed entities, and statements that a
-            person rejected or that their page does not support.
+        everything: whether to include rows that do not count: suppressed entities, and statements that are
+            proposed, rejected, in words that the vocabulary lacks, or not supported by their page.
         base: the IRI under which JSON-LD has its entities and vocabulary; it ends in '/', '#' or ':'.
     """
 
@@ -78,7 +79,18 @@ def _about(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> Mapping[str
         "format_version": FORMAT_VERSION,
         "content_hash": hash_knowledge(connection).sha256,
         "everything": wanted.everything,
+        "proposed": _proposed(connection),
     }
+
+
+def _proposed(connection: duckdb.DuckDBPyConnection) -> int:
+    """How many statements are proposed: only `everything` exports them."""
+    [found] = query(
+        connection,
+        "select (select count(*) from all_entity_facts where status = 'proposed') "
+        "+ (select count(*) from all_entity_relations where status = 'proposed') as proposed",
+    )
+    return int(found["proposed"])
 
 
 def _write_files(

@@ -17,7 +17,13 @@ from holocron_assets.lake.tables import (
 from holocron_assets.review.past_decisions import PastDecision, decisions_about
 from holocron_assets.review.queue import read_queue
 from holocron_assets.review.reading import Reader, reading
-from holocron_assets.review.statements import Statement, by_predicate, relations_to, statements_of
+from holocron_assets.review.statements import (
+    NOT_STANDING,
+    Statement,
+    by_predicate,
+    relations_to,
+    statements_of,
+)
 
 _MOST_RELATIONS_TO = 100
 _MOST_FOUND = 50
@@ -52,9 +58,10 @@ class EntityDetail:
         history: its rows of all times, the newest first.
         members: those that were merged into it.
         names: rows of `entity_aliases`.
-        facts: by key.
-        relations: by relation.
-        relations_to: relations of other entities to it, the first hundred.
+        facts: those that are stated or accepted, by key.
+        relations: likewise, by relation.
+        others: facts and relations that do not count, by status, in the order of `NOT_STANDING`.
+        relations_to: relations of other entities to it that are stated or accepted, the first hundred.
         tags: rows of `entity_tags`.
         decisions: what people decided about it.
         open_items: its items in the review queue.
@@ -66,6 +73,7 @@ class EntityDetail:
     names: Sequence[Row]
     facts: Mapping[str, Sequence[Statement]]
     relations: Mapping[str, Sequence[Statement]]
+    others: Mapping[str, Sequence[Statement]]
     relations_to: Sequence[Statement]
     tags: Sequence[Row]
     decisions: Sequence[PastDecision]
@@ -73,8 +81,8 @@ class EntityDetail:
 
     @property
     def statements(self) -> list[Statement]:
-        """Its facts and relations."""
-        groups = (*self.facts.values(), *self.relations.values())
+        """Its facts and relations, whether they count or not."""
+        groups = (*self.facts.values(), *self.relations.values(), *self.others.values())
         return [statement for statements in groups for statement in statements]
 
 
@@ -96,13 +104,19 @@ def _detail(reader: Reader, entity: Row) -> EntityDetail:
     members = _members(reader, entity)
     decided = standing(reader.lake)
     statements = statements_of(reader, "entity_id = $id", about, decided, within=of_type)
+    standing_ones = [one for one in statements if one.is_standing]
     return EntityDetail(
         entity,
         reader.find(ENTITIES, "entity_id = $id order by valid_from desc", about),
         members,
         reader.find(ENTITY_ALIASES, "entity_id = $id order by kind, alias", about, within=of_type),
-        by_predicate(statement for statement in statements if "fact_key" in statement.row),
-        by_predicate(statement for statement in statements if "relation" in statement.row),
+        by_predicate(statement for statement in standing_ones if "fact_key" in statement.row),
+        by_predicate(statement for statement in standing_ones if "relation" in statement.row),
+        {
+            status: of_status
+            for status in NOT_STANDING
+            if (of_status := [one for one in statements if one.status == status])
+        },
         relations_to(reader, entity_id, decided, _MOST_RELATIONS_TO),
         reader.find(ENTITY_TAGS, "entity_id = $id order by weight desc, tag_id", about, within=of_type),
         decisions_about(

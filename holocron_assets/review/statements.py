@@ -9,6 +9,12 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.tables import ENTITY_FACTS, ENTITY_RELATIONS
 from holocron_assets.review.reading import Reader
 
+STANDING = frozenset({"stated", "accepted"})
+"""The statuses of statements that count."""
+
+NOT_STANDING = ("proposed", "unmapped", "unsupported", "rejected")
+"""The others, the likeliest to be true first."""
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -35,6 +41,11 @@ class Statement:
     status: str
     decision: Row | None
     is_disputed: bool = False
+
+    @property
+    def is_standing(self) -> bool:
+        """Whether it counts."""
+        return self.status in STANDING
 
     @property
     def said_by(self) -> str:
@@ -76,9 +87,15 @@ def statements_of(
 
 
 def relations_to(reader: Reader, entity_id: str, decided: Standing, most: int) -> list[Statement]:
-    """At most `most` relations of other entities to this one, the surest first within each relation name."""
-    values = {"id": entity_id, "most": most}
-    return _relations(reader, "to_id = $id", values, decided, None, limit=" limit $most")
+    """At most `most` relations of others to this entity that count, the surest first within each name."""
+    values = {"id": entity_id, "most": most, "statuses": sorted(STANDING), "accepted": _accepted(decided)}
+    counting = "to_id = $id and (list_contains($statuses, status) or list_contains($accepted, relation_id))"
+    found = _relations(reader, counting, values, decided, None, limit=" limit $most")
+    return [one for one in found if one.is_standing]
+
+
+def _accepted(decided: Standing) -> list[str]:
+    return [name for name, row in decided.statements.items() if row["kind"] == "accept"]
 
 
 def _relations(  # noqa: PLR0913, PLR0917 - what is asked, of what, where, how many
@@ -103,7 +120,7 @@ def _with_disputes(facts: Sequence[Statement]) -> list[Statement]:
     """Facts, marked if they are still disputed after what people decided about them."""
     values: dict[tuple[str, str], list[str]] = {}
     for fact in facts:
-        if fact.row["is_disputed"] and fact.status in {"stated", "accepted"}:
+        if fact.row["is_disputed"] and fact.is_standing:
             values.setdefault((fact.entity_id, fact.predicate), []).append(fact.status)
     disputed = {about for about, found in values.items() if len(found) > 1 and "accepted" not in found}
     return [

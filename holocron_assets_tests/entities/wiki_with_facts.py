@@ -7,7 +7,9 @@ from typing import Any
 from listed_wiki import SOURCE, ListedWiki
 
 from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.entities.facts.model_tables import FACTS, LISTED, RELATIONS
+from holocron_assets.entities.facts.checks import PageRead, failed_checks, statement_of
+from holocron_assets.entities.facts.model_tables import CHECKS, FACTS, LISTED, RELATIONS
+from holocron_assets.entities.facts.vocabulary import Kind
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row, Table
@@ -35,7 +37,7 @@ class WikiWithFacts(ListedWiki):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.lake = Lake(folder, tuple(MODEL_TABLES[name] for name in (FACTS, RELATIONS, LISTED)))
+        self.lake = Lake(folder, tuple(MODEL_TABLES[name] for name in (FACTS, RELATIONS, LISTED, CHECKS)))
 
     def resolve(self) -> list[str]:
         """Make what is stale of the knowledge base; give the tables and types that were."""
@@ -50,9 +52,38 @@ class WikiWithFacts(ListedWiki):
     def model_says(self, table: str, title: str, answers: Iterable[Row]) -> None:
         """Write what a model says of a page, as rows of an interrogation's table."""
         batch = self.batch_of(title)
+        rows = [
+            {**self._common(title, batch), "position": place, "confidence": 0.9, **answer}
+            for place, answer in enumerate(answers)
+        ]
+        write_partition(self.lake, MODEL_TABLES[table], batch, rows)
+
+    def check(self, title: str, text: str) -> None:
+        """Check what models say of a page against its text, as interrogation `statement_checks` does."""
+        batch, read = self.batch_of(title), PageRead(title, text)
+        kinds: Sequence[tuple[Kind, str]] = (("fact", FACTS), ("relation", RELATIONS))
+        said = [
+            statement_of(kind, row, title)
+            for kind, table in kinds
+            if self.lake.has(MODEL_TABLES[table], batch)
+            for row in read_partition(self.lake, MODEL_TABLES[table], batch)
+        ]
+        rows = [
+            {
+                **self._common(title, batch),
+                "position": place,
+                "statement": one.hash,
+                "failed": ", ".join(failed_checks(one, read)),
+                "sentence": read.sentence(one.evidence) or "",
+            }
+            for place, one in enumerate(said)
+        ]
+        write_partition(self.lake, MODEL_TABLES[CHECKS], batch, rows)
+
+    def _common(self, title: str, batch: str) -> dict[str, Any]:
         [signals] = [row for row in read_partition(self.lake, PAGE_SIGNALS, batch) if row["title"] == title]
         key = title_key(SOURCE, title)
-        common = {
+        return {
             "item_id": str(key),
             "source": SOURCE,
             "batch": batch,
@@ -65,10 +96,7 @@ class WikiWithFacts(ListedWiki):
             "model_digest": "d",
             "result_key": "k",
             "run_id": "run-0",
-            "confidence": 0.9,
         }
-        rows = [{**common, "position": place, **answer} for place, answer in enumerate(answers)]
-        write_partition(self.lake, MODEL_TABLES[table], batch, rows)
 
     def facts(self, title: str) -> list[dict[str, Any]]:
         """Facts that are read from a page."""

@@ -40,7 +40,7 @@ from holocron_assets.settings import data_folder
     help="Only these tables, separated by commas; docs/exports.md names them.",
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="Also suppressed entities and rejected or unsupported facts."
+    "--all", "everything", is_flag=True, help="Also suppressed entities, and statements that are not stated."
 )
 @click.option(
     "--base",
@@ -65,6 +65,8 @@ def export(folder: Path | None, file_format: Format, tables: str, base: str, *, 
     shown = [{name: one[name] for name in ("file", "rows", "bytes")} for one in manifest["files"]]
     print_rows(Console(), f"Written to {folder}", shown)
     click.echo(f"content hash: {manifest['content_hash']}")
+    if (proposed := manifest["proposed"]) and not everything:
+        click.echo(f"{counted(proposed, 'proposed statement')} left out; --all exports them too")
 
 
 @click.command("hash")

@@ -7,7 +7,7 @@ from typing import Any
 
 from holocron_assets.derive.code.given import CodeItem
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.declaration.versions import module_version
+from holocron_assets.lake.declaration.versions import code_version, module_version
 
 CodeFunction = Callable[[CodeItem], Iterable[Row]]
 """Makes an item's rows. It is called for one item at a time, and perhaps several times for an item."""
@@ -40,11 +40,14 @@ def load_function(name: str) -> CodeFunction:
 
 
 def function_version(name: str) -> str:
-    """A hash of the code of the module that a function is in.
+    """A hash of the code that a function is in.
 
-    The modules that it imports do not count: raise the interrogation's `version` when one of them changes.
+    For a function of Holocron's own, that is also all it imports of its room. For another, only its module:
+    raise the interrogation's `version` when one of the modules that it imports changes.
 
     Args:
         name: as for `load_function`.
     """
-    return module_version(EntryPoint(name, name, _GROUP).module)
+    module = EntryPoint(name, name, _GROUP).module
+    is_own = module.partition(".")[0] == __name__.partition(".")[0]
+    return code_version(module) if is_own else module_version(module)

@@ -21,9 +21,9 @@ MADE_FROM_ANSWERS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("page_types", "entity_candidates", "entity_departures"), _TYPES),
     **dict.fromkeys(("entity_mentions", "entity_pairs", "page_tags", "tags", "tag_relations"), _LISTS),
     **dict.fromkeys(("entities", "entity_aliases", "entity_judgements", "entity_tags"), _IDENTITY),
-    "entity_facts": (*_IDENTITY, "entity_facts"),
-    "entity_relations": (*_IDENTITY, "relationship_extraction"),
-    "review_items": (*_IDENTITY, "entity_facts", "relationship_extraction"),
+    "entity_facts": (*_IDENTITY, "entity_facts", "statement_checks"),
+    "entity_relations": (*_IDENTITY, "relationship_extraction", "statement_checks"),
+    "review_items": (*_IDENTITY, "entity_facts", "relationship_extraction", "statement_checks"),
 }
 """Tables that are made from answers, directly or in steps, with the keys of those interrogations."""
 

@@ -4,7 +4,7 @@ with stated as (
         entity_id, entity_type, key as fact_key, value, qualifier, number, unit, calendar, date_from, date_to,
         source, title, title_key, batch, revision_id, evidence, evidence_start, evidence_end, supported,
         'infobox' as method, rule_id, null::varchar as model, confidence, position,
-        '' as subject
+        '' as subject, true as is_mapped, null::varchar as failed_checks
     from told
     where entity_type = $type and kind in ('fact', 'external_id')
     union all
@@ -12,7 +12,10 @@ with stated as (
         entity_id, entity_type, fact_key, value, null, try_cast(replace(value, ',', '') as double), unit,
         calendar, since, until,
         source, title, title_key, batch, revision_id, evidence, null, null, supported,
-        'model', null, model, confidence, 0, subject
+        'model', null, model, confidence, 0, subject, is_mapped,
+        case when failed is not null then
+            array_to_string(list_filter([nullif(failed, ''), case when not fits then 'types' end], lambda one: one is not null), ', ')
+        end
     from model_facts
     where entity_type = $type
 ),
@@ -28,16 +31,43 @@ identified as (
         partition by fact_id order by supported desc, position, revision_id desc, confidence desc, model
     ) = 1
 ),
+-- What a page says twice in other letters is one statement.
+once as (
+    select * from identified
+    qualify method <> 'model' or fact_id in (select statement_id from decided) or row_number() over (
+        partition by entity_id, title_key, method, subject, fact_key, plain_text(value), unit
+        order by supported desc, failed_checks = '' desc nulls last, confidence desc, fact_id
+    ) = 1
+),
+verified as (
+    select
+        once.*,
+        case
+            when once.method <> 'model' then null
+            when (once.entity_id, once.fact_key, plain_text(once.value)) in (
+                select (entity_id, key, said) from fact_voices where method = 'infobox'
+            ) then 'infobox'
+            when exists (
+                from fact_voices as voices
+                where voices.entity_id = once.entity_id and voices.key = once.fact_key
+                    and voices.said = plain_text(once.value) and voices.title_key <> once.title_key
+            ) then 'page'
+            when once.failed_checks = '' and ('fact', once.fact_key, once.model) in (
+                select (kind, key, model) from trusted
+            ) then 'checks'
+        end as verified_by
+    from once
+),
 judged as (
     select
-        identified.*,
-        coalesce(decided.status, case when supported then 'stated' else 'unsupported' end) as status,
+        verified.*,
+        coalesce(decided.status, standing_of(method, supported, is_mapped, verified_by)) as status,
         decided.decision_id
-    from identified
-    left join decided on decided.statement_id = identified.fact_id
+    from verified
+    left join decided on decided.statement_id = verified.fact_id
 )
 select
-    * exclude (position, subject),
+    * exclude (position, subject, is_mapped),
     $run as run_id,
     fact_key in (from single_keys) and status in ('stated', 'accepted') and coalesce(
         case when date_from is null and date_to is null

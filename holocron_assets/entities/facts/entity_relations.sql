@@ -6,16 +6,17 @@ with stated as (
         told.target as to_title, told.target_key, told.qualifier, told.calendar, told.start_time, told.end_time,
         told.starts_from, told.ends_to, told.work, told.source, told.title, told.title_key, told.batch,
         told.revision_id, told.evidence, told.evidence_start, told.evidence_end, told.supported,
-        'infobox' as method, told.rule_id, null::varchar as model, told.confidence, told.position, '' as subject
+        'infobox' as method, told.rule_id, null::varchar as model, told.confidence, told.position, '' as subject,
+        true as is_mapped, null::varchar as failed
     from told
     where told.entity_type = $type and told.kind = 'relation'
     union all
     select
         from_id, entity_type, continuity, relation, to_name,
-        null, null, null, calendar, start_time, end_time,
+        to_title, to_key, null, calendar, start_time, end_time,
         starts_from, ends_to, work_context, source, title, title_key, batch,
         revision_id, evidence, null, null, supported,
-        'model', null, model, confidence, 0, from_name
+        'model', null, model, confidence, 0, from_name, is_mapped, failed
     from model_relations
     where entity_type = $type
 ),
@@ -31,20 +32,66 @@ identified as (
     qualify row_number() over (
         partition by relation_id order by supported desc, position, revision_id desc, confidence desc, model
     ) = 1
+),
+led as (
+    select
+        said.* exclude (continuity, target_key, position),
+        coalesce(linked.entity_id, named.entity_id) as to_id,
+        coalesce(linked.entity_type, named.entity_type) as to_type,
+        works.entity_id as work_id
+    from identified as said
+    left join ends as linked on linked.title_key = said.target_key
+    left join known_names as named
+        on said.to_title is null and named.source = said.source and named.name = lower(said.to_name)
+        and named.side = side_of(said.continuity)
+    left join work_titles as works on works.source = said.source and works.title = said.work
+),
+checked as (
+    select
+        led.* exclude (failed),
+        case when failed is not null then
+            array_to_string(list_filter([
+                nullif(failed, ''),
+                case when not (may_be('from', relation, entity_type) and may_be('to', relation, to_type)) then 'types' end,
+                case when to_id is null and to_title is null then 'unknown' end
+            ], lambda one: one is not null), ', ')
+        end as failed_checks
+    from led
+),
+-- What a page says twice in other letters is one statement.
+once as (
+    select * from checked
+    qualify method <> 'model' or relation_id in (select statement_id from decided) or row_number() over (
+        partition by from_id, title_key, method, relation, coalesce(to_id, plain_text(to_name))
+        order by supported desc, failed_checks = '' desc nulls last, confidence desc, relation_id
+    ) = 1
+),
+verified as (
+    select
+        once.* exclude (subject),
+        case
+            when once.method <> 'model' then null
+            when exists (
+                from relation_voices as voices
+                where voices.from_id = once.from_id and voices.key = once.relation and voices.method = 'infobox'
+                    and coalesce(voices.to_id = once.to_id, false)
+            ) then 'infobox'
+            when exists (
+                from relation_voices as voices
+                where voices.from_id = once.from_id and voices.key = once.relation
+                    and coalesce(voices.to_id = once.to_id, false) and voices.title_key <> once.title_key
+            ) then 'page'
+            when once.failed_checks = '' and ('relation', once.relation, once.model) in (
+                select (kind, key, model) from trusted
+            ) then 'checks'
+        end as verified_by
+    from once
 )
 select
-    said.* exclude (continuity, target_key, position, subject),
-    coalesce(linked.entity_id, named.entity_id) as to_id,
-    coalesce(linked.entity_type, named.entity_type) as to_type,
-    works.entity_id as work_id,
-    coalesce(decided.status, case when said.supported then 'stated' else 'unsupported' end) as status,
+    verified.* exclude (is_mapped),
+    coalesce(decided.status, standing_of(method, supported, is_mapped, verified_by)) as status,
     decided.decision_id,
     $run as run_id
-from identified as said
-left join ends as linked on linked.title_key = said.target_key
-left join known_names as named
-    on said.to_title is null and named.source = said.source and named.name = lower(said.to_name)
-    and named.side = side_of(said.continuity)
-left join work_titles as works on works.source = said.source and works.title = said.work
-left join decided on decided.statement_id = said.relation_id
+from verified
+left join decided on decided.statement_id = verified.relation_id
 order by from_id, relation, to_name, relation_id

@@ -4,12 +4,40 @@
 create or replace temp macro plain_key(said) as
     trim(regexp_replace(lower(said), '[^a-z0-9]+', '_', 'g'), '_');
 
+create or replace temp macro plain_text(said) as
+    trim(regexp_replace(lower(said), '[^[:alnum:]]+', ' ', 'g'));
+
+-- Whether the vocabulary lets an entity of a type be on a side of a key; what it does not say, or nobody knows, may be.
+create or replace temp macro may_be(of_side, of_key, type) as coalesce(
+    (select list_contains(types, type) from vocabulary_types where side = of_side and key = of_key), true
+);
+
+-- What a model says counts as stated only if something else verifies it.
+create or replace temp macro standing_of(method, supported, is_mapped, verified_by) as case
+    when not supported then 'unsupported'
+    when method <> 'model' then 'stated'
+    when not is_mapped then 'unmapped'
+    when verified_by is not null then 'stated'
+    else 'proposed'
+end;
+
+-- The checks that each statement failed, by a hash of what it says: an answer that was replaced is not checked.
+create or replace temp table checked as
+select checks.title_key, checks.batch, checks.statement, any_value(checks.failed) as failed
+from {checks} as checks
+semi join present_answers as present on checks.batch = present.batch and checks.title_key = present.title_key
+group by all;
+
+create or replace temp macro statement_hash(kind, subject, key, other, evidence) as
+    md5(concat_ws(chr(31), kind, subject, key, other, evidence));
+
 create or replace temp table model_facts as
 with said as (
     select
         facts.source, facts.batch, facts.title, facts.title_key, facts.revision_id, facts.evidence, facts.supported,
         facts.model, facts.confidence, plain_key(facts.fact_key) as said_key, trim(facts.value) as value, facts.unit,
-        '' as subject, holders.entity_id, holders.entity_type
+        '' as subject, holders.entity_id, holders.entity_type,
+        statement_hash('fact', facts.title, facts.fact_key, facts.value, facts.evidence) as statement
     from {facts} as facts
     semi join present_answers as present on facts.batch = present.batch and facts.title_key = present.title_key
     join holders on holders.title_key = facts.title_key
@@ -18,7 +46,8 @@ with said as (
     select
         mentions.source, mentions.batch, mentions.list_title, mentions.title_key, mentions.revision_id,
         listed.evidence, listed.supported, listed.model, 0.5, plain_key(listed.attribute.name),
-        trim(listed.attribute.value), null, concat_ws(chr(31), mentions.name, mentions.said_type), holders.entity_id, holders.entity_type
+        trim(listed.attribute.value), null, concat_ws(chr(31), mentions.name, mentions.said_type), holders.entity_id, holders.entity_type,
+        null
     from (select *, unnest(attributes) as attribute, clean_names.cleaned from {listed} join clean_names using (name)) as listed
     join ({mentions}) as mentions
         on mentions.batch = listed.batch and mentions.title_key = listed.title_key
@@ -27,36 +56,90 @@ with said as (
     join holders on holders.title_key = mentions.means_key
 )
 select
-    said.* exclude (said_key), coalesce(keys.key, said_key) as fact_key, spans.calendar, spans.since, spans.until
+    said.* exclude (said_key, statement), coalesce(words.key, said_key) as fact_key, words.key is not null as is_mapped,
+    checked.failed, may_be('of', words.key, said.entity_type) as fits, spans.calendar, spans.since, spans.until
 from said
 left join date_spans as spans on spans.text = said.value
-left join model_keys as keys on keys.kind = 'facts' and keys.called = said.said_key
+left join vocabulary as words on words.kind = 'fact' and words.called = said.said_key
+left join checked using (batch, title_key, statement)
 where said.said_key <> '' and value <> '';
 
--- Whom a relation is from: the page's own entity by any of its names, or the only one that goes by the name.
+-- Whom a relation is from: the page's own entity by any of its names, or the only one that goes by the name. To whom:
+-- what the page links to by that name. A time that is no date is left out.
 create or replace temp table model_relations as
 with said as (
     select
-        relations.* exclude (relation), plain_key(relations.relation) as said_key,
+        relations.* exclude (relation, start_time, end_time), plain_key(relations.relation) as said_key,
         holders.entity_id as page_entity, holders.entity_type as page_type, holders.continuity,
-        lower(trim(relations.from_name)) in (lower(holders.name), lower(holders.title)) as is_own
+        lower(trim(relations.from_name)) in (lower(holders.name), lower(holders.title)) as is_own,
+        statement_hash('relation', from_name, relations.relation, to_name, evidence) as statement,
+        starts.text as start_time, ends.text as end_time,
+        coalesce(starts.calendar, ends.calendar) as calendar, starts.since as starts_from, ends.until as ends_to
     from {relations} as relations
     semi join present_answers as present
         on relations.batch = present.batch and relations.title_key = present.title_key
     join holders on holders.title_key = relations.title_key
+    left join date_spans as starts on starts.text = relations.start_time
+    left join date_spans as ends on ends.text = relations.end_time
+),
+linked as (
+    select from_key, plain_text(regexp_replace(target, ' *\([^)]*\)$', '')) as called, any_value(target) as to_title,
+        any_value(target_key) as to_key
+    from lake.page_links
+    where kind = 'link' and from_key in (select title_key from said)
+    group by all
+    having count(distinct target_key) = 1
 )
 select
-    said.* exclude (said_key, page_entity, page_type, is_own),
-    coalesce(keys.key, said.said_key) as relation,
+    said.* exclude (said_key, page_entity, page_type, is_own, statement),
+    coalesce(words.key, said.said_key) as relation,
+    words.key is not null as is_mapped,
+    checked.failed,
+    linked.to_title,
+    linked.to_key,
     case when is_own then page_entity else named.entity_id end as from_id,
-    case when is_own then page_type else named.entity_type end as entity_type,
-    coalesce(starts.calendar, ends.calendar) as calendar,
-    starts.since as starts_from,
-    ends.until as ends_to
+    case when is_own then page_type else named.entity_type end as entity_type
 from said
-left join date_spans as starts on starts.text = said.start_time
-left join date_spans as ends on ends.text = said.end_time
 left join known_names as named
     on named.source = said.source and named.name = lower(trim(said.from_name)) and named.side = side_of(said.continuity)
-left join model_keys as keys on keys.kind = 'relations' and keys.called = said.said_key
+left join linked on linked.from_key = said.title_key and linked.called = plain_text(said.to_name)
+left join vocabulary as words on words.kind = 'relation' and words.called = said.said_key
+left join checked using (batch, title_key, statement)
 where said.said_key <> '' and (is_own or named.entity_id is not null);
+
+-- Other voices for what a model says: infoboxes, and what models read on other pages and no check speaks against.
+create or replace temp table fact_voices as
+select entity_id, key, plain_text(value) as said, title_key, 'infobox' as method from told where kind = 'fact'
+union all
+select entity_id, fact_key, plain_text(value), title_key, 'model' from model_facts
+where supported and is_mapped and failed = '' and fits;
+
+create or replace temp table relation_voices as
+with said as (
+    select
+        told.entity_id as from_id, told.key, coalesce(linked.entity_id, named.entity_id) as to_id, told.title_key,
+        'infobox' as method
+    from told
+    left join ends as linked on linked.title_key = told.target_key
+    left join known_names as named
+        on told.target is null and named.source = told.source and named.name = lower(told.value)
+        and named.side = side_of(told.continuity)
+    where told.kind = 'relation'
+    union all
+    select relations.from_id, relations.relation, coalesce(linked.entity_id, named.entity_id), relations.title_key, 'model'
+    from model_relations as relations
+    left join ends as linked on linked.title_key = relations.to_key
+    left join known_names as named
+        on relations.to_key is null and named.source = relations.source and named.name = lower(relations.to_name)
+        and named.side = side_of(relations.continuity)
+    where relations.supported and relations.is_mapped and relations.failed = ''
+)
+select distinct
+    case when same.is_turned then said.to_id else said.from_id end as from_id,
+    same.key,
+    case when same.is_turned then said.from_id else said.to_id end as to_id,
+    said.title_key,
+    said.method
+from said
+join same_relations as same on same.said = said.key
+where said.to_id is not null;

@@ -6,17 +6,23 @@ names were written since.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from importlib.resources import files
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
-from ruamel.yaml import YAML
 
 from holocron_assets.decisions.log import standing, standing_mark
 from holocron_assets.entities.facts.dates import find_dates
-from holocron_assets.entities.facts.model_tables import FACTS, LISTED, RELATIONS, model_rows, model_tables
+from holocron_assets.entities.facts.model_tables import (
+    CHECKS,
+    FACTS,
+    LISTED,
+    RELATIONS,
+    model_rows,
+    model_tables,
+)
+from holocron_assets.entities.facts.vocabulary import load_vocabulary, trusted_keys
 from holocron_assets.entities.mentions.mentions import clean_name
 from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.declaration.keys import content_hash
@@ -75,13 +81,16 @@ def read_statements(snapshot: Snapshot, inputs: Mapping[str, str]) -> None:
         return
     lake = snapshot.lake
     text = pa.string()
-    _put(snapshot, "model_keys", {"kind": text, "called": text, "key": text}, model_keys())
+    _put_vocabulary(snapshot)
     _put(snapshot, "decided", {"statement_id": text, "status": text, "decision_id": text}, _decided(lake))
     names = {"entities": rows_of(lake, ENTITIES), "aliases": rows_of(lake, ENTITY_ALIASES)}
     query(snapshot.connection, _STATEMENTS.format(**names))
     models = {
         name: model_rows(lake, table)
-        for name, table in (("facts", FACTS), ("relations", RELATIONS), ("listed", LISTED))
+        for name, table in (
+            *(("facts", FACTS), ("relations", RELATIONS)),
+            *(("listed", LISTED), ("checks", CHECKS)),
+        )
     }
     _read_dates(snapshot, models["facts"], models["relations"])
     _clean_names(snapshot, models["listed"])
@@ -119,17 +128,15 @@ def _decided(lake: Lake) -> list[dict[str, Any]]:
     ]
 
 
-@cache
-def model_keys() -> list[dict[str, Any]]:
-    """Models' names of facts and relations, with those of rules: rows of `kind`, `called`, `key`."""
-    declared = YAML(typ="safe", pure=True).load(
-        _FOLDER.joinpath("model_keys.yaml").read_text(encoding="utf-8")
-    )
-    return [
-        {"kind": kind, "called": called, "key": key}
-        for kind, keys in declared.items()
-        for called, key in keys.items()
-    ]
+def _put_vocabulary(snapshot: Snapshot) -> None:
+    """Tables of the vocabulary: words, types on each side, relations that say the same, and trusted keys."""
+    text, words = pa.string(), load_vocabulary()
+    _put(snapshot, "vocabulary", {"kind": text, "called": text, "key": text}, words.words())
+    types = {"side": text, "key": text, "types": pa.list_(text)}
+    _put(snapshot, "vocabulary_types", types, words.types())
+    same = {"said": text, "key": text, "is_turned": pa.bool_()}
+    _put(snapshot, "same_relations", same, words.same_relations())
+    _put(snapshot, "trusted", {"kind": text, "key": text, "model": text}, trusted_keys())
 
 
 def _put(

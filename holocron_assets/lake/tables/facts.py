@@ -62,10 +62,24 @@ _STATED_BY = (
 )
 _STANDING = (
     Column(
+        "failed_checks",
+        type_string,
+        "Checks that a model's statement failed, separated by ', '; empty text if none, null if it was not "
+        "checked yet or an infobox says it",
+        nullable=True,
+    ),
+    Column(
+        "verified_by",
+        type_string,
+        "What verifies a model's statement: 'infobox', 'page' (another page says it too) or 'checks'",
+        nullable=True,
+    ),
+    Column(
         "status",
         type_string,
-        "'stated' (a source says so), 'unsupported' (the page lacks the words), 'accepted' or "
-        "'rejected' (by a person)",
+        "'stated' (an infobox says so, or a model and what verifies it), 'proposed' (only a model says so), "
+        "'unmapped' (a model says so in words that the vocabulary lacks), 'unsupported' (the page lacks the "
+        "words), 'accepted' or 'rejected' (by a person)",
     ),
     Column("decision_id", type_string, "The person's decision", nullable=True),
 )

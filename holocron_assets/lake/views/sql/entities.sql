@@ -66,9 +66,38 @@ where was.state = 'merged' and (
 
 create view entity_aliases as from lake.entity_aliases;
 
-create view entity_facts as from lake.entity_facts;
+-- Every fact, whatever its status.
+create view all_entity_facts as from lake.entity_facts;
 
-create view entity_relations as from lake.entity_relations;
+-- Facts that are stated or that people accepted.
+create view entity_facts as from lake.entity_facts where status in ('stated', 'accepted');
+
+-- Every relation, whatever its status.
+create view all_entity_relations as from lake.entity_relations;
+
+-- Relations that are stated or that people accepted.
+create view entity_relations as from lake.entity_relations where status in ('stated', 'accepted');
+
+-- How many statements about an entity have each status.
+create view statement_counts as
+select entity_id, status, count(*) as statements
+from (
+    select entity_id, status from lake.entity_facts
+    union all
+    select from_id, status from lake.entity_relations
+)
+group by all;
+
+-- What models call facts and relations, and the vocabulary lacks: the most frequent first.
+create view unmapped_keys as
+select kind, said_key, count(*) as statements, count(distinct title_key) as pages, any_value(evidence) as example
+from (
+    select 'fact' as kind, fact_key as said_key, title_key, evidence from lake.entity_facts where status = 'unmapped'
+    union all
+    select 'relation', relation, title_key, evidence from lake.entity_relations where status = 'unmapped'
+)
+group by all
+order by statements desc, kind, said_key;
 
 create view entity_pairs as from lake.entity_pairs;
 

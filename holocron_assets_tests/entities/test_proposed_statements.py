@@ -1,0 +1,161 @@
+"""What only a model says is proposed: what makes it stated, and what is kept aside."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from wiki_with_facts import WikiWithFacts, page
+
+from holocron_assets.decisions.log import new_decision, record
+from holocron_assets.entities.facts import reading, vocabulary
+from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS
+from holocron_assets.lake.views.database import connect, query
+
+NEM = page("Character", "Nem", "|homeworld=[[Thuum]]\n|affiliation=[[Grey Guard]]")
+THUUM = page("Planet", "Thuum", "|moons=[[Little Thuum]]")
+GUARD = page("Organization", "Grey Guard", "|leader=[[Tam]]")
+TAM = page("Character", "Tam")
+TEXT = "Nem was a sailor from Thuum. Nem was a captain of the Grey Guard. He served under Tam."
+
+
+@pytest.fixture
+def wiki(tmp_path: Path) -> WikiWithFacts:
+    found = WikiWithFacts(tmp_path)
+    found.crawl({"Nem": NEM, "Thuum": THUUM, "Tam": TAM})
+    found.crawl({"Grey Guard": GUARD})
+    return found
+
+
+def fact(key: str, value: str, evidence: str) -> dict[str, Any]:
+    return {"fact_key": key, "value": value, "unit": None, "evidence": evidence}
+
+
+def relation(key: str, to: str, evidence: str, *, of: str = "Nem") -> dict[str, Any]:
+    times = {"start_time": None, "end_time": None, "work_context": None}
+    return {"from_name": of, "relation": key, "to_name": to, "evidence": evidence, **times}
+
+
+def said(wiki: WikiWithFacts, title: str = "Nem") -> dict[tuple[str, str], dict[str, Any]]:
+    """Rows of what models say of a page, by key and value."""
+    rows = [*wiki.facts(title), *wiki.relations(title)]
+    return {
+        (row.get("fact_key") or row["relation"], row.get("value") or row["to_name"]): row
+        for row in rows
+        if row["method"] == "model"
+    }
+
+
+def test_what_only_a_model_says_is_proposed_with_the_checks_that_it_failed(wiki: WikiWithFacts) -> None:
+    wiki.model_says(FACTS, "Nem", [fact("job", "sailor", "a sailor from Thuum")])
+    wiki.model_says(RELATIONS, "Nem", [relation("taught", "Tam", "He served under Tam")])
+    wiki.resolve()
+    unchecked = said(wiki)["occupation", "sailor"]
+    assert (unchecked["status"], unchecked["failed_checks"]) == ("proposed", None)
+    wiki.check("Nem", TEXT)
+    assert wiki.resolve(), "checks make facts stale"
+    found = said(wiki)
+    sailor, taught = found["occupation", "sailor"], found["master_of", "Tam"]
+    assert (sailor["status"], sailor["failed_checks"], sailor["verified_by"]) == ("proposed", "", None)
+    assert (taught["status"], taught["failed_checks"]) == ("proposed", "pattern")
+
+
+def test_what_an_infobox_says_too_is_stated_also_if_it_says_it_from_the_other_end(
+    wiki: WikiWithFacts,
+) -> None:
+    wiki.model_says(FACTS, "Nem", [fact("home_world", "thuum", "a sailor from Thuum")])
+    told = [relation("led", "Grey Guard", "led the guard"), relation("located in", "Thuum", "on it")]
+    wiki.model_says(RELATIONS, "Tam", [{**one, "from_name": "Tam"} for one in told])
+    wiki.resolve()
+    home = said(wiki)["homeworld", "thuum"]
+    assert (home["status"], home["verified_by"]) == ("stated", "infobox")
+    of_tam = said(wiki, "Tam")
+    assert (of_tam["leads", "Grey Guard"]["status"], of_tam["leads", "Grey Guard"]["verified_by"]) == (
+        "stated",
+        "infobox",
+    )
+    assert of_tam["located_in", "Thuum"]["status"] == "proposed"
+
+
+def test_a_second_page_verifies_only_what_no_check_of_it_speaks_against(wiki: WikiWithFacts) -> None:
+    one = relation("served_in", "Grey Guard", "Nem was a captain of the Grey Guard", of="Tam")
+    other = relation("has_member", "Tam", "Tam was a captain of the Grey Guard", of="Grey Guard")
+    wiki.model_says(RELATIONS, "Nem", [one])
+    wiki.model_says(RELATIONS, "Grey Guard", [other])
+    wiki.check("Grey Guard", "The Grey Guard sailed.")
+    wiki.resolve()
+    assert said(wiki)["member_of", "Grey Guard"]["verified_by"] is None, "the other page lacks these words"
+    wiki.check("Grey Guard", "The Grey Guard sailed. Tam was a captain of the Grey Guard.")
+    wiki.resolve()
+    verified = said(wiki)["member_of", "Grey Guard"]
+    assert (verified["status"], verified["verified_by"]) == ("stated", "page")
+
+
+def test_checks_state_a_key_only_where_the_model_was_measured(
+    wiki: WikiWithFacts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trust = tmp_path / "trust.yaml"
+    trust.write_text("trusted: [{model: small, facts: [occupation]}]\n", encoding="utf-8")
+    monkeypatch.setattr(reading, "trusted_keys", lambda: vocabulary.trusted_keys(trust))
+    sailor, captain = (
+        fact("job", "sailor", "Nem was a sailor from Thuum"),
+        fact("rank", "captain", "a captain"),
+    )
+    wiki.model_says(FACTS, "Nem", [sailor, captain, fact("job", "captain", "He served under Tam")])
+    wiki.check("Nem", TEXT)
+    wiki.resolve()
+    found = said(wiki)
+    assert found["occupation", "sailor"]["verified_by"] == "checks"
+    assert found["rank", "captain"]["status"] == "proposed", "nobody measured this key"
+    assert found["occupation", "captain"]["failed_checks"] == "other"
+
+
+def test_types_that_do_not_fit_and_ends_that_nobody_knows_fail_a_check(wiki: WikiWithFacts) -> None:
+    captain = "Nem was a captain of the Grey Guard"
+    wiki.model_says(
+        RELATIONS, "Nem", [relation("served_in", "Thuum", captain), relation("served_in", "Guards", captain)]
+    )
+    wiki.model_says(FACTS, "Nem", [fact("climate", "captain", captain)])
+    wiki.check("Nem", TEXT)
+    wiki.resolve()
+    found = said(wiki)
+    assert found["member_of", "Thuum"]["failed_checks"] == "other, types"
+    assert found["member_of", "Guards"]["failed_checks"] == "other, unknown"
+    assert "types" in found["climate", "captain"]["failed_checks"]
+
+
+def test_words_that_the_vocabulary_lacks_are_kept_aside_and_counted(wiki: WikiWithFacts) -> None:
+    words = [fact("steal", "steal", "He served"), fact("steal", "boats", "He served")]
+    wiki.model_says(FACTS, "Nem", words)
+    wiki.model_says(RELATIONS, "Nem", [relation("influenced", "Tam", "He served under Tam")])
+    wiki.resolve()
+    assert {row["status"] for row in said(wiki).values()} == {"unmapped"}
+    with connect(wiki.lake) as connection:
+        counted = query(connection, "select kind, said_key, statements, pages from unmapped_keys")
+        assert [tuple(row.values()) for row in counted] == [
+            ("fact", "steal", 2, 1),
+            ("relation", "influenced", 1, 1),
+        ]
+        [proposed] = query(connection, "select count(*) as n from entity_facts where method = 'model'")
+        [every] = query(connection, "select count(*) as n from all_entity_facts where method = 'model'")
+    assert (proposed["n"], every["n"]) == (0, 2), "a view shows only what is stated"
+
+
+def test_one_statement_in_other_letters_is_one_and_a_time_that_is_no_date_is_left_out(
+    wiki: WikiWithFacts,
+) -> None:
+    late = {**relation("served_in", "the Grey Guard", "Nem was a captain"), "start_time": "when he was young"}
+    wiki.model_says(RELATIONS, "Nem", [relation("served_in", "Grey Guard", "Nem was a captain"), late])
+    wiki.model_says(FACTS, "Nem", [fact("job", "Sailor", "a sailor"), fact("job", "sailor", "a sailor from")])
+    wiki.resolve()
+    assert len(wiki.facts("Nem")) == 1 + len([row for row in wiki.facts("Nem") if row["method"] == "infobox"])
+    [times] = {row["start_time"] for row in wiki.relations("Nem") if row["method"] == "model"}
+    assert times is None
+
+
+def test_a_person_accepts_what_is_proposed(wiki: WikiWithFacts) -> None:
+    wiki.model_says(FACTS, "Nem", [fact("job", "sailor", "a sailor from Thuum")])
+    wiki.resolve()
+    name = said(wiki)["occupation", "sailor"]["fact_id"]
+    record(wiki.lake, [new_decision("accept", author="Ann", reason="it is so", statement_id=name)])
+    wiki.resolve()
+    assert said(wiki)["occupation", "sailor"]["status"] == "accepted"

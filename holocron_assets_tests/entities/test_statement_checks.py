@@ -1,0 +1,157 @@
+"""Whether a sentence states what a model reads from it: the checks that need no model."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from holocron_assets.entities.facts.checks import Check, PageRead, Said, failed_checks
+from holocron_assets.entities.facts.rules import load_rule_book
+from holocron_assets.entities.facts.vocabulary import load_vocabulary
+
+WORDS = load_vocabulary()
+VALUES = {
+    "species": "Corl",
+    "gender": "male",
+    "homeworld": "Ervane",
+    "occupation": "sailor",
+    "rank": "captain",
+    "born": "12 BBY",
+    "died": "40 ABY",
+    "height": "1.8",
+    "length": "30",
+    "mass": "200",
+    "color": "red",
+    "eye_color": "green",
+    "hair_color": "red",
+    "skin_color": "blue",
+    "type": "fishing boat",
+    "class": "Gull-class",
+    "designation": "sentient",
+    "date": "12 ABY",
+    "medium": "novel",
+    "outcome": "victory of the Grey Guard",
+    "founded": "300 BBY",
+    "dissolved": "10 ABY",
+    "destroyed": "10 ABY",
+    "released": "May 1977",
+    "genre": "adventure",
+    "population": "3,000",
+    "climate": "temperate",
+    "terrain": "salt flats",
+    "crew": "12",
+    "purpose": "fishing",
+}
+"""The value that each fact's example states, and its counter-example does not."""
+
+
+def subject_of(sentence: str) -> str:
+    """The name that an example begins with."""
+    found = re.match(r"(?:The )?((?:[A-Z]\w+|tide clock|anchor)(?: of [A-Z]\w+)?(?: [A-Z]\w+)?)", sentence)
+    assert found, sentence
+    return found[1]
+
+
+def examples() -> Iterator[tuple[str, Said, bool]]:
+    """What every example of the vocabulary states, and what its counter-example does not."""
+    for key, relation in WORDS.file.relations.items():
+        for text, is_stated in ((relation.example, True), (relation.counter_example, False)):
+            [other] = re.findall(r"\[(.*?)\]", text)
+            plain = text.replace("[", "").replace("]", "")
+            yield plain, Said("relation", subject_of(plain), key, other, plain), is_stated
+    for key, fact in WORDS.facts.items():
+        for text, is_stated in ((fact.example, True), (fact.counter_example, False)):
+            yield text, Said("fact", subject_of(text), key, VALUES[key], text), is_stated
+
+
+def failed(title: str, text: str, key: str, other: str, *, subject: str | None = None) -> list[Check]:
+    """The checks that a relation fails, if a page's whole text is quoted."""
+    said = Said("relation", subject or title, key, other, text)
+    return failed_checks(said, PageRead(title, text))
+
+
+def test_every_example_of_the_vocabulary_is_stated_and_no_counter_example_is() -> None:
+    wrong = [
+        (said.key, text)
+        for text, said, is_stated in examples()
+        if bool(failed_checks(said, PageRead(said.subject, text))) is is_stated
+    ]
+    assert wrong == []
+
+
+def test_a_relation_read_the_wrong_way_round_is_found_by_its_sentence() -> None:
+    text = "The Great Pit was located on the Dune Sea."
+    assert failed("Great Pit", text, "located_in", "Dune Sea") == []
+    assert failed("Dune Sea", text, "located", "Great Pit") == ["direction"]
+    taught = "Ifa Roon taught Bel Arno and Tam Sey to sail."
+    assert failed("Ifa Roon", taught, "taught", "Tam Sey") == []
+    assert failed("Tam Sey", taught, "taught", "Ifa Roon") == ["direction"]
+
+
+def test_a_verb_with_another_object_does_not_state_the_relation() -> None:
+    text = "TX-828 led an ambush against the Shrikes."
+    assert failed("TX-828", text, "led", "Shrikes") == ["pattern"]
+    assert failed("TX-828", "TX-828 led the elite Shrikes.", "led", "Shrikes") == []
+
+
+def test_the_verb_of_a_clause_about_another_is_not_the_subjects() -> None:
+    text = "Ifa Roon was taught by Bel Arno, who led the Grey Guard."
+    assert failed("Ifa Roon", text, "led", "Grey Guard") == ["pattern"]
+    own = "Ifa Roon was a sailor who led the Grey Guard."
+    assert failed("Ifa Roon", own, "led", "Grey Guard") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ifa Roon never led the Grey Guard.",
+        "According to sailors, Ifa Roon led the Grey Guard.",
+        "Ifa Roon might have led the Grey Guard.",
+    ],
+)
+def test_a_sentence_that_denies_or_supposes_states_nothing(text: str) -> None:
+    assert failed("Ifa Roon", text, "led", "Grey Guard") == ["hedged"]
+
+
+def test_the_whole_sentence_counts_and_not_only_the_words_that_are_quoted() -> None:
+    page = PageRead("Ifa Roon", "Ifa Roon sailed. According to legend, she led the Grey Guard. She died.")
+    said = Said("relation", "Ifa Roon", "led", "Grey Guard", "she led the Grey Guard")
+    assert page.sentence(said.evidence) == "According to legend, she led the Grey Guard."
+    assert failed_checks(said, page) == ["hedged"]
+
+
+def test_initials_and_short_forms_do_not_end_a_sentence() -> None:
+    page = PageRead("Roon", "J. R. Roon knew Dr. Arno. He led the Guard.")
+    assert page.sentence("knew Dr. Arno") == "J. R. Roon knew Dr. Arno."
+
+
+def test_what_fits_no_key_names_no_end_or_repeats_a_name_is_found() -> None:
+    text = "Ifa Roon led the Grey Guard."
+    assert failed("Ifa Roon", text, "influenced", "Grey Guard") == ["unmapped"]
+    assert failed("Ifa Roon", text, "led", "Salt League") == ["other"]
+    assert failed("Ifa Roon", text, "led", "Grey Guard", subject="Bel Arno") == ["subject"]
+    assert failed("Ifa Roon", text, "led", "Ifa Roon") == ["repeats"]
+    assert failed_checks(
+        Said("relation", "Ifa Roon", "led", "Grey Guard", "ruled the Guard"), PageRead("Ifa Roon", text)
+    ) == ["quote"]
+
+
+def test_a_value_of_another_kind_is_no_fact_of_its_key() -> None:
+    page = PageRead("Tam Sey", "Tam Sey was born a sailor with bright eyes.")
+    for key, value in (("born", "a sailor"), ("eye_color", "bright")):
+        assert failed_checks(Said("fact", "Tam Sey", key, value, page.text), page) == ["kind"]
+
+
+def test_only_a_part_of_a_longer_name_is_not_the_other_end() -> None:
+    assert failed("Ifa Roon", "Ifa Roon served in the Grey Guard's kitchen.", "served_in", "Grey Guard")
+
+
+def test_infobox_rules_use_the_vocabularys_names() -> None:
+    rules = [rule for _, file in load_rule_book("wookieepedia").files for rule in file.rules]
+    facts = {rule.key for rule in rules if rule.kind == "fact"}
+    relations = {rule.key for rule in rules if rule.kind == "relation"}
+    assert not WORDS.facts.keys() - facts, "each fact that models may state is one that infoboxes tell"
+    narrower = {key for entry in WORDS.file.relations.values() for key in entry.implied_by}
+    assert not narrower - relations, "each narrower relation is one that infoboxes tell"
+    single = {rule.key for rule in rules if rule.single}
+    assert {key for key, fact in WORDS.facts.items() if fact.single} <= single
