@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.entities.departures import DEPARTURES_VERSION, stale_departures
-from holocron_assets.entities.facts.model_tables import CHECKS, LISTED
+from holocron_assets.entities.facts.model_tables import CHECKS, LISTED, SENTENCES
 from holocron_assets.entities.facts.model_tables import FACTS as MODEL_FACTS
 from holocron_assets.entities.facts.model_tables import RELATIONS as MODEL_RELATIONS
 from holocron_assets.entities.facts.store import (
@@ -157,7 +157,7 @@ BY_TYPE: tuple[Stage, ...] = (
         "entities",
         FACTS_VERSION,
         inputs=(ENTITIES.name, ENTITY_ALIASES.name),
-        whole_inputs=(PAGE_FACTS.name, PAGE_LINKS.name, MODEL_RELATIONS, CHECKS),
+        whole_inputs=(PAGE_FACTS.name, PAGE_LINKS.name, MODEL_RELATIONS, SENTENCES, CHECKS),
         stale=stale_relations,
     ),
     Stage(

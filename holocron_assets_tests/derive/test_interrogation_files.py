@@ -332,7 +332,7 @@ SHIPPED_ONES = read_interrogations(SHIPPED)
 ASKING_MODELS = [one for one in SHIPPED_ONES if not one.is_of_code]
 
 
-def test_eight_are_shipped() -> None:
+def test_ten_are_shipped() -> None:
     assert [one.key for one in SHIPPED_ONES] == [
         "entity_extraction",
         "entity_facts",
@@ -342,6 +342,8 @@ def test_eight_are_shipped() -> None:
         "page_classification",
         "page_events",
         "relationship_extraction",
+        "sentence_relations",
+        "statement_checks",
     ]
 
 

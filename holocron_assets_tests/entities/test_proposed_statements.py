@@ -7,8 +7,8 @@ import pytest
 from wiki_with_facts import WikiWithFacts, page
 
 from holocron_assets.decisions.log import new_decision, record
-from holocron_assets.entities.facts import reading, vocabulary
-from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS
+from holocron_assets.entities.facts import reading, store, vocabulary
+from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS, SENTENCES
 from holocron_assets.lake.views.database import connect, query
 
 NEM = page("Character", "Nem", "|homeworld=[[Thuum]]\n|affiliation=[[Grey Guard]]")
@@ -107,6 +107,26 @@ def test_checks_state_a_key_only_where_the_model_was_measured(
     assert found["occupation", "sailor"]["verified_by"] == "checks"
     assert found["rank", "captain"]["status"] == "proposed", "nobody measured this key"
     assert found["occupation", "captain"]["failed_checks"] == "other"
+
+
+def test_what_a_sentence_says_is_stated_where_that_was_measured_and_verifies_a_model(
+    wiki: WikiWithFacts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard = {"from_name": "Tam", "to_name": "Thuum", "to_title": "Thuum", "evidence": "Tam lived on Thuum."}
+    wiki.model_says(SENTENCES, "Tam", [{**guard, "relation": "lives_in"}, {**guard, "relation": "leads"}])
+    wiki.model_says(RELATIONS, "Tam", [relation("resided in", "Thuum", "Tam lived", of="Tam")])
+    wiki.resolve()
+    by_method = {(row["method"], row["relation"]): row for row in wiki.relations("Tam")}
+    assert {row["status"] for row in by_method.values()} == {"proposed"}, "nobody measured it"
+    trust = tmp_path / "trust.yaml"
+    trust.write_text("trusted: [{model: sentence, relations: [lives_in]}]\n", encoding="utf-8")
+    monkeypatch.setattr(reading, "trusted_keys", lambda: vocabulary.trusted_keys(trust))
+    monkeypatch.setattr(store, "FACTS_VERSION", "with trust")
+    wiki.resolve()
+    by_method = {(row["method"], row["relation"]): row for row in wiki.relations("Tam")}
+    assert by_method["sentence", "lives_in"]["verified_by"] == "checks"
+    assert by_method["model", "lives_in"]["verified_by"] == "sentence"
+    assert by_method["sentence", "leads"]["status"] == "proposed"
 
 
 def test_types_that_do_not_fit_and_ends_that_nobody_knows_fail_a_check(wiki: WikiWithFacts) -> None:

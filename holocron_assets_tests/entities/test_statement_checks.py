@@ -5,8 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from holocron_assets.entities.facts.checks import Check, PageRead, Said, failed_checks
+from holocron_assets.entities.facts.checks import Check, Said, failed_checks
 from holocron_assets.entities.facts.rules import load_rule_book
+from holocron_assets.entities.facts.sentence_relations import linked_names, stated_relations
+from holocron_assets.entities.facts.sentences import PageRead
 from holocron_assets.entities.facts.vocabulary import load_vocabulary
 
 WORDS = load_vocabulary()
@@ -155,3 +157,28 @@ def test_infobox_rules_use_the_vocabularys_names() -> None:
     assert not narrower - relations, "each narrower relation is one that infoboxes tell"
     single = {rule.key for rule in rules if rule.single}
     assert {key for key, fact in WORDS.facts.items() if fact.single} <= single
+
+
+def test_a_lead_states_what_stands_between_its_subject_and_a_link_each_once() -> None:
+    text = (
+        "Ifa Roon (born 12 BBY) was a sailor who served in the Grey Guard. She led the Salt League and the "
+        "Grey Guard. Her brother led the Tide Watch. Bel Roon led the Net House. It is unclear whether she "
+        "joined Oll Yards."
+    )
+    links = {name: name for name in ("Grey Guard", "Salt League", "Tide Watch", "Net House", "Oll Yards")}
+    found = list(stated_relations(PageRead("Ifa Roon", text), links, "PersonCharacter"))
+    assert [(row["relation"], row["to_title"]) for row in found] == [
+        ("member_of", "Grey Guard"),
+        ("fought_in", "Grey Guard"),  # until its type is known: it is no event
+        ("leads", "Grey Guard"),
+        ("leads", "Salt League"),
+    ]
+    assert list(stated_relations(PageRead("Ifa Roon", text), links, "LocationPlace")) == []
+
+
+def test_names_of_links_are_read_from_wikitext_but_those_of_two_titles_and_other_namespaces() -> None:
+    text = (
+        "[[Grey Guard|the ''Guard'']]s, [[Oll_Yards]], [[File:A.png|thumb]], "
+        "[[Tam (elder)|Tam]] and [[Tam Sey|Tam]]"
+    )
+    assert linked_names(text) == {"the Guards": "Grey Guard", "Oll_Yards": "Oll Yards"}

@@ -7,8 +7,9 @@ from typing import Any
 from listed_wiki import SOURCE, ListedWiki
 
 from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.entities.facts.checks import PageRead, failed_checks, statement_of
-from holocron_assets.entities.facts.model_tables import CHECKS, FACTS, LISTED, RELATIONS
+from holocron_assets.entities.facts.checks import failed_checks, statement_of
+from holocron_assets.entities.facts.model_tables import CHECKS, FACTS, LISTED, RELATIONS, SENTENCES
+from holocron_assets.entities.facts.sentences import PageRead
 from holocron_assets.entities.facts.vocabulary import Kind
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.keys import title_key
@@ -37,7 +38,9 @@ class WikiWithFacts(ListedWiki):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.lake = Lake(folder, tuple(MODEL_TABLES[name] for name in (FACTS, RELATIONS, LISTED, CHECKS)))
+        self.lake = Lake(
+            folder, tuple(MODEL_TABLES[name] for name in (FACTS, RELATIONS, LISTED, SENTENCES, CHECKS))
+        )
 
     def resolve(self) -> list[str]:
         """Make what is stale of the knowledge base; give the tables and types that were."""
@@ -52,8 +55,9 @@ class WikiWithFacts(ListedWiki):
     def model_says(self, table: str, title: str, answers: Iterable[Row]) -> None:
         """Write what a model says of a page, as rows of an interrogation's table."""
         batch = self.batch_of(title)
+        sure = {} if table == SENTENCES else {"confidence": 0.9}
         rows = [
-            {**self._common(title, batch), "position": place, "confidence": 0.9, **answer}
+            {**self._common(title, batch), "position": place, **sure, **answer}
             for place, answer in enumerate(answers)
         ]
         write_partition(self.lake, MODEL_TABLES[table], batch, rows)

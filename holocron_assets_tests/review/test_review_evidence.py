@@ -128,8 +128,10 @@ def test_the_detail_of_an_entity_has_names_members_facts_and_open_items(shared_l
     assert [line["judgement"] for line in detail.members[0].judgements] == ["same"]
     assert {key: [one.value for one in statements] for key, statements in detail.facts.items()} == {
         "homeworld": ["Varn", "Rothe"],
-        "rank": ["Admiral"],
         "species": ["Saltback"],
+    }
+    assert {status: [one.value for one in found] for status, found in detail.others.items()} == {
+        "unsupported": ["Admiral"]
     }
     assert list(detail.relations) == ["sailed_on"]
     assert [tag["tag_id"] for tag in detail.tags] == ["topic:games"]

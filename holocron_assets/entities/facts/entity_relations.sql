@@ -1,4 +1,4 @@
--- Relations of one type's entities: what infoboxes say, then what models say. An end is found by the title that the
+-- Relations of one type's entities: what infoboxes say, then sentences and models. An end is found by the title that the
 -- page links to, and else by a name that only one entity goes by.
 with stated as (
     select
@@ -16,7 +16,7 @@ with stated as (
         to_title, to_key, null, calendar, start_time, end_time,
         starts_from, ends_to, work_context, source, title, title_key, batch,
         revision_id, evidence, null, null, supported,
-        'model', null, model, confidence, 0, from_name, is_mapped, failed
+        method, rule_id, model, confidence, 0, from_name, is_mapped, failed
     from model_relations
     where entity_type = $type
 ),
@@ -57,11 +57,13 @@ checked as (
             ], lambda one: one is not null), ', ')
         end as failed_checks
     from led
+    -- A pattern fits several relations: the other end's type says which it is not.
+    where method <> 'sentence' or may_be('to', relation, to_type)
 ),
 -- What a page says twice in other letters is one statement.
 once as (
     select * from checked
-    qualify method <> 'model' or relation_id in (select statement_id from decided) or row_number() over (
+    qualify method = 'infobox' or relation_id in (select statement_id from decided) or row_number() over (
         partition by from_id, title_key, method, relation, coalesce(to_id, plain_text(to_name))
         order by supported desc, failed_checks = '' desc nulls last, confidence desc, relation_id
     ) = 1
@@ -70,7 +72,7 @@ verified as (
     select
         once.* exclude (subject),
         case
-            when once.method <> 'model' then null
+            when once.method = 'infobox' then null
             when exists (
                 from relation_voices as voices
                 where voices.from_id = once.from_id and voices.key = once.relation and voices.method = 'infobox'
@@ -81,7 +83,13 @@ verified as (
                 where voices.from_id = once.from_id and voices.key = once.relation
                     and coalesce(voices.to_id = once.to_id, false) and voices.title_key <> once.title_key
             ) then 'page'
-            when once.failed_checks = '' and ('relation', once.relation, once.model) in (
+            when exists (
+                from relation_voices as voices
+                where voices.from_id = once.from_id and voices.key = once.relation and voices.method = 'sentence'
+                    and once.method = 'model' and coalesce(voices.to_id = once.to_id, false)
+                    and ('relation', once.relation, 'sentence') in (select (kind, key, model) from trusted)
+            ) then 'sentence'
+            when once.failed_checks = '' and ('relation', once.relation, coalesce(once.model, once.method)) in (
                 select (kind, key, model) from trusted
             ) then 'checks'
         end as verified_by

@@ -15,7 +15,7 @@ create or replace temp macro may_be(of_side, of_key, type) as coalesce(
 -- What a model says counts as stated only if something else verifies it.
 create or replace temp macro standing_of(method, supported, is_mapped, verified_by) as case
     when not supported then 'unsupported'
-    when method <> 'model' then 'stated'
+    when method = 'infobox' then 'stated'
     when not is_mapped then 'unmapped'
     when verified_by is not null then 'stated'
     else 'proposed'
@@ -92,6 +92,8 @@ linked as (
 )
 select
     said.* exclude (said_key, page_entity, page_type, is_own, statement),
+    'model' as method,
+    null::varchar as rule_id,
     coalesce(words.key, said.said_key) as relation,
     words.key is not null as is_mapped,
     checked.failed,
@@ -105,9 +107,24 @@ left join known_names as named
 left join linked on linked.from_key = said.title_key and linked.called = plain_text(said.to_name)
 left join vocabulary as words on words.kind = 'relation' and words.called = said.said_key
 left join checked using (batch, title_key, statement)
-where said.said_key <> '' and (is_own or named.entity_id is not null);
+where said.said_key <> '' and (is_own or named.entity_id is not null)
+union all by name
+-- What patterns read in sentences: every one of its keys is in the vocabulary, and its checks are part of the reading.
+select
+    sentences.source, sentences.batch, sentences.title, sentences.title_key, sentences.revision_id, sentences.evidence,
+    sentences.supported, sentences.title as from_name, sentences.relation, sentences.to_name, sentences.to_title,
+    links.target_key as to_key, 'sentence' as method, 'vocabulary:' || sentences.relation as rule_id, 0.95 as confidence,
+    true as is_mapped, '' as failed, holders.entity_id as from_id, holders.entity_type, holders.continuity
+from {sentences} as sentences
+semi join present_answers as present
+    on sentences.batch = present.batch and sentences.title_key = present.title_key
+join holders on holders.title_key = sentences.title_key
+left join (
+    select distinct from_key, target, target_key from lake.page_links where kind = 'link'
+) as links on links.from_key = sentences.title_key and links.target = sentences.to_title;
 
--- Other voices for what a model says: infoboxes, and what models read on other pages and no check speaks against.
+
+-- Other voices for what is proposed: infoboxes, and what was read on other pages and no check speaks against.
 create or replace temp table fact_voices as
 select entity_id, key, plain_text(value) as said, title_key, 'infobox' as method from told where kind = 'fact'
 union all
@@ -126,7 +143,7 @@ with said as (
         and named.side = side_of(told.continuity)
     where told.kind = 'relation'
     union all
-    select relations.from_id, relations.relation, coalesce(linked.entity_id, named.entity_id), relations.title_key, 'model'
+    select relations.from_id, relations.relation, coalesce(linked.entity_id, named.entity_id), relations.title_key, method
     from model_relations as relations
     left join ends as linked on linked.title_key = relations.to_key
     left join known_names as named

@@ -18,11 +18,15 @@ _COLUMNS = {
         "confidence",
     },
     "derived_entity_extraction": _PAGE | {"name", "type", "attributes", "evidence"},
+    "derived_sentence_relations": frozenset(
+        {"source", "batch", "title", "title_key", "revision_id", "supported"}
+        | {"relation", "to_name", "to_title", "evidence"}
+    ),
     "derived_statement_checks": frozenset({"batch", "title_key", "statement", "failed"}),
 }
 """The columns read from each. An interrogation that was changed to other columns is not read."""
 
-FACTS, RELATIONS, LISTED, CHECKS = _COLUMNS
+FACTS, RELATIONS, LISTED, SENTENCES, CHECKS = _COLUMNS
 _TYPES = {
     **dict.fromkeys(("title_key", "revision_id"), "bigint"),
     "supported": "boolean",

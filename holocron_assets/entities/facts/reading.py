@@ -19,6 +19,7 @@ from holocron_assets.entities.facts.model_tables import (
     FACTS,
     LISTED,
     RELATIONS,
+    SENTENCES,
     model_rows,
     model_tables,
 )
@@ -89,7 +90,7 @@ def read_statements(snapshot: Snapshot, inputs: Mapping[str, str]) -> None:
         name: model_rows(lake, table)
         for name, table in (
             *(("facts", FACTS), ("relations", RELATIONS)),
-            *(("listed", LISTED), ("checks", CHECKS)),
+            *(("listed", LISTED), ("sentences", SENTENCES), ("checks", CHECKS)),
         )
     }
     _read_dates(snapshot, models["facts"], models["relations"])

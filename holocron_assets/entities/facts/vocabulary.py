@@ -37,6 +37,7 @@ class RelationEntry(_Entry):
 
     inverse: Key | None = None
     symmetric: bool = False
+    before_noun: bool = False
     from_types: Types = Field(default=(), alias="from")
     to_types: Types = Field(default=(), alias="to")
     implied_by: tuple[Key, ...] = ()
@@ -86,6 +87,7 @@ class Relation:
         from_types: types that the entity may have; any if empty.
         to_types: types that the other one may have.
         says: regular expressions of what stands between the two.
+        before_noun: whether the other one's name may stand before a noun.
     """
 
     key: str
@@ -93,6 +95,7 @@ class Relation:
     from_types: Types
     to_types: Types
     says: tuple[str, ...]
+    before_noun: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,8 @@ class Vocabulary:
         found: dict[str, Relation] = {}
         for key, entry in self.file.relations.items():
             back = key if entry.symmetric else entry.inverse
-            found[key] = Relation(key, back, entry.from_types, entry.to_types, entry.says)
+            sides = (entry.from_types, entry.to_types)
+            found[key] = Relation(key, back, *sides, entry.says, before_noun=entry.before_noun)
             if entry.inverse:
                 found[entry.inverse] = Relation(
                     entry.inverse, key, entry.to_types, entry.from_types, entry.says_inverse

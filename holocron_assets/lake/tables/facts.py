@@ -55,8 +55,8 @@ _EVIDENCE = (
     Column("supported", type_bool, "Whether the page has these words"),
 )
 _STATED_BY = (
-    Column("method", type_string, "'infobox' or 'model'"),
-    Column("rule_id", type_string, "The infobox rule: FILE:FIELD", nullable=True),
+    Column("method", type_string, "'infobox', 'sentence' (a pattern of the vocabulary) or 'model'"),
+    Column("rule_id", type_string, "The infobox rule FILE:FIELD, or vocabulary:KEY", nullable=True),
     Column("model", type_string, "The model", nullable=True),
     Column("confidence", type_float, "Between 0 and 1; for a rule, its measured reliability"),
 )
@@ -71,7 +71,8 @@ _STANDING = (
     Column(
         "verified_by",
         type_string,
-        "What verifies a model's statement: 'infobox', 'page' (another page says it too) or 'checks'",
+        "What verifies a statement that no infobox gives: 'infobox', 'page' (another page says it too), "
+        "'sentence' (a pattern reads it too) or 'checks' (measured for its key)",
         nullable=True,
     ),
     Column(

@@ -1,0 +1,294 @@
+"""Reading English sentences: where they end, whom they name, and which pattern stands between two names.
+
+Patterns are data: `vocabulary.yaml` has those of each key, `sentences.yaml` the words of any sentence.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import pairwise
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from holocron_assets.derive.evidence.quotes import find_quote
+from holocron_assets.entities.data_files import read_data_file
+from holocron_assets.entities.facts.vocabulary import Relation, Vocabulary
+
+SENTENCES_FILE = Path(__file__).with_name("sentences.yaml")
+
+LONGEST_SENTENCE = 800
+"""Characters. A longer one is a list or a table, which no pattern reads."""
+
+_ANOTHER = "another"
+"""Group of a pattern of names that matches a longer name of another: 'Ben Solo' is not Han Solo."""
+
+_SHORTEST_NAME = 3
+"""Characters of a part of a name that may stand for all of it."""
+
+_ASIDE = r"(?:\s*\([^)]*\))?(?:,[^,.]{1,120},)?"
+_NAME = r"[A-Z][\w'\u2019.-]*"
+_LISTED = rf"(?:(?:the\s+)?{_NAME}(?:\s+{_NAME}){{0,4}}(?:,\s+and\s+|,\s+|\s+and\s+)(?:the\s+)?){{0,6}}"
+_PARENTHESES = re.compile(r"\s*\([^)]*\)\s*$")
+_SENTENCE_END = re.compile(r"[.!?][\"'\u201d\u2019)\]]*\s+(?=[\"'\u201c(\[]*[A-Z0-9])|\n+")
+_LAST_WORD = re.compile(r"(\w+)$")
+_ANOTHER_SUBJECT = re.compile(
+    r"[A-Z][\w'\u2019-]* (?:who|which|whose|that|where)\s+$|, (?:who|which|whose|where)\s+$"
+    r"|\b(?:he|she|it|they|whom|whose)\b"
+)
+
+
+class Sentences(BaseModel):
+    """The words of `sentences.yaml`, which explains each list."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    denied: tuple[str, ...]
+    supposed: tuple[str, ...]
+    attributed: tuple[str, ...]
+    pronouns: tuple[str, ...]
+    possessives: tuple[str, ...]
+    determiners: tuple[str, ...]
+    prepositions: tuple[str, ...]
+    adverbs: tuple[str, ...]
+    after_phrase: tuple[str, ...]
+    abbreviations: tuple[str, ...]
+
+    @cached_property
+    def hedge(self) -> re.Pattern[str]:
+        """Finds a word by which a sentence does not state what it says."""
+        words = (*self.denied, *self.supposed, *self.attributed)
+        return re.compile(rf"\b(?!May\b)(?i:{_any(words)})\b|n't\b")  # May is a month
+
+    @cached_property
+    def word(self) -> str:
+        """Pattern of a word that is no preposition."""
+        return rf"(?!(?:{_any(self.prepositions)})\b)[\w'\u2019-]+,?"
+
+    @cached_property
+    def phrase_ends(self) -> str:
+        """Pattern of what follows a whole phrase: no further word of its name, and no noun."""
+        after = _any((*self.prepositions, *self.after_phrase))
+        return rf"(?=\s*(?:[,.;:()!?\"\u201c\u201d\u2014\u2013]|$)|\s+(?:{after})\b)"
+
+    @cached_property
+    def before_object(self) -> str:
+        """Pattern of what may stand between a verb and the name of its object."""
+        return rf"\s+(?:(?:{_any(self.determiners)})\s+)?(?:{self.word}\s+){{0,4}}?{_LISTED}$"
+
+    @cached_property
+    def before_verb(self) -> str:
+        """Pattern of what may stand between the subject and its verb."""
+        chain = r"(?P<chain>[^.;]{0,200}?(?:\band|\bwho|\bthat|\bwhich|\bthen|,)\s+)?"
+        return rf"^{_ASIDE}\s*{chain}(?:(?:{_any(self.adverbs)}|\w+ly)\s+)*"
+
+
+@cache
+def load_sentences(path: Path = SENTENCES_FILE) -> Sentences:
+    """Read the words of sentences.
+
+    Raises:
+        DataFileError: the file cannot be used; names file and key.
+    """
+    return read_data_file(path, Sentences)
+
+
+@dataclass(frozen=True)
+class PageRead:
+    """The page that a sentence is on.
+
+    Attributes:
+        title: its title.
+        text: its text as a reader sees it.
+    """
+
+    title: str
+    text: str
+
+    @cached_property
+    def short_title(self) -> str:
+        """The title without what stands in parentheses."""
+        return _PARENTHESES.sub("", self.title).split("/")[0]
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of its subject: the title without what stands in parentheses, and its first and last word."""
+        words = [
+            word for word in self.short_title.split() if len(word) >= _SHORTEST_NAME and word[:1].isupper()
+        ]
+        return frozenset({self.short_title, *words[:1], *words[-1:]})
+
+    def is_own(self, name: str) -> bool:
+        """Whether a name is the subject's."""
+        return _folded(name) in {_folded(known) for known in (*self.names, self.title)}
+
+    def sentence(self, quote: str) -> str | None:
+        """The sentence that a quote stands in, or the sentences; None if the page lacks the words."""
+        span = find_quote(quote, self.text)
+        if span is None:
+            return None
+        start = max(end for end in self._ends if end <= span.start)
+        stop = min(end for end in self._ends if end >= span.end)
+        return self.text[start:stop].strip()
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        """All its sentences, in order."""
+        for start, end in pairwise(self._ends):
+            if sentence := self.text[start:end].strip():
+                yield sentence
+
+    def name(self, name: str) -> str:
+        """A pattern of the names of something that the page is about, or that it names.
+
+        Args:
+            name: its name. The page's own subject also goes by its first and last name alone.
+        """
+        if not self.is_own(name):
+            return name_pattern(name)
+        whole = name_pattern(self.short_title, name)
+        parts = self.names - {self.short_title, name}
+        if not parts:
+            return whole
+        part = name_pattern(*parts)
+        other_name = rf"(?:(?!{whole}){_NAME}\s+)+(?!{whole}){part}|{part}\s+(?!{whole}){_NAME}"
+        return rf"{whole}|(?P<{_ANOTHER}>{other_name})|{part}"
+
+    def subject(self, name: str, *, owner: bool = False) -> str:
+        """A pattern of a name before its verb: also a pronoun, if it is the page's own subject.
+
+        Args:
+            name: the name.
+            owner: whether what it has may follow: "her", "its".
+        """
+        if not self.is_own(name):
+            return name_pattern(name)
+        words = load_sentences()
+        pronouns = _any((*words.pronouns, *(words.possessives if owner else ())))
+        return rf"{self.name(name)}|\b(?i:{pronouns})\b"
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return [0, *_sentence_ends(self.text), len(self.text)]
+
+
+def mentions(names: str, sentence: str) -> Iterator[re.Match[str]]:
+    """Where a sentence has some names.
+
+    Args:
+        names: a pattern, from `PageRead` or `name_pattern`.
+        sentence: the sentence.
+    """
+    for found in re.finditer(names, sentence):
+        if not found.groupdict().get(_ANOTHER):
+            yield found
+
+
+def states_relation(
+    relation: Relation, words: Vocabulary, ends: tuple[str, str], page: PageRead, sentence: str
+) -> bool:
+    """Whether a sentence says a relation, from either end.
+
+    Args:
+        relation: the relation.
+        words: the vocabulary that it is from.
+        ends: names of whom it is from and to.
+        page: the page that the sentence is on.
+        sentence: the sentence.
+    """
+    one, other = ends
+    if _says(relation.says, page.subject(one), page.name(other), sentence, before_noun=relation.before_noun):
+        return True
+    back = words.relations[relation.inverse].says if relation.inverse else ()
+    return _says(back, page.subject(other), page.name(one), sentence)
+
+
+def _says(
+    patterns: Sequence[str], first: str, second: str, sentence: str, *, before_noun: bool = False
+) -> bool:
+    """Whether a sentence says one of some patterns of two names, the second of which is a whole phrase."""
+    ends = re.compile(r"(?!['\u2019]s\b|-\w)" if before_noun else load_sentences().phrase_ends)
+    for other in mentions(second, sentence):
+        if not ends.match(sentence, other.end()):
+            continue
+        for one in mentions(first, sentence[: other.start()]):
+            between = sentence[one.end() : other.start()]
+            if any(_is_verb(_between(pattern), between) for pattern in patterns):
+                return True
+    return False
+
+
+def _is_verb(pattern: re.Pattern[str], between: str) -> bool:
+    """Whether a pattern reads what stands between two names, and no third name is the verb's subject."""
+    found = pattern.search(between)
+    return found is not None and not _ANOTHER_SUBJECT.search(found.group("chain") or "")
+
+
+def states_fact(pattern: str, value: str, sentence: str, subjects: str) -> bool:
+    """Whether a sentence says a value of what some names or pronouns stand for.
+
+    Args:
+        pattern: one of the key's patterns.
+        value: the value.
+        sentence: the sentence.
+        subjects: a pattern of the names.
+    """
+    text = _spaced(re.escape(value.strip()))
+    own = (
+        _pattern(pattern)
+        .replace("HEAD", f"VALUE{load_sentences().phrase_ends}")
+        .replace("VALUE", rf"\b{text}\b")
+    )
+    compiled = re.compile(rf"\b(?:{own})" if own[:1].isalpha() else own, re.IGNORECASE)
+    starts_with_verb = pattern.startswith("(was")
+    for one in mentions(subjects, sentence):
+        rest = sentence[one.end() :]
+        for found in compiled.finditer(rest):
+            lead = rest[: found.start()]
+            if starts_with_verb:
+                if re.search(load_sentences().before_verb + "$", lead) and not _ANOTHER_SUBJECT.search(lead):
+                    return True
+            elif not re.search(r",? (?:who|which|whose|where) ", lead):
+                return True
+    return False
+
+
+@cache
+def _between(pattern: str) -> re.Pattern[str]:
+    words = load_sentences()
+    return re.compile(words.before_verb + rf"(?:{_pattern(pattern)})" + words.before_object)
+
+
+def _pattern(says: str) -> str:
+    """A pattern of the vocabulary as a regular expression."""
+    return _spaced(says).replace("WORD", load_sentences().word)
+
+
+def name_pattern(*names: str) -> str:
+    """A pattern of some names, in singular or plural, whatever they have in parentheses."""
+    plain = {_PARENTHESES.sub("", name.strip()) or name.strip() for name in names}
+    longest = sorted(filter(None, plain), key=lambda name: (-len(name), name))
+    return rf"(?<![\w-])(?:{'|'.join(_spaced(re.escape(name)) for name in longest)})(?:s|es)?(?!\w)"
+
+
+def _sentence_ends(text: str) -> Iterator[int]:
+    short = load_sentences().abbreviations
+    for found in _SENTENCE_END.finditer(text):
+        before = _LAST_WORD.search(text[: found.start()][-20:])
+        word = before[1] if before else ""
+        if found[0].startswith(".") and (word.lower() in short or (len(word) == 1 and word.isupper())):
+            continue
+        yield found.end()
+
+
+def _any(words: Iterable[str]) -> str:
+    return "|".join(_spaced(re.escape(word)) for word in sorted(words, key=lambda word: (-len(word), word)))
+
+
+def _spaced(pattern: str) -> str:
+    return pattern.replace(r"\ ", " ").replace(" ", r"\s+")
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.lower().split())
