@@ -64,7 +64,8 @@ checked as (
 once as (
     select * from checked
     qualify method = 'infobox' or relation_id in (select statement_id from decided) or row_number() over (
-        partition by from_id, title_key, method, relation, coalesce(to_id, plain_text(to_name))
+        partition by from_id, title_key, method, relation, coalesce(to_id, plain_text(to_name)),
+            start_time, end_time, work
         order by supported desc, failed_checks = '' desc nulls last, confidence desc, relation_id
     ) = 1
 ),
