@@ -342,7 +342,7 @@ def test_ten_are_shipped() -> None:
         "page_classification",
         "page_events",
         "relationship_extraction",
-        "sentence_relations",
+        "sentence_statements",
         "statement_checks",
     ]
 

@@ -112,14 +112,19 @@ def test_checks_state_a_key_only_where_the_model_was_measured(
 def test_what_a_sentence_says_is_stated_where_that_was_measured_and_verifies_a_model(
     wiki: WikiWithFacts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    guard = {"from_name": "Tam", "to_name": "Thuum", "to_title": "Thuum", "evidence": "Tam lived on Thuum."}
-    wiki.model_says(SENTENCES, "Tam", [{**guard, "relation": "lives_in"}, {**guard, "relation": "leads"}])
+    thuum = {"kind": "relation", "other": "Thuum", "to_title": "Thuum", "evidence": "Tam lived on Thuum."}
+    green = {"kind": "fact", "other": "green", "to_title": "", "evidence": "Tam had green eyes."}
+    rows = [{**thuum, "key": "lives_in"}, {**thuum, "key": "leads"}, {**green, "key": "eye_color"}]
+    wiki.model_says(SENTENCES, "Tam", rows)
     wiki.model_says(RELATIONS, "Tam", [relation("resided in", "Thuum", "Tam lived", of="Tam")])
+    wiki.model_says(FACTS, "Tam", [fact("eyes", "Green", "green eyes")])
     wiki.resolve()
-    by_method = {(row["method"], row["relation"]): row for row in wiki.relations("Tam")}
-    assert {row["status"] for row in by_method.values()} == {"proposed"}, "nobody measured it"
+    rows = [*wiki.relations("Tam"), *wiki.facts("Tam")]
+    assert {row["status"] for row in rows} == {"proposed"}, "nobody measured it"
     trust = tmp_path / "trust.yaml"
-    trust.write_text("trusted: [{model: sentence, relations: [lives_in]}]\n", encoding="utf-8")
+    trust.write_text(
+        "trusted: [{model: sentence, relations: [lives_in], facts: [eye_color]}]\n", encoding="utf-8"
+    )
     monkeypatch.setattr(reading, "trusted_keys", lambda: vocabulary.trusted_keys(trust))
     monkeypatch.setattr(store, "FACTS_VERSION", "with trust")
     wiki.resolve()
@@ -127,6 +132,8 @@ def test_what_a_sentence_says_is_stated_where_that_was_measured_and_verifies_a_m
     assert by_method["sentence", "lives_in"]["verified_by"] == "checks"
     assert by_method["model", "lives_in"]["verified_by"] == "sentence"
     assert by_method["sentence", "leads"]["status"] == "proposed"
+    facts = {(row["method"], row["value"]): row["verified_by"] for row in wiki.facts("Tam")}
+    assert facts == {("sentence", "green"): "checks", ("model", "Green"): "sentence"}
 
 
 def test_types_that_do_not_fit_and_ends_that_nobody_knows_fail_a_check(wiki: WikiWithFacts) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from holocron_assets.entities.facts.checks import Check, Said, failed_checks
 from holocron_assets.entities.facts.rules import load_rule_book
-from holocron_assets.entities.facts.sentence_relations import linked_names, stated_relations
+from holocron_assets.entities.facts.sentence_statements import linked_names, stated_facts, stated_relations
 from holocron_assets.entities.facts.sentences import PageRead
 from holocron_assets.entities.facts.vocabulary import load_vocabulary
 
@@ -167,13 +167,34 @@ def test_a_lead_states_what_stands_between_its_subject_and_a_link_each_once() ->
     )
     links = {name: name for name in ("Grey Guard", "Salt League", "Tide Watch", "Net House", "Oll Yards")}
     found = list(stated_relations(PageRead("Ifa Roon", text), links, "PersonCharacter"))
-    assert [(row["relation"], row["to_title"]) for row in found] == [
+    assert [(row["key"], row["to_title"]) for row in found] == [
         ("member_of", "Grey Guard"),
         ("fought_in", "Grey Guard"),  # until its type is known: it is no event
         ("leads", "Grey Guard"),
         ("leads", "Salt League"),
     ]
     assert list(stated_relations(PageRead("Ifa Roon", text), links, "LocationPlace")) == []
+
+
+def test_the_facts_that_a_lead_states_are_read_where_values_can_be_told() -> None:
+    text = (
+        "Ifa Roon was a female Corl sailor from Ervane. She was born in 12 BBY and stood 1.8 metres tall. "
+        "She had green eyes and red hair. She did not have blue skin. Her brother had a grey-furred coat. "
+        "She rescued a male sailor with 3 boats in 4 ABY."
+    )
+    found = [
+        (row["key"], row["other"]) for row in stated_facts(PageRead("Ifa Roon", text), "PersonCharacter")
+    ]
+    assert found == [
+        ("gender", "female"),
+        ("born", "12 BBY"),
+        ("height", "1.8 metres"),
+        ("eye_color", "green"),
+        ("hair_color", "red"),
+    ]
+    boat = "The Kettle was a red boat. The Kettle carried blue salt and was sunk in 4 ABY."
+    kettle = stated_facts(PageRead("Kettle", boat), "VehicleCraft")
+    assert [(row["key"], row["other"]) for row in kettle] == [("color", "red"), ("destroyed", "4 ABY")]
 
 
 def test_names_of_links_are_read_from_wikitext_but_those_of_two_titles_and_other_namespaces() -> None:

@@ -16,7 +16,7 @@ from holocron_assets.lake.views.public_views import tables_behind
 _TYPES = ("page_classification",)
 _LISTS = (*_TYPES, "entity_extraction")
 _IDENTITY = (*_LISTS, "identity_check")
-_SAID = ("relationship_extraction", "sentence_relations", "statement_checks")
+_SAID = ("relationship_extraction", "sentence_statements", "statement_checks")
 
 MADE_FROM_ANSWERS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("page_types", "entity_candidates", "entity_departures"), _TYPES),

@@ -1,4 +1,4 @@
--- Facts of one type's entities: what infoboxes say, then what models say.
+-- Facts of one type's entities: what infoboxes say, then what sentences and models say.
 with stated as (
     select
         entity_id, entity_type, key as fact_key, value, qualifier, number, unit, calendar, date_from, date_to,
@@ -12,7 +12,7 @@ with stated as (
         entity_id, entity_type, fact_key, value, null, try_cast(replace(value, ',', '') as double), unit,
         calendar, since, until,
         source, title, title_key, batch, revision_id, evidence, null, null, supported,
-        'model', null, model, confidence, 0, subject, is_mapped,
+        method, rule_id, model, confidence, 0, subject, is_mapped,
         case when failed is not null then
             array_to_string(list_filter([nullif(failed, ''), case when not fits then 'types' end], lambda one: one is not null), ', ')
         end
@@ -34,7 +34,7 @@ identified as (
 -- What a page says twice in other letters is one statement.
 once as (
     select * from identified
-    qualify method <> 'model' or fact_id in (select statement_id from decided) or row_number() over (
+    qualify method = 'infobox' or fact_id in (select statement_id from decided) or row_number() over (
         partition by entity_id, title_key, method, subject, fact_key, plain_text(value), unit
         order by supported desc, failed_checks = '' desc nulls last, confidence desc, fact_id
     ) = 1
@@ -43,7 +43,7 @@ verified as (
     select
         once.*,
         case
-            when once.method <> 'model' then null
+            when once.method = 'infobox' then null
             when (once.entity_id, once.fact_key, plain_text(once.value)) in (
                 select (entity_id, key, said) from fact_voices where method = 'infobox'
             ) then 'infobox'
@@ -52,7 +52,11 @@ verified as (
                 where voices.entity_id = once.entity_id and voices.key = once.fact_key
                     and voices.said = plain_text(once.value) and voices.title_key <> once.title_key
             ) then 'page'
-            when once.failed_checks = '' and ('fact', once.fact_key, once.model) in (
+            when once.method = 'model' and ('fact', once.fact_key, 'sentence') in (select (kind, key, model) from trusted)
+                and (once.entity_id, once.fact_key, plain_text(once.value)) in (
+                    select (entity_id, key, said) from fact_voices where method = 'sentence'
+                ) then 'sentence'
+            when once.failed_checks = '' and ('fact', once.fact_key, coalesce(once.model, once.method)) in (
                 select (kind, key, model) from trusted
             ) then 'checks'
         end as verified_by

@@ -37,7 +37,8 @@ with said as (
         facts.source, facts.batch, facts.title, facts.title_key, facts.revision_id, facts.evidence, facts.supported,
         facts.model, facts.confidence, plain_key(facts.fact_key) as said_key, trim(facts.value) as value, facts.unit,
         '' as subject, holders.entity_id, holders.entity_type,
-        statement_hash('fact', facts.title, facts.fact_key, facts.value, facts.evidence) as statement
+        statement_hash('fact', facts.title, facts.fact_key, facts.value, facts.evidence) as statement,
+        'model' as method
     from {facts} as facts
     semi join present_answers as present on facts.batch = present.batch and facts.title_key = present.title_key
     join holders on holders.title_key = facts.title_key
@@ -46,18 +47,30 @@ with said as (
     select
         mentions.source, mentions.batch, mentions.list_title, mentions.title_key, mentions.revision_id,
         listed.evidence, listed.supported, listed.model, 0.5, plain_key(listed.attribute.name),
-        trim(listed.attribute.value), null, concat_ws(chr(31), mentions.name, mentions.said_type), holders.entity_id, holders.entity_type,
-        null
+        trim(listed.attribute.value), null, concat_ws(chr(31), mentions.name, mentions.said_type), holders.entity_id,
+        holders.entity_type, null, 'model'
     from (select *, unnest(attributes) as attribute, clean_names.cleaned from {listed} join clean_names using (name)) as listed
     join ({mentions}) as mentions
         on mentions.batch = listed.batch and mentions.title_key = listed.title_key
         and mentions.name = listed.cleaned and mentions.said_type = listed.type
     semi join present_answers as present on listed.batch = present.batch and listed.title_key = present.title_key
     join holders on holders.title_key = mentions.means_key
+    union all
+    -- A pattern that reads a fact checks it as well.
+    select
+        sentences.source, sentences.batch, sentences.title, sentences.title_key, sentences.revision_id,
+        sentences.evidence, sentences.supported, null, 0.95, sentences.key, sentences.other, null, '',
+        holders.entity_id, holders.entity_type, null, 'sentence'
+    from {sentences} as sentences
+    semi join present_answers as present
+        on sentences.batch = present.batch and sentences.title_key = present.title_key
+    join holders on holders.title_key = sentences.title_key
+    where sentences.kind = 'fact'
 )
 select
     said.* exclude (said_key, statement), coalesce(words.key, said_key) as fact_key, words.key is not null as is_mapped,
-    checked.failed, may_be('of', words.key, said.entity_type) as fits, spans.calendar, spans.since, spans.until
+    case method when 'sentence' then 'vocabulary:' || said_key end as rule_id,
+    case method when 'sentence' then '' else checked.failed end as failed, may_be('of', words.key, said.entity_type) as fits, spans.calendar, spans.since, spans.until
 from said
 left join date_spans as spans on spans.text = said.value
 left join vocabulary as words on words.kind = 'fact' and words.called = said.said_key
@@ -112,8 +125,8 @@ union all by name
 -- What patterns read in sentences: every one of its keys is in the vocabulary, and its checks are part of the reading.
 select
     sentences.source, sentences.batch, sentences.title, sentences.title_key, sentences.revision_id, sentences.evidence,
-    sentences.supported, sentences.title as from_name, sentences.relation, sentences.to_name, sentences.to_title,
-    links.target_key as to_key, 'sentence' as method, 'vocabulary:' || sentences.relation as rule_id, 0.95 as confidence,
+    sentences.supported, sentences.title as from_name, sentences.key as relation, sentences.other as to_name,
+    sentences.to_title, links.target_key as to_key, 'sentence' as method, 'vocabulary:' || sentences.key as rule_id, 0.95 as confidence,
     true as is_mapped, '' as failed, holders.entity_id as from_id, holders.entity_type, holders.continuity
 from {sentences} as sentences
 semi join present_answers as present
@@ -121,14 +134,14 @@ semi join present_answers as present
 join holders on holders.title_key = sentences.title_key
 left join (
     select distinct from_key, target, target_key from lake.page_links where kind = 'link'
-) as links on links.from_key = sentences.title_key and links.target = sentences.to_title;
-
+) as links on links.from_key = sentences.title_key and links.target = sentences.to_title
+where sentences.kind = 'relation';
 
 -- Other voices for what is proposed: infoboxes, and what was read on other pages and no check speaks against.
 create or replace temp table fact_voices as
 select entity_id, key, plain_text(value) as said, title_key, 'infobox' as method from told where kind = 'fact'
 union all
-select entity_id, fact_key, plain_text(value), title_key, 'model' from model_facts
+select entity_id, fact_key, plain_text(value), title_key, method from model_facts
 where supported and is_mapped and failed = '' and fits;
 
 create or replace temp table relation_voices as

@@ -18,9 +18,9 @@ _COLUMNS = {
         "confidence",
     },
     "derived_entity_extraction": _PAGE | {"name", "type", "attributes", "evidence"},
-    "derived_sentence_relations": frozenset(
+    "derived_sentence_statements": frozenset(
         {"source", "batch", "title", "title_key", "revision_id", "supported"}
-        | {"relation", "to_name", "to_title", "evidence"}
+        | {"kind", "key", "other", "to_title", "evidence"}
     ),
     "derived_statement_checks": frozenset({"batch", "title_key", "statement", "failed"}),
 }

@@ -93,7 +93,7 @@ def read_statements(snapshot: Snapshot, inputs: Mapping[str, str]) -> None:
             *(("listed", LISTED), ("sentences", SENTENCES), ("checks", CHECKS)),
         )
     }
-    _read_dates(snapshot, models["facts"], models["relations"])
+    _read_dates(snapshot, models["facts"], models["relations"], models["sentences"])
     _clean_names(snapshot, models["listed"])
     query(snapshot.connection, _MODEL_FACTS.format(**models, mentions=rows_of(lake, ENTITY_MENTIONS)))
     reading.made_from = mark
@@ -149,10 +149,11 @@ def _put(
     snapshot.connection.unregister("given_rows")
 
 
-def _read_dates(snapshot: Snapshot, facts: str, relations: str) -> None:
-    """Read the dates in models' texts: in Python, once for each text."""
+def _read_dates(snapshot: Snapshot, facts: str, relations: str, sentences: str) -> None:
+    """Read the dates in what models and sentences say: in Python, once for each text."""
     texts = f"""
         select distinct trim(value) as text from {facts}
+        union select other from {sentences} where kind = 'fact'
         union select start_time from {relations}
         union select end_time from {relations}
     """  # noqa: S608 - tables of our own

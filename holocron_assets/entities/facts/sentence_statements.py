@@ -1,45 +1,52 @@
-"""Relations that the sentences of a page's lead state of its subject, read by patterns and without a model.
+"""What the sentences of a page's lead state of its subject, read by patterns and without a model.
 
 A relation is read where a pattern of `vocabulary.yaml` stands between the subject and a name that the page
-links. So the other end is known by its link, and its type is checked when the link's entity is known.
+links. So the other end is known by its link, and its type is checked when the link's entity is known. A fact
+is read where its values can be told in a text: words of a list, dates and numbers.
 """
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 
 from holocron_assets.derive.code.given import CodeItem
+from holocron_assets.entities.facts.dates import find_dates
 from holocron_assets.entities.facts.sentences import (
     LONGEST_SENTENCE,
     PageRead,
     load_sentences,
     mentions,
+    name_pattern,
+    states_fact,
     states_relation,
 )
-from holocron_assets.entities.facts.vocabulary import load_vocabulary
+from holocron_assets.entities.facts.vocabulary import FactEntry, load_vocabulary
 
-MOST_RELATIONS = 40
+MOST_STATEMENTS = 60
 """Of a page. A lead that says more is a list."""
 
 _LINK = re.compile(r"\[\[([^\[\]|#]+)(?:#[^\[\]|]*)?(?:\|([^\[\]]*))?\]\](\w*)")
 _MARKS = re.compile(r"'{2,}")
+_NUMBER = re.compile(
+    r"\d[\d,]*(?:\.\d+)?(?: (?:[a-z]*met(?:er|re)s?|[a-z]*grams?|ton(?:ne)?s?|feet|pounds))?"
+)
 _SHORTEST_NAME = 3
 
 
-def relations_of_page(item: CodeItem) -> Iterator[dict[str, str]]:
-    """The relations that a page's lead states; the function of interrogation `sentence_relations`.
+def statements_of_page(item: CodeItem) -> Iterator[dict[str, str]]:
+    """What a page's lead states; the function of interrogation `sentence_statements`.
 
     Args:
         item: a page.
 
     Yields:
-        Rows of `from_name`, `relation`, `to_name`, `to_title` and `evidence`, each once.
+        Rows of `kind`, `key`, `other`, `to_title` and `evidence`, each once.
     """
-    page = PageRead(item.page.title, item.page.part("lead"))
-    found = stated_relations(page, linked_names(item.page.wikitext), str(item.variables["primary_type"]))
-    for number, row in enumerate(found):
-        if number == MOST_RELATIONS:
-            return
-        yield row
+    page, page_type = PageRead(item.page.title, item.page.part("lead")), str(item.variables["primary_type"])
+    found = chain(
+        stated_facts(page, page_type), stated_relations(page, linked_names(item.page.wikitext), page_type)
+    )
+    yield from islice(found, MOST_STATEMENTS)
 
 
 def linked_names(wikitext: str) -> Mapping[str, str]:
@@ -68,31 +75,62 @@ def stated_relations(page: PageRead, links: Mapping[str, str], page_type: str) -
         page_type: the page's entity type.
 
     Yields:
-        Rows as `relations_of_page` gives them.
+        Rows as `statements_of_page` gives them.
     """
     words, subjects = load_vocabulary(), page.subject(page.title)
     fitting = [one for one in words.relations.values() if not one.from_types or page_type in one.from_types]
     seen = set()
-    for sentence in page.sentences:
-        if not _may_state(sentence, subjects):
-            continue
+    for sentence in _stating(page, subjects):
         for name in (name for name in links if name in sentence and not page.is_own(name)):
             ends = page.title, name
             for relation in (one for one in fitting if states_relation(one, words, ends, page, sentence)):
                 if (relation.key, links[name]) not in seen:
                     seen.add((relation.key, links[name]))
-                    yield {
-                        "from_name": page.title,
-                        "relation": relation.key,
-                        "to_name": name,
-                        "to_title": links[name],
-                        "evidence": sentence,
-                    }
+                    yield _row("relation", relation.key, name, links[name], sentence)
 
 
-def _may_state(sentence: str, subjects: str) -> bool:
-    return (
-        len(sentence) <= LONGEST_SENTENCE
-        and not load_sentences().hedge.search(sentence)
-        and any(mentions(subjects, sentence))
-    )
+def stated_facts(page: PageRead, page_type: str) -> Iterator[dict[str, str]]:
+    """The facts of a page's subject that its sentences state, each once; of keys whose values can be told.
+
+    Args:
+        page: the page.
+        page_type: the page's entity type.
+
+    Yields:
+        Rows as `statements_of_page` gives them.
+    """
+    subjects = page.subject(page.title, owner=True)
+    keys = [(key, one) for key, one in load_vocabulary().facts.items() if not one.of or page_type in one.of]
+    seen = set()
+    for sentence in _stating(page, subjects):
+        for key, entry in keys:
+            for value in _values(entry, sentence):
+                stated = any(states_fact(one, value, sentence, subjects) for one in entry.says)
+                if stated and (key, value) not in seen:
+                    seen.add((key, value))
+                    yield _row("fact", key, value, "", sentence)
+
+
+def _row(kind: str, key: str, other: str, to_title: str, sentence: str) -> dict[str, str]:
+    return {"kind": kind, "key": key, "other": other, "to_title": to_title, "evidence": sentence}
+
+
+def _values(entry: FactEntry, sentence: str) -> list[str]:
+    """What in a sentence may be a value of a key; nothing for a key whose values are any text."""
+    if entry.value == "number":
+        return _NUMBER.findall(sentence)
+    if entry.value == "date":
+        return [one.written for one in find_dates(sentence)]
+    if isinstance(entry.value, tuple):
+        return [one for one in entry.value if re.search(name_pattern(one), sentence)]
+    return []
+
+
+def _stating(page: PageRead, subjects: str) -> Iterator[str]:
+    """The sentences that name the subject and state something."""
+    hedge = load_sentences().hedge
+    for sentence in page.sentences:
+        if len(sentence) > LONGEST_SENTENCE or hedge.search(sentence):
+            continue
+        if any(mentions(subjects, sentence)):
+            yield sentence
