@@ -22,17 +22,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from model_accuracy import Page, ask_all, write_batch
+from model_accuracy import Page, asked, of_all_pages, write_batch
 from type_accuracy import SHARED, SITE, SOURCE, Case, page_row
 
 from holocron_assets.classify.rules import classify_page
-from holocron_assets.derive.engine.engine import Engine, open_client
-from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.settings import Wants
-from holocron_assets.derive.items.derived_rows import derived_rows
-from holocron_assets.derive.results.partition_work import PartitionWork
-from holocron_assets.derive.server.process.connection import model_server
 from holocron_assets.entities.facts.page_facts import page_fact_rows
 from holocron_assets.entities.facts.rules import load_rule_book
 from holocron_assets.entities.facts.vocabulary import load_vocabulary
@@ -71,7 +64,8 @@ def main() -> None:
     report("infobox", boxes, "lead_pages", leads, boxes, show=arguments.show)
     if arguments.model:
         lake = Lake(arguments.work or Path(tempfile.mkdtemp(prefix="holocron-facts-")))
-        rows = asyncio.run(asked(lake, write_batch(lake, sampled(arguments.pages)), arguments.most))
+        batch, asking = write_batch(lake, sampled(arguments.pages)), of_all_pages("entity_facts")
+        rows = asyncio.run(asked(lake, batch, MODEL, arguments.most, asking))
         report_model(rows, boxes, leads, show=arguments.show)
 
 
@@ -196,32 +190,6 @@ def lead_page(row: dict[str, Any]) -> Page:
     case = Case(row["title"], row["infobox_template"], row["lead"], infobox_hidden=True)
     signals = signal_row(page_row(case), SITE)
     return Page(case, signals, classify_page(signals), ())
-
-
-def interrogation() -> Interrogation:
-    """The shipped one, but of all pages, whatever the rules make of them without their infobox."""
-    [shipped] = [one for one in load_interrogations() if one.key == "entity_facts"]
-    return shipped.model_copy(update={"wants": Wants(of="rule_classifications")})
-
-
-async def asked(lake: Lake, batch: str, most: int | None) -> Sequence[dict[str, Any]]:
-    """The model's facts about a batch; what it said before it is not asked again."""
-    with model_server() as url:
-        if url is None:
-            sys.exit("no model server may be used: HOLOCRON_LLM is off")
-        async with open_client(url) as client:
-            engine = Engine(client, run_id="benchmark")
-            chosen = await engine.digest([MODEL])
-            work = PartitionWork(lake, interrogation(), batch, model=chosen.name, digest=chosen.digest)
-            await ask_all(engine, work, chosen.name, chosen.digest, most)
-            work.publish("benchmark")
-    answers = ((item, work.answer_of(item)) for item in work.items)
-    return [
-        row
-        for item, answer in answers
-        if answer is not None
-        for row in derived_rows(item, answer, model=chosen.name, digest=chosen.digest, run_id="benchmark")
-    ]
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def main() -> None:
     print(f"true types: {dict(Counter(page.truth[0] for page in chosen).most_common())}")
     report("rules alone", [by_rules(page) for page in chosen], show=arguments.errors)
     for model in arguments.models:
-        rows = asyncio.run(asked(lake, batch, model, arguments.most))
+        rows = asyncio.run(asked(lake, batch, model, arguments.most, of_all_pages("page_classification")))
         answers = {row["title"]: row for row in rows}
         print(f"\n{model}: {len(answers)} of {len(chosen)} answered")
         costs(lake, model, batch)
@@ -172,13 +172,15 @@ def write_batch(lake: Lake, pages: Sequence[Page]) -> str:
     return batch
 
 
-def interrogation() -> Interrogation:
-    """The shipped one, but of all pages: what the rules settle shows what the model is worth alone."""
-    [shipped] = [one for one in load_interrogations() if one.key == "page_classification"]
+def of_all_pages(key: str) -> Interrogation:
+    """A shipped one, but of all pages: what the rules settle shows what the model is worth alone."""
+    [shipped] = [one for one in load_interrogations() if one.key == key]
     return shipped.model_copy(update={"wants": Wants(of="rule_classifications")})
 
 
-async def asked(lake: Lake, batch: str, model: str, most: int | None) -> list[dict[str, Any]]:
+async def asked(
+    lake: Lake, batch: str, model: str, most: int | None, asking: Interrogation
+) -> list[dict[str, Any]]:
     """The model's rows about a batch; what it said before it is not asked again."""
     with model_server() as url:
         if url is None:
@@ -186,7 +188,6 @@ async def asked(lake: Lake, batch: str, model: str, most: int | None) -> list[di
         async with open_client(url) as client:
             engine = Engine(client, run_id="benchmark")
             chosen = await engine.digest([model])
-            asking = interrogation()
             work = PartitionWork(lake, asking, batch, model=chosen.name, digest=chosen.digest)
             await ask_all(engine, work, chosen.name, chosen.digest, most)
             work.publish("benchmark")

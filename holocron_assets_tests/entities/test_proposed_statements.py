@@ -14,7 +14,7 @@ from holocron_assets.lake.views.database import connect, query
 NEM = page("Character", "Nem", "|homeworld=[[Thuum]]\n|affiliation=[[Grey Guard]]")
 THUUM = page("Planet", "Thuum", "|moons=[[Little Thuum]]")
 GUARD = page("Organization", "Grey Guard", "|leader=[[Tam]]")
-TAM = page("Character", "Tam")
+TAM = page("Character", "Tam") + " Tam lived on [[Thuum]]."
 TEXT = "Nem was a sailor from Thuum. Nem was a captain of the Grey Guard. He served under Tam."
 
 

@@ -176,6 +176,14 @@ def test_a_lead_states_what_stands_between_its_subject_and_a_link_each_once() ->
     assert list(stated_relations(PageRead("Ifa Roon", text), links, "LocationPlace")) == []
 
 
+def test_a_pronoun_after_one_of_another_gender_is_somebody_else() -> None:
+    text = "Tam Sey was a sailor. He praised her when she left home and became a captain of the Grey Guard."
+    links = {"Grey Guard": "Grey Guard"}
+    assert list(stated_relations(PageRead("Tam Sey", text), links, "PersonCharacter")) == []
+    he = PageRead("Tam Sey", text.replace("praised her when she", "rejoiced when he"))
+    assert "member_of" in {row["key"] for row in stated_relations(he, links, "PersonCharacter")}
+
+
 def test_the_facts_that_a_lead_states_are_read_where_values_can_be_told() -> None:
     text = (
         "Ifa Roon was a female Corl sailor from Ervane. She was born in 12 BBY and stood 1.8 metres tall. "

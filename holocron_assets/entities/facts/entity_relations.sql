@@ -53,7 +53,7 @@ checked as (
             array_to_string(list_filter([
                 nullif(failed, ''),
                 case when not (may_be('from', relation, entity_type) and may_be('to', relation, to_type)) then 'types' end,
-                case when to_id is null and to_title is null then 'unknown' end
+                case when to_id is null and (to_title is null or method = 'sentence') then 'unknown' end
             ], lambda one: one is not null), ', ')
         end as failed_checks
     from led

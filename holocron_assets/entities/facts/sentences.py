@@ -49,6 +49,7 @@ class Sentences(BaseModel):
     attributed: tuple[str, ...]
     pronouns: tuple[str, ...]
     possessives: tuple[str, ...]
+    genders: tuple[tuple[str, ...], ...]
     determiners: tuple[str, ...]
     prepositions: tuple[str, ...]
     adverbs: tuple[str, ...]
@@ -60,6 +61,12 @@ class Sentences(BaseModel):
         """Finds a word by which a sentence does not state what it says."""
         words = (*self.denied, *self.supposed, *self.attributed)
         return re.compile(rf"\b(?!May\b)(?i:{_any(words)})\b|n't\b")  # May is a month
+
+    def speaks_of_another(self, pronoun: str, before: str) -> bool:
+        """Whether a pronoun follows one of another gender: "he praised her when she left"."""
+        own = next((each for each in self.genders if pronoun.lower() in each), None)
+        others = [word for each in self.genders if each != own for word in each]
+        return own is not None and re.search(rf"\b(?i:{_any(others)})\b", before) is not None
 
     @cached_property
     def word(self) -> str:
@@ -180,8 +187,10 @@ def mentions(names: str, sentence: str) -> Iterator[re.Match[str]]:
         names: a pattern, from `PageRead` or `name_pattern`.
         sentence: the sentence.
     """
+    words = load_sentences()
     for found in re.finditer(names, sentence):
-        if not found.groupdict().get(_ANOTHER):
+        is_another = found.groupdict().get(_ANOTHER)
+        if not is_another and not words.speaks_of_another(found[0], sentence[: found.start()]):
             yield found
 
 
