@@ -20,6 +20,7 @@ VARIABLES: Mapping[str, str] = {
     "HOLOCRON_SOURCES": "The folder of source files (`data/sources/`)",
     "HOLOCRON_INTERROGATIONS": "The folder of interrogations (`data/interrogations/`)",
     "HOLOCRON_INFOBOX_RULES": "The folder of people's own infobox rules (`data/infobox/`)",
+    "HOLOCRON_MARKED_STATEMENTS": "The folder of statements that people marked (`data/marked_statements/`)",
     "HOLOCRON_TAGS": "The vocabulary of tags (`data/tags.yaml`)",
     "HOLOCRON_DISPATCH": "How work is given to models (`data/dispatch.yaml`)",
     "HOLOCRON_WEBHOOKS": "Which webhooks get which notifications (`data/webhooks.yaml`)",
@@ -176,6 +177,13 @@ def interrogations_folder(environment: Mapping[str, str] = os.environ) -> Path:
 def infobox_rules_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """The folder of people's own infobox rules: HOLOCRON_INFOBOX_RULES, or the project's `data/infobox/`."""
     return Path(environment.get("HOLOCRON_INFOBOX_RULES") or PROJECT_FOLDER / "data" / "infobox").resolve()
+
+
+def marked_statements_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The folder of statements that people marked: HOLOCRON_MARKED_STATEMENTS, or the project's own."""
+    return Path(
+        environment.get("HOLOCRON_MARKED_STATEMENTS") or PROJECT_FOLDER / "data" / "marked_statements"
+    ).resolve()
 
 
 def tags_file(environment: Mapping[str, str] = os.environ) -> Path:

@@ -23,8 +23,9 @@ CONTRACTS = {
     "derive": {"lake", "decisions", "telemetry", "crawl", "signals", "classify"},
     "entities": {"lake", "decisions", "derive"},
     "exports": {"lake"},
+    "trials": {"lake", "decisions", "derive", "classify", "entities"},
     "operations": {"lake", "decisions", "telemetry", "crawl", "derive", "entities"},
-    "review": {"lake", "decisions", "classify", "entities", "operations"},
+    "review": {"lake", "decisions", "classify", "entities", "operations", "trials"},
     "planning": {
         *("lake", "decisions", "telemetry", "crawl", "signals", "classify", "derive", "entities"),
         *("operations", "review"),

@@ -2,6 +2,7 @@
 
 import os
 import re
+from contextlib import nullcontext
 
 import click
 from rich.console import Console
@@ -67,10 +68,10 @@ def ask(  # noqa: PLR0913 - one for each option
     The sample depends only on the pages, so every model and version is asked about the same items. The
     same command again continues an experiment that was interrupted.
     """
-    asked = _chosen(interrogation, version)
+    asked = chosen(interrogation, version)
     if asked.is_of_code:
         fail(f"{asked.name} is answered by {asked.kind}, and no model: there is nothing to repeat")
-    _check_tag(tag)
+    check_tag(tag)
     lake = opened_lake()
     refuse_held(lake, interrogation=asked.name)
     items = sample_items(lake, asked, sample)
@@ -78,7 +79,8 @@ def ask(  # noqa: PLR0913 - one for each option
         fail(f"{asked.name} wants no page that is in the lake; `holocron status` shows what is there")
     models = (model,) if model else asked.models
     settings = read_dispatch_settings(dispatch_file())
-    _run(lake, Experiment(tag, asked, items, times, models, settings))
+    ask_all(lake, Experiment(tag, asked, items, times, models, settings))
+    click.echo(f"`holocron repeat compare {tag}` shows how far the answers agree.")
 
 
 @repeat.command()
@@ -113,24 +115,34 @@ def compare(tag: str, other_tag: str | None, fields: tuple[str, ...], least: flo
         fail(f"they agree by {agreement.overall:.3f}, which is less than {least:g}")
 
 
-def _run(lake: Lake, experiment: Experiment) -> None:
+def ask_all(lake: Lake, experiment: Experiment, *, err: bool = False) -> None:
+    """Ask what is left of an experiment, and say how far it is; code is called without a server.
+
+    Args:
+        lake: where its answers go.
+        experiment: what to ask.
+        err: whether to say so on stderr.
+    """
     standing = f"Asking {experiment.models[0]}"
 
     def report(time: int, answered: int) -> None:
         nonlocal standing
         standing = f"time {time}: {answered} of {counted(len(experiment.items), 'item')} answered"
-        click.echo(standing)
+        click.echo(standing, err=err)
 
-    if _is_embedded():
+    by_code = experiment.interrogation.is_of_code
+    if _is_embedded() and not by_code:
         fetch_models(experiment.models[:1], Console(stderr=True))
     try:
-        with waiting_reported(lambda: standing), model_server() as server:
-            if server is None:
+        with (
+            waiting_reported(lambda: standing),
+            nullcontext() if by_code else model_server() as server,
+        ):
+            if server is None and not by_code:
                 fail("HOLOCRON_LLM is off, so no model can be asked; set it to auto or embedded")
             run_experiment(lake, experiment, server, report)
     except TransientError as error:
         fail(str(error))
-    click.echo(f"`holocron repeat compare {experiment.tag}` shows how far the answers agree.")
 
 
 def _is_embedded() -> bool:
@@ -143,10 +155,10 @@ def _compared(lake: Lake, tag: str, other_tag: str | None) -> list[Compared]:
         return compared_tags(lake, tag, other_tag)
     if tag not in {one.key for one in load_interrogations()}:
         return compared_times(lake, tag)
-    return compared_with_shadow(lake, _chosen(tag, None), _chosen(tag, "shadow"))
+    return compared_with_shadow(lake, chosen(tag, None), chosen(tag, "shadow"))
 
 
-def _chosen(key: str, version: str | None) -> Interrogation:
+def chosen(key: str, version: str | None) -> Interrogation:
     """The interrogation of this key; the live one unless another version is named."""
     refuse_broken(key)
     every = load_interrogations()
@@ -166,7 +178,8 @@ def _is_version(interrogation: Interrogation, version: str | None) -> bool:
     return interrogation.shadow if version == "shadow" else version == str(interrogation.version)
 
 
-def _check_tag(tag: str) -> None:
+def check_tag(tag: str) -> None:
+    """Refuse a tag that names no partition, or that is an interrogation's name."""
     if not _TAG.fullmatch(tag):
         fail(f"tag {tag!r} must be 1 to 80 letters, digits, '_' or '-', the first a letter or digit")
     if tag in {one.key for one in load_interrogations()}:

@@ -109,7 +109,7 @@ class GpuRun:
         run_id: Dagster's run, or a name where there was none.
         model: the model.
         digest: its digest.
-        started_by: 'dispatch', 'person', 'local', 'ask' or 'repeat'.
+        started_by: 'dispatch', 'person', 'local', 'ask', 'repeat' or 'try'.
         outcome: 'complete', 'partial', 'stopped' or 'paused'.
         reason: why it ended.
     """

@@ -82,6 +82,16 @@ def linked(interrogations: Iterable[Interrogation]) -> tuple[Interrogation, ...]
     return tuple(linking.link(name, ()) for name in linking.known)
 
 
+def linked_to(interrogation: Interrogation, known: Iterable[Interrogation]) -> Interrogation:
+    """One interrogation, knowing those that it reads among some others; these are linked as far as it needs.
+
+    Raises:
+        ChainError: as for `linked`.
+    """
+    names = {one.name: one for one in (*known, interrogation)}
+    return _Linking(names).link(interrogation.name, ())
+
+
 class _Linking:
     """Links interrogations; those that others read come first."""
 

@@ -1,7 +1,7 @@
 """Interrogations as files: a YAML file, or a folder with one and with files for its longer texts."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +14,7 @@ from holocron_assets.derive.code.item_queries import check_columns
 from holocron_assets.derive.evidence.queries import AskSql, QueryError, locked_database, open_queries
 from holocron_assets.derive.evidence.room import room_for_evidence
 from holocron_assets.derive.interrogations.answer_schema import sample_answer
-from holocron_assets.derive.interrogations.chains import ChainError, linked
+from holocron_assets.derive.interrogations.chains import ChainError, linked, linked_to
 from holocron_assets.derive.interrogations.conditions import ConditionError, check_condition
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.interrogations.questions import SAMPLES
@@ -23,6 +23,7 @@ from holocron_assets.derive.interrogations.templates import TemplateError, holds
 from holocron_assets.derive.items.inputs import input_variables, sample_inputs
 from holocron_assets.derive.items.prompting import system_part
 from holocron_assets.derive.items.values import query_names
+from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import interrogations_folder
@@ -139,6 +140,30 @@ def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:
     return reading.good
 
 
+def read_version(path: Path, known: Iterable[Interrogation]) -> Interrogation:
+    """Read and check one interrogation that is in no folder of interrogations, to try it.
+
+    Args:
+        path: a file of any name, or a folder like those of `read_interrogations`.
+        known: the interrogations that it may build on. It takes the place of one of the same name.
+
+    Raises:
+        InterrogationError: it cannot be used; the message names file, key and reason.
+    """
+    file = path / _MAIN_FILE if path.is_dir() else path
+    read = _validated(file)
+    others = [one for one in known if one.name != read.name]
+    try:
+        own = linked_to(read, others)
+    except ChainError as error:
+        raise InterrogationError(f"{file}: {error}") from error
+    if not own.is_of_code:
+        _check_templates(file, own)
+    tables = [one.table for one in (*others, own) if not one.shadow]
+    _check_queries([(file, own)], tables)
+    return own
+
+
 def read_each(*folders: Path) -> Reading:
     """Read and check every interrogation of some folders, so that a broken one does not stop the others.
 
@@ -182,7 +207,7 @@ def _checked(read: Mapping[str, tuple[Path, Interrogation]]) -> tuple[Interrogat
         if not interrogation.is_of_code:
             _check_templates(path, interrogation)
     _check_contexts(found.values())
-    _check_queries(found.values())
+    _check_queries(found.values(), [one.table for _, one in found.values() if not one.shadow])
     return tuple(found[name][1] for name in sorted(found))
 
 
@@ -210,6 +235,14 @@ def _paths(folder: Path) -> list[Path]:
 
 
 def _read(path: Path) -> Interrogation:
+    interrogation, name = _validated(path), _name_of(path)
+    if not name.startswith(interrogation.key) or (name != interrogation.key and not interrogation.shadow):
+        raise InterrogationError(f"{path}: key: must be {name!r}, as the file is called")
+    return interrogation
+
+
+def _validated(path: Path) -> Interrogation:
+    """An interrogation whose file may have any name."""
     if path.suffix != ".yaml":
         raise InterrogationError(f"{path}: must be called {path.stem}.yaml to be read")
     content = _yaml(path)
@@ -219,9 +252,6 @@ def _read(path: Path) -> Interrogation:
         interrogation = Interrogation.model_validate({**content, **_own_files(path, content)})
     except ValidationError as error:
         raise InterrogationError(f"{path}: {_problem(error)}") from error
-    name = _name_of(path)
-    if not name.startswith(interrogation.key) or (name != interrogation.key and not interrogation.shadow):
-        raise InterrogationError(f"{path}: key: must be {name!r}, as the file is called")
     _check_columns(path, interrogation)
     return interrogation
 
@@ -326,14 +356,13 @@ def _check_contexts(found: Iterable[tuple[Path, Interrogation]]) -> None:
                 )
 
 
-def _check_queries(found: Collection[tuple[Path, Interrogation]]) -> None:
-    """Ask the queries of an empty lake: the tables and columns that they name must exist."""
+def _check_queries(found: Collection[tuple[Path, Interrogation]], tables: Sequence[Table]) -> None:
+    """Ask the queries of an empty lake with these tables: what they name must exist."""
     asking = [(path, one) for path, one in found if one.asks_the_lake or one.tables_read]
     if not asking:
         return
-    tables = tuple(interrogation.table for _, interrogation in found if not interrogation.shadow)
     with TemporaryDirectory() as folder:
-        empty = Lake(Path(folder), tables)
+        empty = Lake(Path(folder), tuple(tables))
         with open_queries(empty) as ask_sql, locked_database(empty) as connection:
             for path, interrogation in asking:
                 key = "sql" if interrogation.kind == "sql" else "evidence"

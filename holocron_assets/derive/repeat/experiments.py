@@ -1,4 +1,4 @@
-"""Experiments: the same question several times shows how repeatable a model's answers are.
+"""Experiments: questions that are no work, to learn how repeatable answers are or what a new question gives.
 
 The answers are rows of `repeat_answers`, the calls rows of `llm_attempts` with the experiment's tag. They are
 kept apart from work: they answer no item, and items with an answer are asked about all the same.
@@ -8,15 +8,19 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
+from holocron_assets.derive.code.answering import CodeAnswerer
 from holocron_assets.derive.dispatch.pools import DispatchSettings
+from holocron_assets.derive.dispatch.served import served_by_code
 from holocron_assets.derive.engine.calls import ChosenModel, Outcome
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.engine.official_client import ollama
 from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
 from holocron_assets.derive.gpu.request_turns import RequestTurns
 from holocron_assets.derive.gpu.slots import GpuLock, place_of
+from holocron_assets.derive.gpu.working import Answerer
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.server.process.connection import fetch_command
@@ -25,10 +29,12 @@ from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import LLM_ATTEMPTS, REPEAT_ANSWERS
+from holocron_assets.lake.tables import GPU_RUNS, LLM_ATTEMPTS, REPEAT_ANSWERS
+from holocron_assets.lake.views.database import connect, query
 
 # No interrogation's name has capitals, so that no work is ever kept in such a partition
 _SCOPE = "REPEAT-{tag}"
+_LOADED = "select sum(load_seconds) as seconds from lake.gpu_runs where run_id = $run"
 
 
 class RepeatError(PermanentError):
@@ -46,6 +52,7 @@ class Experiment:
         times: how often.
         models: models to ask: the first of these that the server has.
         settings: say which models share a place.
+        command: the command that asks: 'repeat' or 'try'.
     """
 
     tag: str
@@ -54,6 +61,7 @@ class Experiment:
     times: int
     models: Sequence[str]
     settings: DispatchSettings
+    command: str = "repeat"
 
     @property
     def scope(self) -> str:
@@ -61,13 +69,25 @@ class Experiment:
         return _SCOPE.format(tag=self.tag)
 
 
+def calls_of(lake: Lake, tag: str) -> list[dict[str, Any]]:
+    """The calls of an experiment: rows of `llm_attempts`; none if code answered."""
+    return _rows(lake, LLM_ATTEMPTS, _SCOPE.format(tag=tag))
+
+
 def answers_of(lake: Lake, tag: str) -> list[dict[str, Any]]:
     """The answers of an experiment: rows of `repeat_answers`; none if there was no such experiment."""
     return _rows(lake, REPEAT_ANSWERS, tag)
 
 
+def load_seconds(lake: Lake, tag: str) -> float:
+    """Seconds for which the model of an experiment was loaded; 0 if it was loaded before, or code answers."""
+    with connect(lake, tables=[GPU_RUNS]) as connection:
+        [row] = query(connection, _LOADED, {"run": _SCOPE.format(tag=tag)})
+    return float(row["seconds"] or 0)
+
+
 def run_experiment(
-    lake: Lake, experiment: Experiment, server: str, report: Callable[[int, int], None]
+    lake: Lake, experiment: Experiment, server: str | None, report: Callable[[int, int], None]
 ) -> list[dict[str, Any]]:
     """Ask about every item, as often as the experiment says.
 
@@ -76,7 +96,7 @@ def run_experiment(
     Args:
         lake: where answers go.
         experiment: what to ask.
-        server: address of the model server.
+        server: address of the model server; None where code answers.
         report: called with the number of each time that ended, and of its answers.
 
     Returns:
@@ -88,7 +108,8 @@ def run_experiment(
         ModelServerUnavailable: the server does not answer.
         SlotTakenError: another process asks models, and does not stop.
     """
-    return asyncio.run(_Asking(lake, experiment).ask(server, report))
+    asking = _Asking(lake, experiment)
+    return asyncio.run(asking.call(report) if server is None else asking.ask(server, report))
 
 
 class _Asking:
@@ -98,8 +119,10 @@ class _Asking:
         self._lake = lake
         self._experiment = experiment
         self._answers = answers_of(lake, experiment.tag)
-        self._calls = _rows(lake, LLM_ATTEMPTS, experiment.scope)
+        self._calls = calls_of(lake, experiment.tag)
         self._tally = Tally()
+        # Functions are called one after the other, so that each one's time is its own.
+        self._at_once = asyncio.Semaphore(1 if experiment.interrogation.is_of_code else len(experiment.items))
 
     async def ask(self, server: str, report: Callable[[int, int], None]) -> list[dict[str, Any]]:
         async with open_client(server) as client:
@@ -111,8 +134,16 @@ class _Asking:
                 await self._ask_all(client, model, report)
                 outcome, reason = "complete", "everything was asked"
             finally:
-                log = GpuRun(self._experiment.scope, *model, "repeat", outcome, reason)
+                log = GpuRun(self._experiment.scope, *model, self._experiment.command, outcome, reason)
                 write_gpu_run(self._lake, log, self._tally)
+        return self._answers
+
+    async def call(self, report: Callable[[int, int], None]) -> list[dict[str, Any]]:
+        """Let code answer."""
+        asked = self._experiment.interrogation
+        code = ChosenModel(asked.kind, served_by_code([asked]).digests[asked.kind])
+        self._refuse_another(code)
+        await self._ask_every_time(CodeAnswerer(self._experiment.scope), code, report)
         return self._answers
 
     def _refuse_another(self, model: ChosenModel) -> None:
@@ -136,16 +167,21 @@ class _Asking:
             self._tally.count_load(started, seconds)
 
         place = place_of(experiment.settings.pool_of(model.name), model.name)
-        gpu = GpuLock(self._lake, f"holocron repeat {experiment.tag}", pool=place)
+        gpu = GpuLock(self._lake, f"holocron {experiment.command} {experiment.tag}", pool=place)
         turns = RequestTurns(gpu, await loader.slots(), prepare=load)
         engine = Engine(client, run_id=experiment.scope, tag=experiment.tag, around_call=turns.turn)
         try:
-            for time in range(1, experiment.times + 1):
-                report(time, await self._ask_once(engine, model, time))
+            await self._ask_every_time(engine, model, report)
         finally:
             turns.close()
 
-    async def _ask_once(self, engine: Engine, model: ChosenModel, time: int) -> int:
+    async def _ask_every_time(
+        self, engine: Answerer, model: ChosenModel, report: Callable[[int, int], None]
+    ) -> None:
+        for time in range(1, self._experiment.times + 1):
+            report(time, await self._ask_once(engine, model, time))
+
+    async def _ask_once(self, engine: Answerer, model: ChosenModel, time: int) -> int:
         """Ask about every item without an outcome for this time, and count those with an answer."""
         done = {(row["partition"], row["item_id"]) for row in self._answers if row["time"] == time}
         waiting = [item for item in self._experiment.items if (item.partition, item.item_id) not in done]
@@ -157,11 +193,15 @@ class _Asking:
             raise _first(errors) from None
         finally:
             write_partition(self._lake, REPEAT_ANSWERS, self._experiment.tag, self._answers)
-            write_partition(self._lake, LLM_ATTEMPTS, self._experiment.scope, self._calls)
+            if self._calls:
+                write_partition(self._lake, LLM_ATTEMPTS, self._experiment.scope, self._calls)
         return sum(row["time"] == time and row["output"] is not None for row in self._answers)
 
-    async def _ask_about(self, item: Item, engine: Engine, model: ChosenModel, time: int) -> None:
-        outcome = await engine.answer(item, model=model.name, digest=model.digest, attempt=1)
+    async def _ask_about(self, item: Item, engine: Answerer, model: ChosenModel, time: int) -> None:
+        async with self._at_once:
+            started = monotonic()
+            outcome = await engine.answer(item, model=model.name, digest=model.digest, attempt=1)
+            passed = monotonic() - started
         for call in outcome.calls:
             self._tally.count_call(call)
             self._calls.append({**call, "scope": self._experiment.scope})
@@ -169,7 +209,8 @@ class _Asking:
             raise outcome.problem
         self._tally.items[item.interrogation.name] += 1
         self._tally.failed_items += outcome.status != "ok"
-        self._answers.append(self._row(item, outcome, model, time))
+        row = self._row(item, outcome, model, time)
+        self._answers.append({**row, "seconds": _seconds_of(item, outcome, passed)})
 
     def _row(self, item: Item, outcome: Outcome, model: ChosenModel, time: int) -> dict[str, Any]:
         return {
@@ -188,6 +229,13 @@ class _Asking:
             "error": outcome.error,
             "answered_at": utc_now(),
         }
+
+
+def _seconds_of(item: Item, outcome: Outcome, passed: float) -> float | None:
+    """Seconds of an item's calls, without waiting between them; or of its function."""
+    if item.interrogation.kind == "model":
+        return float(sum(call["total_ms"] for call in outcome.calls)) / 1000
+    return passed if item.interrogation.kind == "python" else None
 
 
 def _rows(lake: Lake, table: Table, partition: str) -> list[dict[str, Any]]:

@@ -37,6 +37,7 @@ from holocron_assets.lake.tables import (
     PAGES,
     REPEAT_ANSWERS,
     RUN_TAGS,
+    TRIALS,
 )
 
 _FOLDER, _NOTE = "quarantine", "note.json"
@@ -49,7 +50,8 @@ _BECOMES: Mapping[str, str] = {
     ENTITIES.name: "made again, under the same ids; only this file holds how its entities changed before",
     PAGES.name: "its pages are read again, as they are now",
     GROUP_STEPS.name: "it held how far a group had come: `holocron group run` begins it anew",
-    REPEAT_ANSWERS.name: "it held a trial that `holocron repeat` can make again",
+    REPEAT_ANSWERS.name: "it held an experiment that `holocron repeat` or `holocron try` can make again",
+    TRIALS.name: "it held a report that `holocron try` can make again",
 }
 _MADE_AGAIN = "made again from its inputs"
 _JOURNAL_BECOMES = (

@@ -15,7 +15,7 @@ from holocron_assets.lake.tables.crawl import (
     SITES,
 )
 from holocron_assets.lake.tables.decisions import DECISIONS
-from holocron_assets.lake.tables.derive import GPU_RUNS, LLM_ATTEMPTS, LLM_RUNS, REPEAT_ANSWERS
+from holocron_assets.lake.tables.derive import GPU_RUNS, LLM_ATTEMPTS, LLM_RUNS, REPEAT_ANSWERS, TRIALS
 from holocron_assets.lake.tables.facts import ENTITY_FACTS, ENTITY_RELATIONS, PAGE_FACTS
 from holocron_assets.lake.tables.identity import (
     COMPARED_NAMES,
@@ -67,6 +67,7 @@ ALL_TABLES: tuple[Table, ...] = (
     LLM_ATTEMPTS,
     GPU_RUNS,
     REPEAT_ANSWERS,
+    TRIALS,
     DECISIONS,
     CONTROLS,
     GROUP_STEPS,
@@ -117,5 +118,6 @@ __all__ = [
     "SITES",
     "TAGS",
     "TAG_RELATIONS",
+    "TRIALS",
     "UNREAD_PAGES",
 ]

@@ -145,7 +145,7 @@ GPU_RUNS = Table(
         RUN_ID,
         MODEL,
         MODEL_DIGEST,
-        Column("started_by", type_string, "'dispatch', 'person', 'local', 'ask' or 'repeat'"),
+        Column("started_by", type_string, "'dispatch', 'person', 'local', 'ask', 'repeat' or 'try'"),
         Column("started_at", type_time, "When the first call was sent"),
         Column("ended_at", type_time, "When the last call was answered"),
         Column("loads", type_int, "Calls that made the server load the model"),
@@ -193,5 +193,33 @@ REPEAT_ANSWERS = Table(
         ),
         Column("error", type_string, "Why there was none, naming the item", nullable=True),
         Column("answered_at", type_time, "When this outcome came"),
+        Column(
+            "seconds",
+            type_float,
+            "Seconds of all its calls, or of its function; empty of a query, which is asked for many at once",
+            nullable=True,
+            added=True,
+        ),
+    ),
+)
+
+TRIALS = Table(
+    name="trials",
+    layer="derive",
+    description="What a new or changed interrogation answered about a sample, beside the answers that count",
+    key=("tag",),
+    partition_column="tag",
+    columns=(
+        Column("tag", type_string, "Name of the trial, and of its experiment in `repeat_answers`"),
+        Column("interrogation", type_string, "Name of the interrogation that was tried"),
+        Column("compared_with", type_string, "The one whose answers count now", nullable=True),
+        Column("version", type_int, "Version of the one that was tried"),
+        Column("prompt_version", type_string, "Hash of prompts, examples and evidence rules; or of its code"),
+        Column("question", type_string, "The interrogation that was tried, as JSON"),
+        MODEL,
+        MODEL_DIGEST,
+        Column("items", type_int, "Items that were asked about"),
+        Column("tried_at", type_time, "When it was judged"),
+        Column("report", type_string, "Items, rows and figures as `holocron try --json` prints them"),
     ),
 )

@@ -37,6 +37,7 @@ from holocron_assets.lake.tables import (
     RUN_TAGS,
     SEED_TITLES,
     SITES,
+    TRIALS,
     UNREAD_PAGES,
 )
 from holocron_assets.operations.notifications.dead_letters import TABLES as DEAD_LETTER_TABLES
@@ -89,7 +90,7 @@ _WRITTEN_TOO: Mapping[str, tuple[Table, ...]] = {
 }
 """What a stage writes in addition to the table of its name: logs, indexes, unread pages."""
 
-OF_NO_STAGE = (DECISIONS, CONTROLS, GROUP_STEPS, REPEAT_ANSWERS, NOTICES, ALERTS, RUN_TAGS)
+OF_NO_STAGE = (DECISIONS, CONTROLS, GROUP_STEPS, REPEAT_ANSWERS, TRIALS, NOTICES, ALERTS, RUN_TAGS)
 """Tables that people's commands and notifications write."""
 
 

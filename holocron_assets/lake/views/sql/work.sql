@@ -23,6 +23,8 @@ create view gpu_runs as from lake.gpu_runs;
 
 create view repeat_answers as from lake.repeat_answers;
 
+create view trials as from lake.trials;
+
 -- Pages that could not be fetched or read, and items that no model could answer: a page, a chunk or a pair. A pair
 -- has no title key; its title is both names.
 create view given_up as
