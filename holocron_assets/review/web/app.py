@@ -18,6 +18,7 @@ from holocron_assets.review.web.entity_pages import EntityPages
 from holocron_assets.review.web.guard import HEADERS
 from holocron_assets.review.web.rendering import render
 from holocron_assets.review.web.review_pages import ReviewPages
+from holocron_assets.review.web.trial_pages import TrialPages
 
 _STATIC = str(files("holocron_assets.review.web").joinpath("static"))
 
@@ -35,7 +36,7 @@ def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> ASGIApp:
         desk: the data that all pages share.
         more: further paths, such as the endpoints for machines.
     """
-    review, entities = ReviewPages(desk), EntityPages(desk)
+    review, entities, trials = ReviewPages(desk), EntityPages(desk), TrialPages(desk)
     app = Starlette(
         routes=[
             Route("/", review.queue),
@@ -47,6 +48,8 @@ def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> ASGIApp:
             Route("/page", entities.page),
             Route("/text/{batch}/{title_key}", entities.text),
             Route("/search", entities.search),
+            Route("/trials", trials.trials),
+            Route("/trials/{tag}", trials.trial),
             Mount("/static", StaticFiles(directory=_STATIC)),
             *more,
         ],
