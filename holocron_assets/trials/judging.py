@@ -185,17 +185,19 @@ class _Reporting:
 
     def _cost(self, answers: Sequence[Row]) -> Cost:
         keys = {_place(item): answer["result_key"] for item, answer in zip(self._items, answers, strict=True)}
-        known = {place: run for place, run in self._live_runs.items() if run["status"] == "ok"}
+        runs = _runs(self._lake, self._tried, self._items)
+        known = {place: run for place, run in runs.items() if run["status"] == "ok"}
+        replaced = self._named if self._named and self._named.name == self._tried.name else None
         asks_otherwise = (
             any(run["result_key"] != keys[place] for place, run in known.items())
             if known
-            else _versions(self._tried) != _versions(self._live)
+            else _versions(self._tried) != _versions(replaced)
         )
         return cost_of(
             self._lake,
             self._tried,
             self._items,
-            answered=_answered(self._lake, self._live) if self._live else 0,
+            answered=_answered(self._lake, self._tried.name),
             asks_otherwise=asks_otherwise,
             seconds=seconds_asked(answers, self._calls),
             load_seconds=load_seconds(self._lake, self._tag),
@@ -237,22 +239,22 @@ def _by_item(lake: Lake, table: Table, items: Sequence[Item]) -> Mapping[tuple[s
     return found
 
 
-def _runs(lake: Lake, live: Interrogation, items: Sequence[Item]) -> Mapping[tuple[str, str], Row]:
-    """The rows of `llm_runs` about some items."""
+def _runs(lake: Lake, asked: Interrogation, items: Sequence[Item]) -> Mapping[tuple[str, str], Row]:
+    """The rows of `llm_runs` of an interrogation about some items."""
     wanted = {_place(item) for item in items}
     found: dict[tuple[str, str], Row] = {}
     for partition in sorted({partition for partition, _ in wanted}):
         try:
-            rows = read_partition(lake, LLM_RUNS, scope_of(live.name, partition), _RUN_COLUMNS)
+            rows = read_partition(lake, LLM_RUNS, scope_of(asked.name, partition), _RUN_COLUMNS)
         except MissingPartitionError:
             continue
         found |= {(partition, row["item_id"]): row for row in rows if (partition, row["item_id"]) in wanted}
     return found
 
 
-def _answered(lake: Lake, live: Interrogation) -> int:
+def _answered(lake: Lake, name: str) -> int:
     with connect(lake, tables=[LLM_RUNS]) as connection:
-        [row] = query(connection, _ANSWERED, {"name": live.name})
+        [row] = query(connection, _ANSWERED, {"name": name})
     return int(row["items"])
 
 

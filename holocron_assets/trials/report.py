@@ -81,7 +81,7 @@ class Cost:
 
     Attributes:
         wanted: items that the interrogation wants; of pages that are read in chunks, an estimate.
-        answered: items with an answer of the interrogation that counts today.
+        answered: items with an answer that counts today, of the interrogation of the same name.
         asks_otherwise: whether today's answers go stale, as the request about an item is another one.
         to_ask: items that would be asked about.
         seconds_an_item: as the trial took; None if it was not measured.

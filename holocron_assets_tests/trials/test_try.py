@@ -11,18 +11,21 @@ import pytest
 from click.testing import CliRunner, Result
 from fake_ollama import FakeOllama, drops_the_connection, malformed
 from listed_wiki import SOURCE
+from review_lake import write
 from ruamel.yaml import YAML
+from wiki_lake import write_pair
 from wiki_with_facts import WikiWithFacts, page
 
 from holocron_assets.classify.decided_types import decide_type
 from holocron_assets.cli.main import main
+from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.derive.dispatch.backlog import stale_partitions
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import GPU_RUNS, LLM_RUNS, REPEAT_ANSWERS, TRIALS
+from holocron_assets.lake.tables import ENTITY_FACTS, GPU_RUNS, LLM_RUNS, REPEAT_ANSWERS, TRIALS
 from holocron_assets.settings import PROJECT_FOLDER
 
 SHIPPED = PROJECT_FOLDER / "data" / "interrogations"
@@ -226,6 +229,78 @@ def test_page_types_are_judged_by_people_and_by_certain_rules(wiki: WikiWithFact
     assert rows_of(report, IFA)["PersonCharacter"]["verdicts"] == {"rules": "right"}
 
 
+def test_pairs_are_judged_by_peoples_decisions(wiki: WikiWithFacts) -> None:
+    write_pair(wiki.lake, BEL, IFA, "PersonCharacter", (wiki.batch_of(BEL), wiki.batch_of(IFA)))
+    decision = new_decision(
+        "split", author="Ada", reason="They met", entity_id=f"id-of-{IFA}", other_id=f"id-of-{BEL}"
+    )
+    record(wiki.lake, [decision])
+    answer = {"agreements": [], "contradictions": [], "same_entity": True, "confidence": 0.9}
+    with FakeOllama(answer=lambda _: answer, models={MODEL: "1" * 64}) as fake:
+        report = tried(wiki.lake, "identity_check", fake=fake)
+    [item] = report["items"]
+    assert item["rows"][0]["words"] == "same"
+    assert item["rows"][0]["verdicts"] == {"people": "wrong"}
+    assert item["entity_ids"] == [f"id-of-{BEL}", f"id-of-{IFA}"]
+
+
+def test_statements_are_judged_by_peoples_decisions(wiki: WikiWithFacts) -> None:
+    about = {"title": IFA, "title_key": title_key(SOURCE, IFA), "batch": wiki.batch_of(IFA)}
+    rows = [
+        {
+            **about,
+            "fact_id": "1",
+            "entity_id": "e",
+            "fact_key": "rank",
+            "value": "Captain",
+            "status": "accepted",
+        },
+        {
+            **about,
+            "fact_id": "2",
+            "entity_id": "e",
+            "fact_key": "species",
+            "value": "Corl",
+            "status": "rejected",
+        },
+    ]
+    write(wiki.lake, ENTITY_FACTS, "PersonCharacter", rows)
+    record(wiki.lake, [new_decision("accept", author="Ada", reason="It says so", statement_id="1")])
+    with says({IFA: [UNREAD, fact("rank", "captain", "She was a captain of")]}) as fake:
+        report = tried(wiki.lake, "entity_facts", fake=fake)
+    judged = {words: row["verdicts"] for words, row in rows_of(report, IFA).items()}
+    assert judged == {"species = Corl": {"people": "wrong"}, "rank = captain": {"people": "right"}}
+
+
+def test_pages_are_tried_in_chunks(wiki: WikiWithFacts, tmp_path: Path) -> None:
+    shown: dict[str, Any] = {"evidence": [{"source": "chunk"}], "chunk_characters": 200, "examples": []}
+    wiki.crawl({"Long One": page("Character", "Long One") + " It is long." * 60})
+    wiki.model_says(FACTS, IFA, [EYES])
+    with says({"Long One": [EYES]}) as fake:
+        file = changed(tmp_path, "entity_facts", **shown)
+        report = tried(wiki.lake, "entity_facts", "--file", str(file), fake=fake)
+    chunks = [item["subject"] for item in report["items"] if item["subject"].startswith("Long One#")]
+    assert len(chunks) > 2
+    assert report["cost"]["wanted"] == len(report["items"])
+    assert any("in other chunks" in note for note in report["notes"])
+    assert report["totals"]["live"]["rows"] == 0
+    assert rows_of(report, chunks[0])["eye_color = green"]["failed"] == ["quote"]
+
+
+def test_rows_of_another_kind_are_shown_by_their_values(wiki: WikiWithFacts) -> None:
+    def event(year: int, words: str) -> dict[str, Any]:
+        return {"event": words, "date": f"{year} BBY", "year": -year, "evidence": "born in 22 BBY"}
+
+    asked = next(one for one in load_interrogations() if one.name == "page_events")
+    told = [{name: event(22, "born").get(name) for name in asked.answer_columns}]
+    with FakeOllama(answer=lambda _: {"events": told}, models={MODEL: "1" * 64}) as fake:
+        report = tried(wiki.lake, "page_events", "--tag", "T", fake=fake)
+    [item] = report["items"]
+    assert "event: born" in item["rows"][0]["words"]
+    assert item["rows"][0]["failed"] == []
+    assert item["rows"][0]["verdicts"] == {}
+
+
 def test_nothing_that_stands_is_touched(wiki: WikiWithFacts, tmp_path: Path) -> None:
     wiki.model_says(FACTS, IFA, [EYES])
     live_run(wiki, "entity_facts", IFA)
@@ -351,6 +426,7 @@ def test_a_new_design_is_compared_with_what_it_would_replace(wiki: WikiWithFacts
         report = tried(wiki.lake, "entity_facts", "--file", str(file), fake=fake)
     assert (report["interrogation"], report["compared_with"]) == ("careful_facts", "entity_facts 1")
     assert rows_of(report, IFA)["eye_color = green"]["side"] == "same"
+    assert (report["cost"]["answered"], report["cost"]["to_ask"]) == (0, 2), "nothing is replaced"
 
 
 def test_the_terminal_shows_items_differences_and_totals(wiki: WikiWithFacts) -> None:
@@ -364,7 +440,7 @@ def test_the_terminal_shows_items_differences_and_totals(wiki: WikiWithFacts) ->
     assert f"+ {IFA}: born = 9 ABY (wrong by rules; fails other)" in said
     assert f"- {IFA}: species = Corl (fails quote)" in said
     assert f"{IFA}: eye_color = green" not in said, "what both say rightly is of no interest"
-    assert "2 items wanted; 1 have an answer today, which would go stale; 2 to ask." in said
+    assert "2 items wanted; 1 with an answer today, which would go stale; 2 to ask." in said
     assert "`holocron web` shows it at /trials/T." in said
 
 

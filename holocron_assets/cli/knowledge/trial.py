@@ -197,17 +197,22 @@ def _sentences(report: Report) -> Iterator[str]:
             f"{counted(totals.calls, 'call')}{failed}: {totals.tokens_in:,} tokens read, "
             f"{totals.tokens_out:,} written, {totals.seconds or 0:.1f} s."
         )
-    stale = "go stale" if cost.asks_otherwise else "stay"
+    stale = f", which would {'go stale' if cost.asks_otherwise else 'stay'}" if cost.answered else ""
     yield (
-        f"All of it: {counted(cost.wanted, 'item')} wanted; {cost.answered:,} have an answer today, which "
-        f"would {stale}; {cost.to_ask:,} to ask."
+        f"All of it: {counted(cost.wanted, 'item')} wanted; {cost.answered:,} with an answer today{stale}; "
+        f"{cost.to_ask:,} to ask."
     )
     if cost.seconds_an_item is None:
         yield "Its time was not measured: a query is asked for many items at once."
     else:
-        hours = f"{cost.hours or 0:.2g} hours on this machine{_load(report)}"
-        yield f"At {cost.seconds_an_item:.3g} s an item that is {hours}."
+        pace = f"At {cost.seconds_an_item:.3g} s an item"
+        yield f"{pace} that is {_time(report)} on this machine{_load(report)}."
     yield from report.notes
+
+
+def _time(report: Report) -> str:
+    hours = report.cost.hours or 0
+    return f"{hours:,.1f} hours" if hours >= 1 else f"{hours * 60:.1f} minutes"
 
 
 def _load(report: Report) -> str:

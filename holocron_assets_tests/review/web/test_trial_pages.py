@@ -119,7 +119,8 @@ def test_a_trial_shows_both_answers_with_verdicts_and_checks(lake: Lake, page: T
     assert "No new answer: <bdi>Osk: it was malformed" in text
     assert "malformed: no JSON" in text
     assert "Read this first." in text
-    assert "3,412 wanted; 3,100 have an answer today, which would go stale" in text
+    assert "3,412 wanted; 3,100 with an answer today, which would go stale" in text
+    assert "<strong>3,412 to ask</strong>, at 4.5 s each" in text
     assert "4.3 hours" in text
 
 
