@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from holocron_assets.decisions.log import Standing, standing, standing_mark
 from holocron_assets.entities.identity.identity import Holders, holders_of
+from holocron_assets.entities.identity.policy import titles_in, within_one_wiki
 from holocron_assets.entities.mentions.mentions import FoundMentions
 from holocron_assets.entities.mentions.search import find_mentions
 from holocron_assets.entities.names.aliases import Redirects, redirects_by_target
@@ -107,16 +108,37 @@ _UNHELD = """
 _NAMED_REDIRECTS = "select source, from_title, name, target_title, revision_id from present_redirects"
 _TOLD = """
     select facts.title_key, facts.source, facts.title as from_title, facts.revision_id,
-        facts.kind, facts.key, facts.value
+        facts.kind, facts.key, facts.value, facts.target
     from lake.page_facts as facts
     semi join present_answers as present
         on facts.batch = present.batch and facts.title_key = present.title_key
     where facts.kind in ('name', 'external_id')
+        or list_contains($singling_out, facts.key)
+        or facts.kind = 'relation' and facts.target is not null and facts.title_key in (
+            select title_key from lake.page_facts where kind = 'external_id'
+        )
 """
 _TOLD_MARK = f"""
-    select count(*) || '-' || coalesce(bit_xor(hash(title_key, revision_id, kind, key, value)), 0) as mark
+    select
+        count(*) || '-'
+        || coalesce(bit_xor(hash(title_key, revision_id, kind, key, value, target)), 0) as mark
     from ({_TOLD})
 """  # noqa: S608 - a query of our own
+_MERGER_NOTICES = """
+    select pages.title_key, [
+        coalesce(each, '') for each in regexp_extract_all(pages.wikitext, $template, 1)
+    ] as arguments
+    from lake.pages as pages
+    semi join present_answers as present
+        on pages.batch = present.batch and pages.title_key = present.title_key
+    where regexp_matches(pages.wikitext, $template)
+    union all
+    select signals.title_key, ['']
+    from lake.page_signals as signals
+    semi join present_answers as present
+        on signals.batch = present.batch and signals.title_key = present.title_key
+    where list_bool_or([regexp_full_match(category, $category, 'i') for category in signals.categories])
+"""
 _SITES = "select source, base_url from lake.sites"
 _HELD = f"""
     select {", ".join(_HELD_COLUMNS)} from ({{entities}}) where valid_to is null
@@ -195,26 +217,47 @@ class Snapshot:
 
     @cached_property
     def stated_names(self) -> Mapping[int, Sequence[Row]]:
-        """Names and identifiers from pages and lists, by title key.
+        """Names and identifiers from pages and lists, and facts that single out, by title key.
 
-        Rows have `kind`: 'name' (in the infobox), 'mention' (in a list) or 'external_id'.
+        Rows have `kind`: 'name' (in the infobox), 'mention' (in a list), 'external_id', 'fact' or 'relation';
+        with `key`, `value` and `target`.
         """
         rows: defaultdict[int, list[Row]] = defaultdict(list)
-        for row in (*query(self._connection, _TOLD), *self._names_in_lists()):
+        for row in (*query(self._connection, _TOLD, self._singling_out), *self._names_in_lists()):
             rows[row["title_key"]].append(row)
         return rows
 
     def _names_in_lists(self) -> Iterator[Row]:
         for row in (row for rows in self.mentions.rows.values() for row in rows if row["supported"]):
             place = {"title_key": row["means_key"], "source": row["source"], "from_title": row["list_title"]}
-            mention = {"kind": "mention", "key": "", "revision_id": row["revision_id"]}
+            mention = {"kind": "mention", "key": "", "target": None, "revision_id": row["revision_id"]}
             yield from ({**place, **mention, "value": name} for name in (row["name"], *row["aliases"]))
+
+    @property
+    def _singling_out(self) -> Mapping[str, Sequence[str]]:
+        return {"singling_out": within_one_wiki().fact_keys}
+
+    @cached_property
+    def merger_notices(self) -> Mapping[int, tuple[str, ...]]:
+        """Titles that notices of editors propose to merge pages with, by the page's title key.
+
+        An empty title stands for a notice that names none. No mark has to tell of them: with a notice, a page
+        has a new revision.
+        """
+        reasons = within_one_wiki()
+        asked = {"template": reasons.template_pattern, "category": reasons.category_pattern}
+        found: defaultdict[int, set[str]] = defaultdict(set)
+        for row in query(self._connection, _MERGER_NOTICES, asked):
+            found[row["title_key"]].update(titles_in(row["arguments"]))
+        return {key: tuple(sorted(titles)) for key, titles in found.items()}
 
     @cached_property
     def names_mark(self) -> str:
         """A mark of the data that gives candidates further names, and of their wikis."""
-        sqls = (_REDIRECTS_MARK.format(redirects=_NAMED_REDIRECTS), _TOLD_MARK)
-        marks = [query(self._connection, sql)[0]["mark"] for sql in sqls]
+        redirects = query(self._connection, _REDIRECTS_MARK.format(redirects=_NAMED_REDIRECTS))
+        marks = [
+            row["mark"] for row in (*redirects, *query(self._connection, _TOLD_MARK, self._singling_out))
+        ]
         return f"{marks} {sorted(self.wikis.items())}"
 
     @cached_property

@@ -39,6 +39,8 @@ class Seen:
     method: str = "rules"
     model: str | None = None
     continuity: str | None = None
+    wikitext: str | None = None
+    categories: tuple[str, ...] = ()
 
     @property
     def is_candidate(self) -> bool:
@@ -167,6 +169,7 @@ class Wiki:
             "requested_title": page.title,
             "requested_key": title_key("sample", page.title),
             "redirect_target": page.redirect,
+            "wikitext": page.wikitext,
             "status": page.status,
             "http_status": 200,
             "attempts": 1,
@@ -181,7 +184,7 @@ class Wiki:
             "lead_length": 10,
             "lead_method": "bold_title",
             "infobox_fields": [],
-            "categories": [],
+            "categories": list(page.categories),
             "sections": [],
             "is_redirect": page.redirect is not None,
             "redirect_target": page.redirect,

@@ -1,7 +1,9 @@
 """Each change after which a run resolves something again, made by itself."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from resolved_wiki import Seen, Wiki, wiki_of
 
 from holocron_assets.entities.snapshot import open_snapshot
@@ -10,6 +12,7 @@ from holocron_assets.lake.files.parquet import read_footer, write_partition
 from holocron_assets.lake.tables import ENTITY_JUDGEMENTS
 
 VARN = Seen("Varn", 4)
+TO_MERGE = Seen("Varns", 5, wikitext="{{Merge|Varn}}\n'''Varns''' are a people.")
 
 
 def crawl(wiki: Wiki, *pages: Seen) -> None:
@@ -38,7 +41,7 @@ def test_another_continuity_of_the_same_revision_changes_the_entity(tmp_path: Pa
 
 
 def test_other_judgements_make_entities_stale(tmp_path: Path) -> None:
-    wiki = resolved(tmp_path, VARN, Seen("Varns", 5))
+    wiki = resolved(tmp_path, VARN, TO_MERGE)
     footer = read_footer(wiki.lake, ENTITY_JUDGEMENTS, "Species")
     assert footer is not None
     inputs = dict(footer.inputs)
@@ -52,5 +55,34 @@ def test_other_judgements_make_entities_stale(tmp_path: Path) -> None:
 def test_an_entity_with_a_new_name_is_compared_again(tmp_path: Path) -> None:
     wiki = resolved(tmp_path, VARN, Seen("Dune", 5))
     assert wiki.query("from lake.entity_pairs") == []
-    crawl(wiki, Seen("Varns", 5, revision_id=101))
+    crawl(wiki, replace(TO_MERGE, revision_id=101))
     assert len(wiki.query("from lake.entity_pairs")) == 1
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "{{merge_with|date=May 2026|[[varn]]}}",
+        "{{Merge from\n| Gort\n| Varn\n}}",
+        "{{MERGE}}",
+    ],
+)
+def test_a_notice_that_comes_with_an_edit_makes_a_question_and_ends_it_when_it_goes(
+    tmp_path: Path, notice: str
+) -> None:
+    wiki = resolved(tmp_path, VARN, Seen("Varns", 5))
+    assert wiki.query("from lake.entity_pairs") == []
+    crawl(wiki, Seen("Varns", 5, revision_id=101, wikitext=f"{notice} Varns are a people."))
+    assert wiki.query("select judgement from lake.entity_judgements") == [{"judgement": "unsure"}]
+    crawl(wiki, Seen("Varns", 5, revision_id=102, wikitext="Varns are a people."))
+    assert wiki.query("from lake.entity_judgements") == []
+
+
+def test_a_category_of_articles_to_be_merged_is_a_notice(tmp_path: Path) -> None:
+    wiki = resolved(tmp_path, VARN, Seen("Varns", 5, categories=("Articles to be merged",)))
+    assert len(wiki.query("from lake.entity_pairs")) == 1
+
+
+def test_other_templates_are_no_notice(tmp_path: Path) -> None:
+    wiki = resolved(tmp_path, VARN, Seen("Varns", 5, wikitext="{{Merged companies|Varn}} {{Emerge|Varn}}"))
+    assert wiki.query("from lake.entity_pairs") == []

@@ -70,10 +70,27 @@ def in_common(records: Sequence[Record], names: Sequence[Name], wanted: Wanted) 
     held = [(place, each) for place, record in enumerate(records) for each in record.external_ids]
     for one, other in _sharing([each for _, each in held], [place for place, _ in held], wanted):
         yield Common(held[one][0], held[other][0], "identifier", f"both are {held[one][1]}")
+    yield from _proposed_by_notices(records, wanted)
     keys, holders = [name.parts.key for name in names], [name.record for name in names]
     for one, other in _sharing(keys, holders, wanted):
         if not are_numbered_apart(names[one].parts, names[other].parts):
             yield _of_one_name(names[one], names[other])
+
+
+def _proposed_by_notices(records: Sequence[Record], wanted: Wanted) -> Iterator[Common]:
+    """Pairs of pages of one wiki, of which a notice on one proposes to merge it with the other."""
+    titled = {
+        (record.wiki, record.title): place for place, record in enumerate(records) if record.origin == "page"
+    }
+    named = [
+        (place, titled[record.wiki, title])
+        for place, record in enumerate(records)
+        for title in record.to_merge
+        if (record.wiki, title) in titled
+    ]
+    one, other = (np.array(side, np.int64) for side in (zip(*named, strict=True) if named else ((), ())))
+    for first, second in zip(one[kept := wanted.pairs(one, other)], other[kept], strict=True):
+        yield Common(int(first), int(second), "notice", "a notice proposes to merge them")
 
 
 def suffixes_agree(one: NameParts, other: NameParts) -> bool:

@@ -46,12 +46,7 @@ def store_pairs(
     policy = load_identity_policy(DEFAULT_IDENTITY_FILE, entity_types)
     lake, inputs = snapshot.lake, _inputs(snapshot, entity_type)
     records = list(
-        records_of(
-            type_now(snapshot, entity_type).identified(),
-            snapshot.redirects_now,
-            snapshot.stated_names,
-            snapshot.wikis,
-        )
+        records_of(type_now(snapshot, entity_type).identified(), snapshot, policy.within_one_wiki.facts)
     )
     hashes = {record.entity_id: names_hash(record) for record in records}
     kept, compared = _standing(snapshot, entity_type)

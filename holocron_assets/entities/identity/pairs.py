@@ -18,7 +18,11 @@ from holocron_assets.entities.identity.common import (
 )
 from holocron_assets.entities.identity.likeness import Alike, alike
 from holocron_assets.entities.identity.policy import Fuzzy, IdentityPolicy, Verdict
-from holocron_assets.entities.identity.records import Record, are_pages_of_one_wiki
+from holocron_assets.entities.identity.records import (
+    Record,
+    are_pages_of_one_wiki,
+    reason_beyond_the_name,
+)
 from holocron_assets.entities.identity.rivals import Pair, Rivals
 from holocron_assets.entities.names.names import NameReader
 from holocron_assets.lake.declaration.schema import Row
@@ -36,14 +40,12 @@ class _Found(NamedTuple):
         method: 'exact' or 'fuzzy'.
         verdict: the verdict by that alone.
         reason: in words.
-        has_suffix: whether one has something in parentheses after its name, and the other not.
     """
 
     score: float
     method: str
     verdict: Verdict
     reason: str
-    has_suffix: bool
 
 
 def pair_rows(
@@ -111,8 +113,8 @@ def _all_found(
 ) -> Iterator[tuple[Pair, _Found]]:
     names = names_of(records, NameReader(policy.words))
     for common in in_common(records, names, wanted):
-        exact, has_suffix = policy.exact[common.kind], common.kind == "name"
-        found = _Found(exact.score, "exact", exact.verdict, common.reason, has_suffix)
+        exact = policy.exact[common.kind]
+        found = _Found(exact.score, "exact", exact.verdict, common.reason)
         yield _pair(common.one, common.other), found
     fuzzy = policy.fuzzy_of(records[0].entity_type) if records else policy.fuzzy.default
     parts = [name.parts for name in names]
@@ -125,7 +127,7 @@ def _all_found(
 def _of_alike(pair: Alike, one: Name, other: Name, fuzzy: Fuzzy) -> _Found:
     is_same = pair.score >= fuzzy.same and suffixes_agree(one.parts, other.parts)
     reason = _reason(pair, one.text, other.text)
-    return _Found(pair.score, "fuzzy", "same" if is_same else "unsure", reason, "suffix" in pair.changes)
+    return _Found(pair.score, "fuzzy", "same" if is_same else "unsure", reason)
 
 
 def _with_an_own_name(names: Sequence[Name], wanted: Wanted) -> Wanted:
@@ -148,13 +150,12 @@ def _reason(found: Alike, one: str, other: str) -> str:
 def _settled(found: _Found, one: int, other: int, records: Sequence[Record], rivals: Rivals) -> _Found | None:
     """The finding about a pair, lowered where something contradicts it.
 
-    A wiki's editors keep one page for one thing, and add parentheses to the name of another thing. So two
-    pages of one wiki are at most asked about: only if they would otherwise be the same for sure, and neither
-    has such parentheses.
+    A wiki's editors keep one page for one thing: whoever gave two pages two titles has decided. So two pages
+    of one wiki are at most asked about, and only with a reason beyond the name.
     """
     if are_pages_of_one_wiki(records[one], records[other]):
-        is_asked = found.verdict == "same" and not found.has_suffix
-        return found._replace(verdict="unsure") if is_asked else None
+        beyond = reason_beyond_the_name(records[one], records[other])
+        return found._replace(verdict="unsure", reason=f"{found.reason}; {beyond}") if beyond else None
     rival = rivals.of(one, other) if found.verdict == "same" else None
     if rival is None:
         return found

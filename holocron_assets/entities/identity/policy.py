@@ -1,5 +1,7 @@
 """The identity policy: data on how alike records of one thing are, and when to ask."""
 
+import re
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
@@ -12,7 +14,7 @@ from holocron_assets.entities.names.names import WordRules
 DEFAULT_IDENTITY_FILE = Path(__file__).with_name("policy.yaml")
 
 Verdict = Literal["same", "unsure"]
-ExactKind = Literal["page", "identifier", "title", "name", "alias", "suffix", "aliases"]
+ExactKind = Literal["page", "identifier", "title", "name", "notice", "alias", "suffix", "aliases"]
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
@@ -65,6 +67,38 @@ class FuzzyByType(BaseModel):
         return types_completed(content)
 
 
+class WithinOneWiki(BaseModel):
+    """Reasons beyond the name to ask whether two pages of one wiki are one thing.
+
+    Attributes:
+        templates: names of templates by which editors propose a merger, in lower case.
+        categories: patterns of categories that say so.
+        facts: sets of keys of `page_facts`; a set singles a thing out if all its values are equal.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    templates: tuple[StrictStr, ...]
+    categories: tuple[re.Pattern[str], ...]
+    facts: tuple[tuple[StrictStr, ...], ...]
+
+    @property
+    def fact_keys(self) -> list[str]:
+        """All keys of `facts`."""
+        return sorted({key for keys in self.facts for key in keys})
+
+    @property
+    def category_pattern(self) -> str:
+        """One pattern for all `categories`."""
+        return "|".join(f"(?:{each.pattern})" for each in self.categories)
+
+    @property
+    def template_pattern(self) -> str:
+        """The pattern of a notice in wikitext; its group holds the arguments."""
+        names = "|".join(re.escape(name).replace(r"\ ", "[ _]") for name in self.templates)
+        return rf"(?i)\{{\{{\s*(?:{names})\s*(\|[^{{}}]*)?\}}\}}"
+
+
 class IdentityPolicy(BaseModel):
     """The rules for records of one thing, under an id that every judgement by it names."""
 
@@ -73,6 +107,7 @@ class IdentityPolicy(BaseModel):
     id: Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
     exact: dict[ExactKind, Exact]
     fuzzy: FuzzyByType
+    within_one_wiki: WithinOneWiki
     margin: _Share
     words: WordRules
 
@@ -90,6 +125,27 @@ class IdentityPolicy(BaseModel):
     def fuzzy_of(self, entity_type: str) -> Fuzzy:
         """The meaning of likeness within a type."""
         return self.fuzzy.types.get(entity_type, self.fuzzy.default)
+
+
+def within_one_wiki() -> WithinOneWiki:
+    """What the project's identity policy says about pages of one wiki.
+
+    Raises:
+        DataFileError: the policy is not valid.
+    """
+    return read_data_file(DEFAULT_IDENTITY_FILE, IdentityPolicy).within_one_wiki
+
+
+def titles_in(arguments: Iterable[str]) -> Iterator[str]:
+    """The titles in arguments of notices, as '|Varn (moon)|date=May'; an empty one where these name none."""
+    for written in arguments:
+        titles = [_title(part) for part in written.split("|") if part.strip() and "=" not in part]
+        yield from titles or [""]
+
+
+def _title(written: str) -> str:
+    title = written.strip(" \n[]:").replace("_", " ")
+    return title[:1].upper() + title[1:]
 
 
 def load_identity_policy(path: Path, entity_types: AbstractSet[str]) -> IdentityPolicy:

@@ -23,6 +23,9 @@ class Record(NamedTuple):
         name: its own name: the title without namespace prefix and continuity suffix.
         names: its other names, also without continuity suffix.
         external_ids: identifiers that others gave it, as 'scheme:value' ('isbn:9780345446107').
+        singled_out_by: facts that single it out, as 'key=value' joined by '; ', by the identity policy.
+        related: titles that relations of its infobox lead to: its parts, its series.
+        to_merge: titles that a notice on its page proposes to merge it with; an empty one if it names none.
     """
 
     entity_id: str
@@ -37,6 +40,9 @@ class Record(NamedTuple):
     name: str
     names: tuple[str, ...]
     external_ids: tuple[str, ...]
+    singled_out_by: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+    to_merge: tuple[str, ...] = ()
 
 
 def names_hash(record: Record) -> str:
@@ -56,6 +62,22 @@ def are_pages_of_one_wiki(one: Record, other: Record) -> bool:
     both_pages = one.origin == other.origin == _PAGE
     is_one_page = page_of(one) is not None and page_of(one) == page_of(other)
     return both_pages and one.wiki == other.wiki and not is_one_page
+
+
+def reason_beyond_the_name(one: Record, other: Record) -> str | None:
+    """Why two pages of one wiki may be one thing though they have a page each; None if nothing says so.
+
+    Names that are alike are no reason, nor are identifiers and facts of a work and its parts, where the
+    infobox of one leads to the other.
+    """
+    if any(
+        title in ("", there.title) for here, there in ((one, other), (other, one)) for title in here.to_merge
+    ):
+        return "a notice proposes to merge them"
+    if one.title in other.related or other.title in one.related or one.name == other.name:
+        return None
+    shared = {*one.external_ids, *one.singled_out_by} & {*other.external_ids, *other.singled_out_by}
+    return f"both have {min(shared)}" if shared else None
 
 
 def are_two(one: Record, other: Record) -> bool:
