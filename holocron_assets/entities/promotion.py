@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from math import sqrt
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -11,6 +12,10 @@ from holocron_assets.entities.data_files import DataFileError, read_data_file, t
 from holocron_assets.lake.declaration.schema import Row
 
 DEFAULT_POLICY_FILE = Path(__file__).with_name("promotion.yaml")
+DEFAULT_WORTH_FILE = Path(__file__).with_name("rule_worth.yaml")
+"""How often rules were right, as measured by `benchmarks/rule_worth.py`."""
+
+_STANDARD_ERRORS = 1.96  # for a bound that 39 of 40 true shares are above
 
 State = Literal["staged", "candidate", "promoted", "adjudicated", "suppressed", "merged"]
 Evidence = Literal["page", "lead"]
@@ -47,6 +52,31 @@ class Thresholds(BaseModel):
         return self
 
 
+class RuleWorth(BaseModel):
+    """How often a rule was right about pages that it typed without being sure."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    right: Annotated[int, Field(strict=True, ge=0)]
+    pages: Annotated[int, Field(strict=True, ge=1)]
+
+    @property
+    def least_share(self) -> float:
+        """The lower bound of the share of right ones, by Wilson's score interval at 95%."""
+        square = _STANDARD_ERRORS**2
+        share = self.right / self.pages
+        spread = _STANDARD_ERRORS * sqrt(share * (1 - share) / self.pages + square / (4 * self.pages**2))
+        return float((share + square / (2 * self.pages) - spread) / (1 + square / self.pages))
+
+
+class RuleWorths(BaseModel):
+    """The worth of rules by their id."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rules: dict[str, RuleWorth]
+
+
 class PromotionPolicy(BaseModel):
     """Thresholds by type, under an id that every state set by them names."""
 
@@ -55,6 +85,8 @@ class PromotionPolicy(BaseModel):
     id: Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
     default: Thresholds
     types: dict[str, Thresholds]
+    fewest_pages: Annotated[int, Field(strict=True, ge=1)] = 30
+    worths: RuleWorths = RuleWorths(rules={})
 
     @model_validator(mode="before")
     @classmethod
@@ -75,12 +107,20 @@ class PromotionPolicy(BaseModel):
         limits = self.types.get(candidate["entity_type"], self.default)
         if candidate["confidence"] < limits.candidate:
             return self._decision("staged", f"Staged: confidence is below {limits.candidate:.2f}")
-        if missing := _missing_for_promotion(candidate, limits):
+        is_sure = candidate["confidence"] >= limits.promoted
+        is_measured = not is_sure and self._measured(candidate) >= limits.promoted
+        if missing := _missing_for_promotion(candidate, limits, is_sure=is_sure or is_measured):
             return self._decision("candidate", f"Not promoted: {', '.join(missing)}")
+        of_whom = "Measured confidence of its rule" if is_measured else "Confidence"
         return self._decision(
-            "promoted",
-            ", ".join([f"Confidence is {limits.promoted:.2f} or above", *_found(limits)]),
+            "promoted", ", ".join([f"{of_whom} is {limits.promoted:.2f} or above", *_found(limits)])
         )
+
+    def _measured(self, candidate: Row) -> float:
+        """The measured confidence of the rule that typed a page; 0 if none did, or too few were counted."""
+        rule = next(iter(candidate["rule_ids"]), None) if candidate["method"] == "rules" else None
+        worth = self.worths.rules.get(rule or "")
+        return worth.least_share if worth and worth.pages >= self.fewest_pages else 0.0
 
     def suppress(self, entity: Row) -> Decision:
         """The state of an entity (a row of `entities`) that no current page supports."""
@@ -106,13 +146,11 @@ _LACKING: Mapping[Evidence, str] = {"page": "only a list names it", "lead": "the
 _FOUND: Mapping[Evidence, str] = {"page": "a page is about it", "lead": "the page has a lead"}
 
 
-def _missing_for_promotion(candidate: Row, limits: Thresholds) -> list[str]:
+def _missing_for_promotion(candidate: Row, limits: Thresholds, *, is_sure: bool) -> list[str]:
     is_mention = candidate["origin"] == "mention"
     is_there: Mapping[Evidence, bool] = {"page": not is_mention, "lead": candidate["has_lead"]}
     doubt = "no list has the words that name it" if is_mention else "the page needs review"
-    missing = (
-        [f"confidence is below {limits.promoted:.2f}"] if candidate["confidence"] < limits.promoted else []
-    )
+    missing = [] if is_sure else [f"confidence is below {limits.promoted:.2f}"]
     missing += [doubt] if candidate["needs_review"] else []
     return missing + [_LACKING[evidence] for evidence in limits.requires if not is_there[evidence]]
 
@@ -121,22 +159,25 @@ def _found(limits: Thresholds) -> list[str]:
     return [*(_FOUND[evidence] for evidence in limits.requires), "nobody needs to look"]
 
 
-def load_policy(path: Path, entity_types: AbstractSet[str]) -> PromotionPolicy:
-    """Read and validate a policy file.
+def load_policy(
+    path: Path, entity_types: AbstractSet[str], worth_file: Path = DEFAULT_WORTH_FILE
+) -> PromotionPolicy:
+    """Read and validate a policy file, and how often rules were right.
 
     Args:
         path: a YAML file with the keys `id`, `default` and `types`, as in `promotion.yaml`.
         entity_types: the taxonomy's entity-worthy types; only these may have thresholds of their own.
+        worth_file: a YAML file with `rules`, as in `rule_worth.yaml`.
 
     Returns:
         The policy.
 
     Raises:
-        DataFileError: the file is missing or not YAML, or a key is missing, unknown or out of range.
+        DataFileError: a file is missing or not YAML, or a key is missing, unknown or out of range.
     """
     policy = read_data_file(path, PromotionPolicy)
     if unknown := sorted(policy.types.keys() - entity_types):
         raise DataFileError(
             f"{path}: types.{unknown[0]}: no entity-worthy type; use one of {sorted(entity_types)}"
         )
-    return policy
+    return policy.model_copy(update={"worths": read_data_file(worth_file, RuleWorths)})

@@ -13,7 +13,7 @@ from holocron_assets.entities.identity.changes import EntityChanges, entity_chan
 from holocron_assets.entities.identity.clusters import Merge, merges
 from holocron_assets.entities.names.aliases import alias_rows
 from holocron_assets.entities.names.first_titles import NO_FIRST_TITLES
-from holocron_assets.entities.promotion import DEFAULT_POLICY_FILE, load_policy
+from holocron_assets.entities.promotion import DEFAULT_POLICY_FILE, DEFAULT_WORTH_FILE, load_policy
 from holocron_assets.entities.reviews import IN_DISPUTE
 from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.entities.type_now import type_now
@@ -155,7 +155,8 @@ def _aliases_are_stale(snapshot: Snapshot, entity_type: str) -> bool:
 
 def _entity_inputs(snapshot: Snapshot, entity_type: str, current: Iterable[Row]) -> dict[str, str]:
     """Fingerprints of the data that a type's entities are made from; these are the current ones."""
-    policy = content_hash(DEFAULT_POLICY_FILE.read_text(encoding="utf-8"))
+    files = (DEFAULT_POLICY_FILE, DEFAULT_WORTH_FILE)
+    policy = content_hash("".join(file.read_text(encoding="utf-8") for file in files))
     judgements = read_footer(snapshot.lake, ENTITY_JUDGEMENTS, entity_type)
     disputed = [row for row in current if IN_DISPUTE in (row["review_reason"] or "")]
     return {

@@ -95,7 +95,8 @@ _MAKE_QUIET = f"""
     create or replace table of_type.quiet as
     select
         entities.entity_id, entities.title_key, entities.state, entities.state_reason,
-        candidates.entity_type, candidates.confidence, candidates.needs_review, candidates.has_lead,
+        candidates.entity_type, candidates.confidence, candidates.method, candidates.rule_ids,
+        candidates.needs_review, candidates.has_lead,
         candidates.origin
     from of_type.matched as matched
     join of_type.candidates as candidates using (title_key)
@@ -105,7 +106,10 @@ _MAKE_QUIET = f"""
         and entities.entity_id not in (select unnest($busy::varchar[]))
         and {_SAME}
 """  # noqa: S608 - column names of our own
-_DECIDED = ("state", "state_reason", "entity_type", "confidence", "needs_review", "has_lead", "origin")
+_DECIDED = (
+    *("state", "state_reason", "entity_type", "confidence", "method", "rule_ids", "needs_review", "has_lead"),
+    "origin",
+)
 _BY_WHAT = f"select distinct {', '.join(_DECIDED)} from of_type.quiet"  # noqa: S608 - the same
 _MAKE_LEFT = f"""
     create or replace table of_type.kept as

@@ -7,6 +7,8 @@ from holocron_assets.entities.data_files import DataFileError
 from holocron_assets.entities.promotion import (
     DEFAULT_POLICY_FILE,
     PromotionPolicy,
+    RuleWorth,
+    RuleWorths,
     Thresholds,
     load_policy,
 )
@@ -17,6 +19,14 @@ POLICY = PromotionPolicy(
     id="test-1",
     default=Thresholds(candidate=0.80, promoted=0.90, requires=("page", "lead")),
     types={"Concept": Thresholds(candidate=0.85, promoted=0.95, requires=("page", "lead"))},
+    fewest_pages=30,
+    worths=RuleWorths(
+        rules={
+            "good": RuleWorth(right=60, pages=60),
+            "wrong": RuleWorth(right=50, pages=60),
+            "new": RuleWorth(right=29, pages=29),
+        }
+    ),
 )
 
 
@@ -27,6 +37,8 @@ def candidate(**changes: Any) -> Row:
         "needs_review": False,
         "has_lead": True,
         "origin": "page",
+        "method": "rules",
+        "rule_ids": [],
         **changes,
     }
 
@@ -43,6 +55,33 @@ def test_only_the_confidence_of_a_type_counts_and_not_its_method(
     method: str, worth: float, state: str
 ) -> None:
     assert POLICY.decide(candidate(method=method, confidence=worth)).state == state
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({"rule_ids": ["good"]}, "promoted"),
+        ({"rule_ids": ["good", "wrong"]}, "promoted"),
+        ({"rule_ids": ["wrong", "good"]}, "candidate"),
+        ({"rule_ids": ["new"]}, "candidate"),
+        ({"rule_ids": ["good"], "method": "model"}, "candidate"),
+        ({"rule_ids": ["good"], "needs_review": True}, "candidate"),
+        ({"rule_ids": ["good"], "has_lead": False}, "candidate"),
+        ({"rule_ids": ["good"], "entity_type": "Concept"}, "candidate"),
+        ({"rule_ids": ["good"], "confidence": 0.79}, "staged"),
+    ],
+)
+def test_a_rule_that_was_measured_to_be_right_promotes_what_it_typed_unsurely(
+    changes: dict[str, Any], state: str
+) -> None:
+    assert POLICY.decide(candidate(**{"confidence": 0.85, **changes})).state == state
+
+
+def test_the_bound_of_a_share_is_wilsons() -> None:
+    shares = [
+        RuleWorth(right=right, pages=pages).least_share for right, pages in ((60, 60), (50, 60), (0, 9))
+    ]
+    assert shares == pytest.approx([0.9398, 0.7196, 0.0], abs=5e-4)
 
 
 @pytest.mark.parametrize(
