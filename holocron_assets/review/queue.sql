@@ -81,8 +81,7 @@ pair_items as (
         judgements.reason || coalesce('. A model proposes: ' || judgements.proposal, ''),
         one.title, one.title_key, one.batch, judgements.entity_type, one.entity_id, other.entity_id,
         other.title_key, [],
-        case when judgements.proposal is null then 1 else 0.5 end
-        * case when one.source = other.source and one.origin = 'page' and other.origin = 'page' then 0.2 else 1 end,
+        case when judgements.proposal is null then 1 else 0.5 end,
         null
     from lake.entity_judgements as judgements
     join standing as one on judgements.first_id = one.entity_id

@@ -64,7 +64,7 @@ def test_the_rank_follows_from_the_other_columns_of_its_row(lake: Lake) -> None:
     assert page["rank"] == pytest.approx(0.39 * (1 + 1.0986), abs=0.001)
     pair = rows[f"pair-{PAIR}"]
     assert pair["dependants"] == 1, "one has two names, four facts and a relation, the other a name"
-    assert pair["uncertainty"] == pytest.approx(0.1), "a wiki's own two pages, and a model proposes an answer"
+    assert pair["uncertainty"] == pytest.approx(0.5), "a model proposes an answer"
     ranks = [row["rank"] for row in read_queue(lake)]
     assert ranks == sorted(ranks, reverse=True)
 
