@@ -149,7 +149,7 @@ BY_TYPE: tuple[Stage, ...] = (
         "entities",
         FACTS_VERSION,
         inputs=(ENTITIES.name, ENTITY_MENTIONS.name),
-        whole_inputs=(PAGE_FACTS.name, MODEL_FACTS, LISTED, CHECKS),
+        whole_inputs=(PAGE_FACTS.name, MODEL_FACTS, LISTED, SENTENCES, CHECKS),
         stale=stale_facts,
     ),
     Stage(

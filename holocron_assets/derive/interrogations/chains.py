@@ -16,15 +16,13 @@ from holocron_assets.lake.views.public_views import tables_behind
 _TYPES = ("page_classification",)
 _LISTS = (*_TYPES, "entity_extraction")
 _IDENTITY = (*_LISTS, "identity_check")
-_SAID = ("relationship_extraction", "sentence_statements", "statement_checks")
+_SAID = ("entity_facts", "relationship_extraction", "sentence_statements", "statement_checks")
 
 MADE_FROM_ANSWERS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("page_types", "entity_candidates", "entity_departures"), _TYPES),
     **dict.fromkeys(("entity_mentions", "entity_pairs", "page_tags", "tags", "tag_relations"), _LISTS),
     **dict.fromkeys(("entities", "entity_aliases", "entity_judgements", "entity_tags"), _IDENTITY),
-    "entity_facts": (*_IDENTITY, "entity_facts", "statement_checks"),
-    "entity_relations": (*_IDENTITY, *_SAID),
-    "review_items": (*_IDENTITY, "entity_facts", *_SAID),
+    **dict.fromkeys(("entity_facts", "entity_relations", "review_items"), (*_IDENTITY, *_SAID)),
 }
 """Tables that are made from answers, directly or in steps, with the keys of those interrogations."""
 
