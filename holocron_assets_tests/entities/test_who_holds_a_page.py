@@ -1,5 +1,6 @@
 """Every sure page has one entity, in one type, whatever was moved, typed otherwise or decided before."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,11 +90,11 @@ def test_a_run_that_ends_between_pairs_and_what_they_were_made_of_loses_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wiki = wiki_of(tmp_path, Seen("Varn", 1))
-    varns = Seen("Varns", 2)
+    varns = Seen("Varns", 2, categories=("Merge candidates",))
     crawl(wiki, varns)
     before = wiki.query("select pair_id from lake.entity_pairs")
     assert len(before) == 1
-    retype(wiki, Seen("Varns", 2, "Droid"))
+    retype(wiki, replace(varns, entity_type="Droid"))
 
     def die(lake: Lake, table: Table, *args: Any, **named: Any) -> Footer:
         if table is COMPARED_NAMES:
