@@ -12,6 +12,7 @@ from time import monotonic
 import dagster as dg
 
 from holocron_assets.decisions.controls import HeldBackError, standing_controls
+from holocron_assets.derive.dispatch.pools import CODE_POOL
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.gpu.model_run import Session, work_on
 from holocron_assets.derive.gpu.slots import GPU_POOL
@@ -109,7 +110,8 @@ def _agenda(
 ) -> Dispatched | None:
     """What this step is to ask the run's model; None if there is nothing."""
     by_model = asked.by_model(list(what.named(pool).values()))
-    model = what.model or _model_of(context)
+    is_of_code = pool == CODE_POOL
+    model = what.model or (None if is_of_code else _model_of(context))
     if what.model and not asked.is_dispatched:  # a person chose the model: no other model has a turn
         by_model = {what.model: by_model.get(what.model, [])}
     own_pool = asked.settings.pool_of(model) if model else pool
@@ -118,6 +120,8 @@ def _agenda(
     }
     candidates = [one for several in in_pool.values() for one in several]
     _refuse_all_paused(asked.lake, candidates)
+    if is_of_code:  # nothing is loaded for code, so no kind of code waits for another's turn
+        candidates = [one for one in candidates if one in own]
     partitions = what.partitions or partitions_of_run(context.run) or None
     agenda = Dispatched(
         asked.lake,
