@@ -66,7 +66,7 @@ def test_a_receiver_that_hangs_holds_up_no_other_sensor(finished_sample: Holocro
     with dg.DagsterInstance.from_config(holocron.environment["DAGSTER_HOME"]) as instance:
         runs = [(run.job_name, run.tags.get(PARTITION_TAG), run.status.value) for run in instance.get_runs()]
     assert sorted(run for run in runs if run[0] != "upkeep") == [
-        ("derive_code_by_type", None, "QUEUED"),
+        ("derive_code", None, "QUEUED"),
         ("list_seeds", "new", "QUEUED"),
         ("publish_views", None, "QUEUED"),
         ("resolve_entities", None, "QUEUED"),
