@@ -26,10 +26,11 @@ from statement_designs import Asking, Read, by_choice, by_model, by_question, by
 from statement_truth import Statement, World, plain, without_doubles
 from type_accuracy import SHARED
 
+from holocron_assets.entities.facts.marked_statements import read_marked
 from holocron_assets.entities.facts.vocabulary import trusted_keys
 
 SEED = 17
-SHEET = Path(__file__).parents[1] / "data" / "marked_statements" / "wookieepedia.csv"
+SHEETS = Path(__file__).parents[1] / "data" / "marked_statements"
 TYPES = {
     *("PersonCharacter", "Droid", "Species", "LocationPlace", "VehicleCraft"),
     *("ObjectItem", "ObjectArtifact", "Organization", "EventConflict", "WorkMedia"),
@@ -158,18 +159,7 @@ def wilson(right: int, count: int) -> float:
 
 def read_marks() -> Marks:
     """What the shipped sheet says of each statement."""
-    if not SHEET.exists():
-        return {}
-    with SHEET.open(encoding="utf-8", newline="") as lines:
-        return {
-            (
-                row["page"],
-                "fact" if row["kind"] == "fact" else "relation",
-                row["key"],
-                plain(row["other"]),
-            ): row["mark"]
-            for row in csv.DictReader(lines)
-        }
+    return {(one.page, one.kind, one.key, plain(one.other)): one.mark for one in read_marked(SHEETS)}
 
 
 def draw(designs: Mapping[str, Read], file: Path) -> None:
