@@ -5,6 +5,7 @@ functions of `work` for what is missing, each tick, and leave the order to what 
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from holocron_assets.crawl.frontier.batches import cut_batches
 from holocron_assets.crawl.sources.seeds import seeds_are_usable
@@ -24,8 +25,8 @@ from holocron_assets.planning.work import (
     sources_to_tag,
 )
 
-KNOWLEDGE: tuple[Callable[[Lake], list[Work]], ...] = (entities_to_resolve, code_to_run, sources_to_tag)
-"""What follows from the pages, in this order: entities, answers of code, then tags and the review queue."""
+KNOWLEDGE: tuple[Callable[[Lake], list[Work]], ...] = (code_to_run, entities_to_resolve, sources_to_tag)
+"""What follows from the pages. Facts need what code reads from pages; code also answers about entities."""
 
 RunWork = Callable[[Sequence[Work]], bool]
 """Runs some work and waits for it; whether there was any that could be run now."""
@@ -63,11 +64,29 @@ def crawl_step(  # noqa: PLR0913 - of what, how it is run, and what is left out
     return run([*checks_to_run(lake, sources), *links_to_compact(lake, sources)])
 
 
-def readable(find: Callable[[], list[Work]]) -> list[Work]:
-    """The work that is found; none while answers that it depends on cannot be read."""
+def knowledge_step(lake: Lake, run: RunWork, unread: Callable[[str], None] | None = None) -> bool:
+    """Do what comes next of what follows from the pages; whether there was anything that could be done.
+
+    Args:
+        lake: what is missing is read from it.
+        run: runs the work; false also if it failed, so that what follows from the rest is still made.
+        unread: called with the reason why answers, and what is made from them, cannot be read.
+    """
+    return any(run(readable(partial(find, lake), unread)) for find in KNOWLEDGE)
+
+
+def readable(find: Callable[[], list[Work]], unread: Callable[[str], None] | None = None) -> list[Work]:
+    """The work that is found; none while answers that it depends on cannot be read.
+
+    Args:
+        find: finds it.
+        unread: called with the reason, if the answers cannot be read.
+    """
     try:
         return find()
-    except InterrogationError:
+    except InterrogationError as error:
+        if unread:
+            unread(str(error))
         return []
 
 

@@ -20,7 +20,7 @@ from holocron_assets.orchestration.runs.held import ended_when_held
 from holocron_assets.orchestration.runs.retries import LAKE
 from holocron_assets.orchestration.runs.waiting import LocalRuns, QueuedRuns, Runs
 from holocron_assets.planning.job_names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB, WAITING_TAGS
-from holocron_assets.planning.loop import KNOWLEDGE, crawl_step
+from holocron_assets.planning.loop import crawl_step, knowledge_step
 from holocron_assets.planning.work import Work, batches_to_settle, sites_to_ask, views_to_publish
 
 
@@ -167,15 +167,22 @@ def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
 
 def _knowledge_made(lake: Lake, runs: Runs) -> list[str]:
     """Make all that follows from the pages, even if parts fail; returns the failures."""
-    problems = []
-    for find in KNOWLEDGE:
+    problems: dict[str, None] = {}
+    tried: set[str] = set()
+
+    def run(work: Sequence[Work]) -> bool:
+        untried = [item for item in work if item.key not in tried]
+        tried.update(item.key for item in untried)
         try:
-            _finish(runs, find(lake))
+            _finish(runs, untried)
         except dg.Failure as failure:
-            problems.append(str(failure.description))
-        except InterrogationError as error:
-            problems.append(str(error))
-    return problems
+            problems[str(failure.description)] = None
+            return False
+        return bool(untried)
+
+    while knowledge_step(lake, run, problems.setdefault):
+        pass
+    return list(problems)
 
 
 def _refuse_unsettled(lake: Lake, source: Source) -> None:

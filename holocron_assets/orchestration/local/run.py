@@ -30,7 +30,7 @@ from holocron_assets.orchestration.runs.waiting import QUIET, FinishedRun, Local
 from holocron_assets.orchestration.sensors.run_requests import priority_of
 from holocron_assets.planning.holding import hold_on
 from holocron_assets.planning.job_names import BATCH_JOB, OUTCOME_TAG, QUALITY_JOB
-from holocron_assets.planning.loop import KNOWLEDGE, crawl_step, named, readable
+from holocron_assets.planning.loop import crawl_step, knowledge_step, named
 from holocron_assets.planning.repair import repairing
 from holocron_assets.planning.work import (
     Work,
@@ -219,11 +219,13 @@ class LocalRun:
         return self.report
 
     def _make_knowledge(self) -> None:
-        """Resolve entities, have code answer what it can, and tag and review."""
-        # What a run changed may make another type stale; what failed is not tried again.
-        for find in KNOWLEDGE:
-            while self._run(readable(partial(find, self.lake))) and not self.report.finished[-1].error:
-                pass
+        """Have code answer what it can, resolve entities, tag and review, until nothing is stale."""
+
+        def run(work: Sequence[Work]) -> bool:
+            return self._run(work) and not any(last.error for last in self.report.finished[-1:])
+
+        while knowledge_step(self.lake, run):  # answers that cannot be read are named by the report
+            pass
 
     def _due(self) -> dict[str, datetime]:
         """By key, when work that failed for now may be tried again."""
