@@ -21,7 +21,7 @@ CONTRACTS = {
     "signals": {"lake"},
     "classify": {"lake", "decisions"},
     "derive": {"lake", "decisions", "telemetry", "crawl", "signals", "classify"},
-    "entities": {"lake", "decisions", "derive"},
+    "entities": {"lake", "decisions", "classify", "derive"},
     "exports": {"lake"},
     "trials": {"lake", "decisions", "derive", "classify", "entities"},
     "operations": {"lake", "decisions", "telemetry", "crawl", "derive", "entities"},

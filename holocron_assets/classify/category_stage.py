@@ -35,6 +35,10 @@ class CategoryStage:
             if (evidence := self._read(category)) and not _is_named_after(category, name)
         ]
 
+    def of_name(self, category: str) -> Evidence | None:
+        """What the name of a category says of its members; None if no rule knows it."""
+        return self._read(category)
+
     def _read_once(self, category: str) -> Evidence | None:
         for rule, pattern in self._patterns:
             if match := pattern.search(category):

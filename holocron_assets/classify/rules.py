@@ -73,6 +73,11 @@ class RuleBook:
         found += self._lead.evidence(signals)
         return found
 
+    def type_of_members(self, category: str) -> str | None:
+        """The type of a category's members by its head noun ("Moons of Ondrel"); None if no rule knows it."""
+        found = self._category.of_name(category)
+        return found.type if found else None
+
 
 @cache
 def load_rules() -> RuleBook:

@@ -24,7 +24,7 @@ from holocron_assets.entities.identity.judgement_store import (
     stale_judgements,
 )
 from holocron_assets.entities.identity.pair_store import PAIRS_VERSION, stale_pairs
-from holocron_assets.entities.mentions.search import EXTRACTION
+from holocron_assets.entities.mentions.search import EXTRACTION, LINKED
 from holocron_assets.entities.mentions.store import MENTIONS_VERSION, stale_mentions
 from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.entities.store import (
@@ -101,7 +101,7 @@ BY_TYPE: tuple[Stage, ...] = (
         "entities",
         MENTIONS_VERSION,
         inputs=(),
-        whole_inputs=(EXTRACTION, PAGE_LINKS.name, PAGE_SIGNALS.name, ENTITY_CANDIDATES.name),
+        whole_inputs=(EXTRACTION, LINKED, PAGE_LINKS.name, PAGE_SIGNALS.name, ENTITY_CANDIDATES.name),
         stale=stale_mentions,
     ),
     Stage(

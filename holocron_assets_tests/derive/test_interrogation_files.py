@@ -332,13 +332,14 @@ SHIPPED_ONES = read_interrogations(SHIPPED)
 ASKING_MODELS = [one for one in SHIPPED_ONES if not one.is_of_code]
 
 
-def test_ten_are_shipped() -> None:
+def test_eleven_are_shipped() -> None:
     assert [one.key for one in SHIPPED_ONES] == [
         "entity_extraction",
         "entity_facts",
         "entity_summary",
         "entity_timeline",
         "identity_check",
+        "listed_names",
         "page_classification",
         "page_events",
         "relationship_extraction",

@@ -5,11 +5,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from holocron_assets.derive.evidence.page_text import page_text
 from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.entities.mentions.listed_names import listed_names
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES, SITES
 from holocron_assets.lake.titles import DEFAULT_SITE
@@ -19,7 +21,8 @@ from holocron_assets.planning.batch_steps import BATCH_STEPS, run_step
 from holocron_assets.planning.entity_stages import STAGES, partitions_of
 
 SOURCE = "wiki"
-EXTRACTION = next(each.table for each in load_interrogations() if each.name == "entity_extraction")
+_TABLES = {each.name: each.table for each in load_interrogations()}
+EXTRACTION, LINKED = _TABLES["entity_extraction"], _TABLES["listed_names"]
 _START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
@@ -39,14 +42,14 @@ def list_of(*items: str, continuity: str = "can") -> str:
 
 def named(name: str, entity_type: str = "Droid", **columns: Any) -> Row:
     """What a model says of a list: that it names something."""
-    return {"name": name, "type": entity_type, "aliases": [], "supported": True, **columns}
+    return {"name": name, "type": entity_type, "aliases": [], "attributes": [], "supported": True, **columns}
 
 
 class ListedWiki:
     """A lake whose pages and lists come in batches, a day after one another."""
 
     def __init__(self, folder: Path) -> None:
-        self.lake = Lake(folder, (EXTRACTION,))
+        self.lake = Lake(folder, (EXTRACTION, LINKED))
         self._batches = 0
         self._batch_of: dict[str, str] = {}
         self._page_ids: dict[str, int] = {}
@@ -81,6 +84,15 @@ class ListedWiki:
             by_batch.setdefault(self._batch_of[title], []).extend(_answer_rows(self, title, answers))
         for batch, rows in by_batch.items():
             write_partition(self.lake, EXTRACTION, batch, rows)
+
+    def read_links(self, title: str) -> None:
+        """Read what a list page links to, as the interrogation `listed_names` does."""
+        batch = self._batch_of[title]
+        pages = read_partition(self.lake, PAGES, batch)
+        wikitext = next(page["wikitext"] for page in pages if page["title"] == title)
+        found = listed_names(title, page_text(wikitext, DEFAULT_SITE, title), wikitext)
+        answers = [{**row, "supported": True} for row in found]
+        write_partition(self.lake, LINKED, batch, _answer_rows(self, title, answers))
 
     def resolve(self) -> list[str]:
         """Make what is stale, in the order of the job; give the names of the tables that were."""
@@ -155,8 +167,7 @@ def _answer_rows(wiki: ListedWiki, title: str, answers: Iterable[Row]) -> list[R
             "title_key": key,
             "revision_id": 1,
             "chunk": 0,
-            "evidence": ", ".join([answer["name"], *answer["aliases"]]),
-            "attributes": [],
+            "evidence": ", ".join([answer["name"], *answer.get("aliases", ())]),
             "model": "small",
             "model_digest": "5" * 64,
             "result_key": "k",

@@ -11,6 +11,7 @@ from holocron_assets.lake.titles import Site
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.extract import LONGEST_WIKITEXT
 from holocron_assets.signals.hidden import FILLER, masked
+from holocron_assets.signals.outline import outline
 from holocron_assets.signals.paragraphs import HEADING
 from holocron_assets.signals.vocabulary import VOCABULARY
 
@@ -19,6 +20,7 @@ HEADING_LINE = re.compile(r"^={1,6} (.+) ={1,6}$", re.MULTILINE)
 
 _INTERWIKI_LINK = re.compile(r"\[\[[ \t]*+([^\[\]{}|:\n]++):[^\[\]\n]*+\]\]")
 _LEFTOVER = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{\||\|\}")
+_TABLE_TEMPLATE = re.compile(r"^(\{\{[^{}\n]*\}\})(?=[ \t]*\n[ \t]*(?:!|\|[-+]))", re.MULTILINE)
 _DEEPEST_TABLES = 3
 _BELOW_HEADINGS = 7
 
@@ -37,8 +39,23 @@ def page_text(wikitext: str, site: Site, page_name: str) -> str:
         page_name: the value of `{{PAGENAME}}`.
     """
     reader = _Reader(site, Cleaner(site, VOCABULARY.lead, page_name))
-    groups = reader.groups(Markup.of(masked(wikitext[:LONGEST_WIKITEXT])))
+    text = _tables_opened(masked(wikitext[:LONGEST_WIKITEXT]))
+    groups = reader.groups(Markup.of(text))
     return "\n\n".join(_without_empty_sections(["\n".join(lines) for lines in groups]))
+
+
+def _tables_opened(text: str) -> str:
+    """Masked wikitext in which a template that opens a table, as `{{Prettytable}}`, is a table's `{|`.
+
+    It stands alone on a line outside all brackets, and the next line begins a row.
+    """
+    found = list(_TABLE_TEMPLATE.finditer(text))
+    outside = {block.start for block in outline(text).blocks} if found else set()
+    for template in found:
+        if template.start() in outside:
+            opened = "{|" + FILLER * (len(template[1]) - 2)
+            text = text[: template.start()] + opened + text[template.end(1) :]
+    return text
 
 
 def _without_empty_sections(groups: Sequence[str]) -> list[str]:

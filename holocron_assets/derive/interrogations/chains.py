@@ -15,12 +15,14 @@ from holocron_assets.lake.views.public_views import tables_behind
 
 _TYPES = ("page_classification",)
 _LISTS = (*_TYPES, "entity_extraction")
-_IDENTITY = (*_LISTS, "identity_check")
+_NAMES = (*_LISTS, "listed_names")
+_IDENTITY = (*_NAMES, "identity_check")
 _SAID = ("entity_facts", "relationship_extraction", "sentence_statements", "statement_checks")
 
 MADE_FROM_ANSWERS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("page_types", "entity_candidates", "entity_departures"), _TYPES),
-    **dict.fromkeys(("entity_mentions", "entity_pairs", "page_tags", "tags", "tag_relations"), _LISTS),
+    **dict.fromkeys(("page_tags", "tags", "tag_relations"), _LISTS),
+    **dict.fromkeys(("entity_mentions", "entity_pairs"), _NAMES),
     **dict.fromkeys(("entities", "entity_aliases", "entity_judgements", "entity_tags"), _IDENTITY),
     **dict.fromkeys(("entity_facts", "entity_relations", "review_items"), (*_IDENTITY, *_SAID)),
 }

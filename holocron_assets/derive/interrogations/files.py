@@ -58,12 +58,14 @@ _NEEDED_COLUMNS = {
         "rationale",
     ),
     "entity_extraction": ("evidence", "name", "type", "aliases", "attributes"),
+    "listed_names": ("evidence", "name", "type"),
 }
 """Columns that other parts of Holocron read from an interrogation's table, by its key."""
 
 _READERS = {
     "page_classification": "table page_types is",
     "entity_extraction": "tables entity_mentions, entity_facts and page_tags are",
+    "listed_names": "table entity_mentions is",
 }
 
 

@@ -33,6 +33,7 @@ class FoundMentions:
         kept_out: how many names mean nothing that could be an entity, by the type that the model gives them,
             and why: 'no_title' (no article can be called so), 'no_entity' (the page is a list, say, or the
             section of another) or 'ambiguous' (a page is called so, but another thing may be meant).
+            Names of which neither a page nor a list says the type are not counted.
     """
 
     rows: Mapping[str, Sequence[Row]]
@@ -73,31 +74,33 @@ def clean_name(name: str) -> str:
 
 
 def said_names(answers: Iterable[Row], sites: Mapping[str, Site]) -> list[dict[str, Any]]:
-    """The names on lists by models' answers: each name of a list and type once.
+    """The names on lists by the answers about them: each name of a list and type once.
 
     Args:
-        answers: rows of the extraction's table, with the list page's `continuity`.
+        answers: rows of the tables of such answers, with the list page's `continuity`. A row without a type
+            joins one of the same name.
         sites: the wikis, by source.
 
     Returns:
         Rows with a `number`, the list's columns, `name`, `title` (that an article of this name has; None if
         none can have it), `said_type`, `aliases`, and the best evidence for it.
     """
-    groups: defaultdict[tuple[str, int, str, str], list[Row]] = defaultdict(list)
+    by_name: defaultdict[tuple[str, int, str], list[Row]] = defaultdict(list)
     for answer in answers:
         name = clean_name(answer["name"])
         if any(map(str.isalnum, name)):
-            groups[answer["source"], answer["title_key"], name, answer["type"]].append(answer)
+            by_name[answer["source"], answer["title_key"], name].append(answer)
+    groups = [(key, said_type, rows) for key in sorted(by_name) for said_type, rows in _by_type(by_name[key])]
     return [
         {
             "number": number,
-            **_best(groups[key]),
-            "name": key[2],
-            "title": _article_title(sites[key[0]], key[2]),
-            "said_type": key[3],
-            "aliases": _other_names(key[2], groups[key]),
+            **_best(rows),
+            "name": name,
+            "title": _article_title(sites[source], name),
+            "said_type": said_type,
+            "aliases": _other_names(name, rows),
         }
-        for number, key in enumerate(sorted(groups))
+        for number, ((source, _, name), said_type, rows) in enumerate(groups)
     ]
 
 
@@ -115,20 +118,21 @@ def mention_rows(names: Sequence[Row], meant: Mapping[int, Row]) -> FoundMention
     clear = []
     for name in names:
         found = meant[name["number"]]
-        if reason := _unclear(found):
-            kept_out[name["said_type"]][reason] += 1
-        else:
+        reason = _unclear(found)
+        if reason is None:
             clear.append(_row(name, found))
+        elif name["said_type"]:
+            kept_out[name["said_type"]][reason] += 1
     voted = _voted_types(clear)
     rows: defaultdict[str, list[Row]] = defaultdict(list)
     without_page: defaultdict[str, list[Row]] = defaultdict(list)
     for row in sorted(clear, key=itemgetter("mention_id")):
         if row["entity_type"]:
             rows[row["entity_type"]].append(row)
-        else:
-            typed = {**row, "entity_type": voted[row["means_key"]]}
-            rows[typed["entity_type"]].append(typed)
-            without_page[typed["entity_type"]].append(typed)
+        elif entity_type := voted.get(row["means_key"]):
+            typed = {**row, "entity_type": entity_type}
+            rows[entity_type].append(typed)
+            without_page[entity_type].append(typed)
     return FoundMentions(rows, without_page, kept_out)
 
 
@@ -149,6 +153,18 @@ def mention_candidates(mentions: Iterable[Row], confidence: MentionConfidence) -
     return sorted(
         (_candidate(group, confidence) for group in groups.values()), key=itemgetter("source", "title")
     )
+
+
+def _by_type(answers: Iterable[Row]) -> list[tuple[str | None, list[Row]]]:
+    """The answers about a name by the type that they give it; those without a type go with the first one."""
+    found: defaultdict[str, list[Row]] = defaultdict(list)
+    untyped: list[Row] = []
+    for answer in answers:
+        (found[answer["type"]] if answer["type"] else untyped).append(answer)
+    if not found:
+        return [(None, untyped)]
+    first, *others = sorted(found.items())
+    return [(first[0], [*first[1], *untyped]), *others]
 
 
 def _best(answers: Iterable[Row]) -> dict[str, Any]:
@@ -195,7 +211,7 @@ def _unclear(found: Row) -> str | None:
 
 def _row(name: Row, found: Row) -> dict[str, Any]:
     kept = {column: name[column] for column in (*_FROM_LIST, "list_title", "name", "aliases", "said_type")}
-    key = "\x1f".join((name["source"], name["list_title"], name["name"], name["said_type"]))
+    key = "\x1f".join((name["source"], name["list_title"], name["name"], name["said_type"] or ""))
     return {
         **kept,
         "mention_id": content_hash(key),
@@ -211,7 +227,8 @@ def _voted_types(rows: Iterable[Row]) -> dict[int, str]:
     """The type that most lists give to each title without a typed page; found quotes count first."""
     votes: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for row in rows:
-        votes[row["means_key"]][row["said_type"]] += 1000 if row["supported"] else 1
+        if row["said_type"]:
+            votes[row["means_key"]][row["said_type"]] += 1000 if row["supported"] else 1
     return {key: min(counted, key=lambda name: (-counted[name], name)) for key, counted in votes.items()}
 
 

@@ -14,15 +14,22 @@ from holocron_assets.lake.views.database import query
 EXTRACTION = "derived_entity_extraction"
 """The table of names that a model reads on list pages. It exists if an interrogation declares it."""
 
+LINKED = "derived_listed_names"
+"""The table of names that list pages link to. It exists if an interrogation declares it."""
+
 _SEARCH = files(__package__).joinpath("mentions.sql").read_text(encoding="utf-8")
-_ANSWERS = f"""
+_COLUMNS = (
+    *("source", "batch", "title", "title_key", "revision_id", "chunk", "position"),
+    *("evidence", "supported", "model", "name", "type"),
+)
+_ANSWERS = """
     select answers.*, signals.continuity
-    from lake.{EXTRACTION} as answers
+    from ({answers}) as answers
     semi join present_answers as present
         on answers.batch = present.batch and answers.title_key = present.title_key
     join lake.page_signals as signals
         on answers.batch = signals.batch and answers.title_key = signals.title_key
-"""  # noqa: S608 - a name of our own
+"""
 _MEANT = """
     select
         meant.number, meant.method, meant.title, meant.to_section,
@@ -55,14 +62,20 @@ def find_mentions(connection: duckdb.DuckDBPyConnection, lake: Lake) -> FoundMen
         connection: to the lake, in which `snapshot.sql` was run.
         lake: the lake that it reads.
     """
-    if EXTRACTION not in {table.name for table in lake.derived_tables}:
+    known = {table.name for table in lake.derived_tables}
+    read = [
+        f"select {', '.join(_COLUMNS)}, {aliases} as aliases from lake.{name}"  # noqa: S608 - names of our own
+        for name, aliases in ((EXTRACTION, "aliases"), (LINKED, "[]::varchar[]"))
+        if name in known
+    ]
+    if not read:
         return NO_MENTIONS
-    answers = query(connection, _ANSWERS)
+    answers = query(connection, _ANSWERS.format(answers=" union all ".join(read)))
     if not answers:
         return NO_MENTIONS
     sites = {row["source"]: Site.from_row(row) for row in query(connection, "from lake.sites")}
-    known = {source: sites.get(source, DEFAULT_SITE) for source in {row["source"] for row in answers}}
-    names = said_names(answers, known)
+    wikis = {source: sites.get(source, DEFAULT_SITE) for source in {row["source"] for row in answers}}
+    names = said_names(answers, wikis)
     table = pa.Table.from_pylist([{**name, "list_key": name["title_key"]} for name in names], schema=_SAID)
     connection.register("said", table)
     try:

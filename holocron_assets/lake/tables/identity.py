@@ -107,7 +107,12 @@ ENTITY_MENTIONS = Table(
             "How that is known: 'link' (the list links to it), 'title', 'redirect', or "
             "'name' (no page has this name)",
         ),
-        Column("said_type", type_string, "Type that the model gives it; the type of a page outranks it"),
+        Column(
+            "said_type",
+            type_string,
+            "Type that a model or the list's title gives it; the type of a page outranks it",
+            nullable=True,
+        ),
         Column("continuity", type_string, "Continuity of the page it means, or of the list page"),
         Column("list_title", type_string, "The list page"),
         TITLE_KEY,
@@ -116,7 +121,7 @@ ENTITY_MENTIONS = Table(
         Column("chunk", type_int, "Chunk of the list page", nullable=True),
         Column("evidence", type_string, "Words of the list page that name it"),
         Column("supported", type_bool, "Whether the list page has these words"),
-        Column("model", type_string, "Model that read the list"),
+        Column("model", type_string, "Model that read the list, or 'python' for its links"),
         RUN_ID,
     ),
 )
