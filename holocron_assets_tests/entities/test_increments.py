@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from resolved_wiki import START, TYPES, Seen, Wiki, missing, redirect, wiki_of
@@ -93,6 +94,7 @@ def decide(wiki: Wiki, kind: str, titles: Sequence[str]) -> None:
     record(wiki.lake, [new_decision(kind, entity_id=one, author="Kim", reason="It is so.", **about)])
 
 
+@pytest.mark.system
 @settings(deadline=None, max_examples=8)
 @given(crawls, decisions)
 def test_what_is_stored_is_what_all_rows_together_give(

@@ -77,6 +77,7 @@ def _faults_seen(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     return [*missing, *query(connection, _FAULTS)]
 
 
+@pytest.mark.system
 def test_kills_at_any_moment_lose_nothing_and_leave_nothing_behind(tmp_path: Path) -> None:
     lake = lake_of(tmp_path)
     publish(lake)  # or a process that is always killed before it publishes leaves nothing to open

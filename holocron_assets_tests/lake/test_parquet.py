@@ -271,6 +271,7 @@ for number in count():
 """
 
 
+@pytest.mark.system
 def test_a_killed_writer_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     moments = random.Random(7)  # noqa: S311 - any moments do, the same in every run

@@ -278,6 +278,7 @@ def test_failed_are_those_whose_last_run_failed(holocron: Holocron, instance: dg
     assert chosen_partitions(holocron.lake, instance, "pages", failed=True) == [BATCHES[0]]
 
 
+@pytest.mark.system
 def test_of_a_run_over_several_partitions_only_those_failed_that_its_steps_name(
     finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

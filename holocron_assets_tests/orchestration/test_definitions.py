@@ -32,6 +32,7 @@ def loaded_elsewhere(data: Path, program: str) -> subprocess.CompletedProcess[st
     )
 
 
+@pytest.mark.system
 def test_definitions_load_without_a_warning_where_there_is_no_data_yet(tmp_path: Path) -> None:
     data = tmp_path / "new"
     done = loaded_elsewhere(

@@ -48,6 +48,7 @@ def test_a_remote_model_s_run_is_of_its_pool_s_job_and_does_not_take_the_gpu() -
     }
 
 
+@pytest.mark.system
 def test_a_pool_in_the_settings_has_a_job_and_a_sensor_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "dispatch.yaml").write_text(REMOTE, encoding="utf-8")
     write_interrogation(tmp_path, "kinds", "small:1b", 500)

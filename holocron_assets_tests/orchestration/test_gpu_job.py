@@ -63,6 +63,7 @@ def outcome(instance: dg.DagsterInstance, result: dg.ExecuteInProcessResult) -> 
     return run.tags[OUTCOME_TAG]
 
 
+@pytest.mark.system
 def test_files_whose_step_failed_before_it_recorded_them_are_recorded_when_it_is_tried_again(
     asked: AskedHolocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

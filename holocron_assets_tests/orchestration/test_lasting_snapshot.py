@@ -7,6 +7,7 @@ from threading import Event
 from time import monotonic
 
 import dagster as dg
+import pytest
 from sample_holocron import SAMPLE_BATCH, Holocron
 from watched_sample import status_of
 
@@ -92,6 +93,7 @@ def test_a_snapshot_goes_on_after_the_instance_of_its_tick_was_closed(
     assert take().runs_problem is None
 
 
+@pytest.mark.system
 def test_a_snapshot_under_way_keeps_no_process_from_ending() -> None:
     code = (
         "from pathlib import Path; from time import sleep; "
