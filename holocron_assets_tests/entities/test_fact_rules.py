@@ -16,7 +16,8 @@ from holocron_assets.entities.facts.rules import (
     read_rule_file,
     rules_version,
 )
-from holocron_assets.settings import PROJECT_FOLDER
+from holocron_assets.planning.batch_steps import PAGE_FACTS_STEP
+from holocron_assets.settings import PROJECT_FOLDER, infobox_rules_folder
 
 
 def keys(source: str, template: str, field: str, *folders: Path) -> list[str]:
@@ -79,6 +80,12 @@ def test_another_word_in_a_rule_makes_another_version(tmp_path: Path) -> None:
     before = rules_version(tmp_path)
     path.write_text(path.read_text(encoding="utf-8").replace("one", "two"), encoding="utf-8")
     assert rules_version(tmp_path) != before
+
+
+def test_another_word_in_a_shipped_rule_makes_page_facts_again() -> None:
+    version = rules_version(RULES_FOLDER, infobox_rules_folder())
+    assert PAGE_FACTS_STEP.derivation.code_version.endswith(f"-{version}")
+    assert rules_version(infobox_rules_folder()) != version
 
 
 @pytest.mark.parametrize(
