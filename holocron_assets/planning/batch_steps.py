@@ -13,7 +13,7 @@ from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.entities.facts.page_facts import page_fact_rows
-from holocron_assets.entities.facts.rules import RuleBook, load_rule_book, rules_version
+from holocron_assets.entities.facts.rules import RULES_FOLDER, RuleBook, load_rule_book, rules_version
 from holocron_assets.entities.identity.candidates import candidate_row
 from holocron_assets.entities.mentions.search import EXTRACTION
 from holocron_assets.entities.tags.page_tags import chunk_tag_rows, page_tag_rows
@@ -277,7 +277,7 @@ PAGE_FACTS_STEP = Step(
         PAGE_FACTS,
         (PAGES, PAGE_SIGNALS),
         (SITES,),
-        f"{_FACTS_CODE}-{rules_version(infobox_rules_folder())}",
+        f"{_FACTS_CODE}-{rules_version(RULES_FOLDER, infobox_rules_folder())}",
         row_input=unread_input(PAGE_FACTS),
     ),
     "entities",

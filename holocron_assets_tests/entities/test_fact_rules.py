@@ -1,17 +1,23 @@
 """Infobox rules: how fields are matched, whose rules count, and what is wrong with a file."""
 
+import textwrap
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
+from holocron_assets.entities.facts import rules
 from holocron_assets.entities.facts.rules import (
     RULES_FOLDER,
     InfoboxRuleError,
+    check_rule_files,
     load_rule_book,
     normalised_field,
     read_rule_file,
     rules_version,
 )
+from holocron_assets.planning.batch_steps import PAGE_FACTS_STEP
+from holocron_assets.settings import PROJECT_FOLDER, infobox_rules_folder
 
 
 def keys(source: str, template: str, field: str, *folders: Path) -> list[str]:
@@ -55,8 +61,8 @@ def test_a_person_adds_rules_for_a_source_in_a_folder(tmp_path: Path) -> None:
     write(
         tmp_path,
         "sources: [sample]\nconfidence: 0.7\nrules:\n"
-        "  - {fields: [Bell tone], key: tone, kind: fact}\n"
-        "  - {fields: [homeworld], key: hails_from, kind: relation}\n",
+        "  - {fields: [Bell tone], key: tone, kind: fact, means: FROM sounds like VALUE}\n"
+        "  - {fields: [homeworld], key: hails_from, kind: relation, means: FROM hails from TO}\n",
     )
     [rule] = load_rule_book("sample", tmp_path).of("Bell", "bell_tone")
     assert (rule.rule.key, rule.rule_id, rule.confidence) == ("tone", "own:bell tone", 0.7)
@@ -76,6 +82,12 @@ def test_another_word_in_a_rule_makes_another_version(tmp_path: Path) -> None:
     assert rules_version(tmp_path) != before
 
 
+def test_another_word_in_a_shipped_rule_makes_page_facts_again() -> None:
+    version = rules_version(RULES_FOLDER, infobox_rules_folder())
+    assert PAGE_FACTS_STEP.derivation.code_version.endswith(f"-{version}")
+    assert rules_version(infobox_rules_folder()) != version
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -89,6 +101,36 @@ def test_another_word_in_a_rule_makes_another_version(tmp_path: Path) -> None:
             "rules:\n  - {fields: [a], key: a, kind: fact}\n  - {fields: [A], key: a, kind: fact}\n",
             r"rules\.1\.fields: 'a' gives 'a' already",
         ),
+        (
+            "rules:\n  - {fields: [a], key: tone, kind: fact}\n",
+            r"rules\.0\.key: the vocabulary has no fact 'tone': .* `means: a sentence with FROM and VALUE`",
+        ),
+        (
+            "rules:\n  - {fields: [a], key: rings_for, kind: relation}\n",
+            r"rules\.0\.key: the vocabulary has no relation 'rings_for': .* FROM and TO`",
+        ),
+        (
+            "rules:\n  - {fields: [a], key: tone, kind: fact, means: How it sounds}\n",
+            r"rules\.0\.key: what 'tone' means is a sentence with FROM and VALUE",
+        ),
+        (
+            (
+                "rules:\n  - {fields: [a], key: gender, kind: fact}\n"
+                "  - {fields: [b], key: gender, kind: fact, means: FROM is VALUE}\n"
+            ),
+            r"rules\.1\.key: the vocabulary says what 'gender' means already: leave `means` out",
+        ),
+        (
+            "rules:\n  - {fields: [a], key: homeworld, kind: relation}\n",
+            r"rules\.0\.key: 'homeworld' is a fact in the vocabulary, and no relation",
+        ),
+        (
+            (
+                "rules:\n  - {fields: [a], key: tone, kind: fact, means: FROM sounds like VALUE}\n"
+                "  - {fields: [b], key: tone, kind: relation}\n"
+            ),
+            r"rules\.1\.key: 'tone' is a fact in this file, and no relation",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_file_names_the_file_and_the_key(
@@ -98,6 +140,50 @@ def test_what_is_wrong_with_a_file_names_the_file_and_the_key(
     with pytest.raises(InfoboxRuleError, match=problem) as caught:
         read_rule_file(path)
     assert str(path) in str(caught.value)
+
+
+def test_a_key_of_ones_own_says_once_in_its_file_what_it_means(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "rules:\n  - {fields: [a], key: tone, kind: fact}\n"
+        "  - {fields: [b], key: tone, kind: fact, means: FROM sounds like VALUE}\n",
+    )
+    assert keys("sample", "Bell", "a", tmp_path) == keys("sample", "Bell", "b", tmp_path) == ["tone"]
+
+
+def test_two_files_that_give_one_key_two_meanings_are_refused_and_both_are_named(tmp_path: Path) -> None:
+    one, other = (
+        write(tmp_path, f"rules:\n  - {{fields: [a], key: tone, kind: {kind}, means: {means}}}\n", name)
+        for name, kind, means in (
+            ("one.yaml", "fact", "FROM sounds like VALUE"),
+            ("other.yaml", "relation", "FROM sounds like TO"),
+        )
+    )
+    for read in (lambda: load_rule_book("sample", tmp_path), lambda: check_rule_files(tmp_path)):
+        with pytest.raises(InfoboxRuleError, match=r"rules\.0\.means: 'tone' is a fact in") as caught:
+            read()
+        assert str(one) in str(caught.value)
+        assert str(other) in str(caught.value)
+
+
+def test_a_shipped_rule_cannot_say_itself_what_a_key_means(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(
+        tmp_path, "rules:\n  - {fields: [a], key: tone, kind: fact, means: FROM sounds like VALUE}\n"
+    )
+    assert read_rule_file.__wrapped__(path).rules
+    monkeypatch.setattr(rules, "RULES_FOLDER", tmp_path)
+    with pytest.raises(InfoboxRuleError, match=r"rules\.0\.key: the vocabulary has no fact 'tone'"):
+        read_rule_file.__wrapped__(path)
+
+
+def test_the_rules_in_the_docs_can_be_used(tmp_path: Path) -> None:
+    for page, source in (("facts.md", "mywiki"), ("tutorial.md", "sample")):
+        lines = (PROJECT_FOLDER / "docs" / page).read_text(encoding="utf-8").splitlines()
+        start = next(at for at, line in enumerate(lines) if line.strip().startswith(f"sources: [{source}]"))
+        text = "\n".join(takewhile(lambda line: line.strip() not in {"", "END"}, lines[start:]))
+        assert read_rule_file(write(tmp_path, textwrap.dedent(text), f"{source}.yaml")).rules
 
 
 @pytest.mark.parametrize("path", sorted(RULES_FOLDER.glob("*.yaml")), ids=lambda path: path.name)

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ruamel.yaml.error import YAMLError
 
+from holocron_assets.entities.facts.stated_keys import StatedKind, why_not_stated
+from holocron_assets.entities.facts.vocabulary import Key, Text
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.files.people_yaml import load_yaml
@@ -20,7 +22,6 @@ _APART = re.compile(r"[\W_]+")
 _PLURAL_SIGN = re.compile(r"\(s\)|(?<=[a-z])_s(?=_|$)")
 _NUMBER_AT_END = re.compile(r"(?<=[a-z])[\s_]*\d+$")
 
-Text = Annotated[str, Field(strict=True, min_length=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -36,8 +37,9 @@ class InfoboxRule(_Strict):
     """The meaning of one or several fields of an infobox. `rules/generic.yaml` explains each key."""
 
     fields: tuple[Text, ...] = Field(min_length=1)
-    key: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,59}$")]
-    kind: Literal["fact", "relation", "name", "external_id"]
+    key: Key
+    kind: StatedKind
+    means: Text | None = None
     reads: Literal["text", "number", "date", "besides_date"] = "text"
     templates: tuple[Text, ...] | None = Field(default=None, min_length=1)
     commas: bool = False
@@ -173,7 +175,9 @@ def load_rule_book(source: str, *folders: Path) -> RuleBook:
     Raises:
         InfoboxRuleError: a file cannot be used; names file, rule and key.
     """
-    files = [pair for folder in (*folders, RULES_FOLDER) for pair in _files(folder)]
+    read = {path: read_rule_file(path) for folder in (*folders, RULES_FOLDER) for path in _paths(folder)}
+    _refuse_two_meanings(read)
+    files = [(path.stem, file) for path, file in read.items()]
     own = [pair for pair in files if pair[1].sources and source in pair[1].sources]
     return RuleBook([*own, *(pair for pair in files if pair[1].sources is None)])
 
@@ -203,18 +207,19 @@ def check_rule_files(folder: Path) -> None:
     Raises:
         InfoboxRuleError: some cannot be used; names each.
     """
-    problems = []
+    problems: list[str] = []
+    read: dict[Path, RuleFile] = {}
     for path in _paths(folder):
         try:
-            read_rule_file.__wrapped__(path)
+            read[path] = read_rule_file.__wrapped__(path)
         except InfoboxRuleError as error:
             problems.append(str(error))
+    try:
+        _refuse_two_meanings(read)
+    except InfoboxRuleError as error:
+        problems.append(str(error))
     if problems:
         raise InfoboxRuleError("; ".join(problems))
-
-
-def _files(folder: Path) -> list[tuple[str, RuleFile]]:
-    return [(path.stem, read_rule_file(path)) for path in _paths(folder)]
 
 
 @cache
@@ -234,6 +239,7 @@ def read_rule_file(path: Path) -> RuleFile:
         where = ".".join(map(str, first["loc"]))
         raise InfoboxRuleError(f"{path}: {where}: {first['msg']}") from error
     _refuse_repeated(path, file)
+    _refuse_unlisted(path, file)
     return file
 
 
@@ -248,3 +254,33 @@ def _refuse_repeated(path: Path, file: RuleFile) -> None:
                     f"{path}: rules.{number}.fields: {field!r} gives {rule.key!r} already by a rule before"
                 )
             seen.add(meaning)
+
+
+def _refuse_unlisted(path: Path, file: RuleFile) -> None:
+    """Refuse a key that the vocabulary lacks, unless a rule of people's own file says what it means."""
+    is_shipped = path.parent == RULES_FOLDER
+    own = {rule.key: rule.kind for rule in file.rules if rule.means is not None and not is_shipped}
+    for number, rule in enumerate(file.rules):
+        if rule.means is not None or rule.key not in own:
+            problem = why_not_stated(rule.kind, rule.key, None if is_shipped else rule.means)
+        elif rule.kind != own[rule.key]:
+            problem = f"{rule.key!r} is a {own[rule.key]} in this file, and no {rule.kind}: take another key"
+        else:
+            problem = None
+        if problem:
+            raise InfoboxRuleError(f"{path}: rules.{number}.key: {problem}")
+
+
+def _refuse_two_meanings(read: Mapping[Path, RuleFile]) -> None:
+    """Refuse a key of people's own that means two things: all sources share one list of keys."""
+    seen: dict[str, tuple[StatedKind, str, Path]] = {}
+    for path, file in read.items():
+        for number, rule in enumerate(file.rules):
+            if rule.means is None:
+                continue
+            kind, means, other = seen.setdefault(rule.key, (rule.kind, rule.means, path))
+            if (kind, means) != (rule.kind, rule.means):
+                raise InfoboxRuleError(
+                    f"{path}: rules.{number}.means: {rule.key!r} is a {kind} in {other}, where it means "
+                    f"{means!r}: say the same, or take another key"
+                )
