@@ -203,8 +203,8 @@ def _texts(detail: ItemDetail, *, is_whole: bool) -> list[dict[str, Any]]:
 def _why_gone(lake: Lake, item_id: str) -> str:
     if item_id.startswith("alike-"):
         return (
-            "This question is not in the queue any more: fewer than two such items are open, or they are "
-            "asked about one by one."
+            "This question is not in the queue any more: fewer than two such items are open now, the "
+            "machines say otherwise of them, or they are asked about one by one."
         )
     decision = settled_by(lake, item_id)
     if decision is None:

@@ -15,12 +15,14 @@ from alike_lake import (
     SYSTEMS,
     alike_lake,
     asked,
+    write_types,
 )
 from starlette.testclient import TestClient
 
 from holocron_assets.decisions.log import all_decisions, standing
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.review.store import store_review
 from holocron_assets.review.web.app import make_app
 from holocron_assets.review.web.desk import Desk
 
@@ -122,6 +124,16 @@ def test_a_form_that_showed_other_members_is_refused(page: TestClient, lake: Lak
     late = page.post(where, data={**before, "choice": f"classify.{PLACE}", "author": "Bo"})
     assert (late.status_code, "other items are alike now" in late.text) == (409, True)
     assert [row["title"] for row in all_decisions(lake)] == ["Osk system"]
+
+
+def test_a_form_that_showed_another_proposed_type_is_refused(page: TestClient, lake: Lake) -> None:
+    where = address(lake, SYSTEM_QUESTION)
+    before = hidden(page, where)
+    write_types(lake, rules_type="Droid")
+    store_review(lake, SOURCE)
+    late = page.post(where, data={**before, "choice": f"classify.{PLACE}", "author": "Bo"})
+    assert (late.status_code, "the machines say otherwise" in late.text) == (404, True)
+    assert list(all_decisions(lake)) == []
 
 
 def test_a_form_that_does_not_say_what_it_showed_is_refused(page: TestClient, lake: Lake) -> None:
