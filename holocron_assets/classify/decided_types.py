@@ -11,6 +11,7 @@ from holocron_assets.decisions.log import (
     DecisionError,
     decided_now,
     new_decision,
+    one_answer,
     record,
     refuse_unsaid,
     standing,
@@ -22,7 +23,7 @@ from holocron_assets.lake.freshness import RowsOf
 from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_SIGNALS
-from holocron_assets.lake.views.named_pages import find_page
+from holocron_assets.lake.views.named_pages import find_page, titles_there
 
 _Keys = npt.NDArray[np.int64]
 
@@ -49,22 +50,57 @@ def decide_type(  # noqa: PLR0913 - each is a column
     Raises:
         DecisionError: there is no such type, page, author or reason, or several pages have the title.
     """
+    _refuse_unknown(type_name, author, reason)
+    [row] = _recorded(lake, [_one_page(lake, title, source)], type_name, author, reason)
+    return row
+
+
+def decide_types(  # noqa: PLR0913 - each is a column
+    lake: Lake, *, source: str, titles: Sequence[str], type_name: str, author: str, reason: str
+) -> Sequence[Row]:
+    """Decide that several pages of a source are of one type, with one answer: all is written, or nothing.
+
+    Args:
+        lake: where the decisions go.
+        source: the pages' source.
+        titles: their titles.
+        type_name: one of the taxonomy's types.
+        author: who decides.
+        reason: why.
+
+    Returns:
+        The rows of table `decisions` that were written.
+
+    Raises:
+        DecisionError: one of the decisions cannot be made.
+    """
+    _refuse_unknown(type_name, author, reason)
+    exact = titles_there(lake, source, titles)
+    pages = [(source, title) if title in exact else _one_page(lake, title, source) for title in titles]
+    return _recorded(lake, pages, type_name, author, reason)
+
+
+def _refuse_unknown(type_name: str, author: str, reason: str) -> None:
     types = load_taxonomy().types
     if type_name not in types:
         raise DecisionError(f"{type_name!r} is no type of page; the types are {', '.join(types)}")
     refuse_unsaid("a decision", author, reason)
-    its_source, its_title = _one_page(lake, title, source)
-    row = new_decision(
-        "classify",
-        author=author,
-        reason=reason,
-        source=its_source,
-        title=its_title,
-        value=type_name,
-        now=decided_now(lake),
+
+
+def _recorded(
+    lake: Lake, pages: Sequence[tuple[str, str]], type_name: str, author: str, reason: str
+) -> Sequence[Row]:
+    now = decided_now(lake)
+    rows = one_answer(
+        [
+            new_decision(
+                "classify", author=author, reason=reason, source=source, title=title, value=type_name, now=now
+            )
+            for source, title in pages
+        ]
     )
-    record(lake, [row])
-    return row
+    record(lake, rows)
+    return rows
 
 
 def _one_page(lake: Lake, title: str, source: str | None) -> tuple[str, str]:

@@ -23,12 +23,14 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "accept": ("statement_id",),
     "reject": ("statement_id",),
     "requeue": ("source", "title"),
+    "ungroup": ("source", "value"),
     "undo": ("undoes",),
 }
 """Every kind of decision, and the columns that name its subject."""
 
 _LOG = AppendLog(DECISIONS, "decision_id", "decided_at")
 _LONGEST: Mapping[str, int] = {"author": 100, "reason": 1000}  # characters: both are shown in lists
+_LENGTH_OF_UNIQUE_PART = 12  # hexadecimal digits: as `id_at` makes them
 _NO_PART_OF_A_NAME = frozenset({"Cc", "Zl", "Zp"})  # Unicode's control characters and line breaks
 
 
@@ -103,7 +105,7 @@ def new_decision(  # noqa: PLR0913 - each is a column
         other_id: the other entity; for a merge, the one that it goes into.
         other_title: page that the other entity was read from.
         statement_id: the fact or relation that it is about.
-        value: the decided type; or the statement in words.
+        value: the decided type; the statement in words; or what review items have in common.
         undoes: the decision that is undone.
         now: when it was decided; by default the current time.
 
@@ -218,18 +220,66 @@ def undo(lake: Lake, decision_id: str, *, author: str, reason: str) -> Row:
     refuse_undo_of(target)
     if decision_id in undone(made):
         raise DecisionError(f"decision {decision_id} is undone already")
-    row = new_decision(
+    row = _undo_of(target, author, reason, decided_now(lake))
+    record(lake, [row])
+    return row
+
+
+def undo_answer(lake: Lake, decision_id: str, *, author: str, reason: str) -> Sequence[Row]:
+    """Undo a decision, and all others of the same answer that still count.
+
+    Args:
+        lake: where the log is.
+        decision_id: one of the answer's decisions.
+        author: who undoes it.
+        reason: why.
+
+    Returns:
+        The rows of table `decisions` that were written.
+
+    Raises:
+        DecisionError: there is no such decision, none of them counts, or it cannot be undone.
+    """
+    made = all_decisions(lake)
+    gone, now = undone(made), decided_now(lake)
+    targets = [row for row in answered_with(made, decision_id) if row["decision_id"] not in gone]
+    if len(targets) <= 1:
+        identifier = targets[0]["decision_id"] if targets else decision_id
+        return [undo(lake, identifier, author=author, reason=reason)]
+    rows = one_answer([_undo_of(row, author, reason, now) for row in targets])
+    record(lake, rows)
+    return rows
+
+
+def one_answer(rows: Sequence[Row]) -> Sequence[Row]:
+    """New decisions that one answer of a person made, with ids that say so: all have the same start."""
+    start = rows[0]["decision_id"]
+    numbered = [{**row, "decision_id": f"{start}{place:04x}"} for place, row in enumerate(rows)]
+    return numbered if len(rows) > 1 else rows
+
+
+def answered_with(made: Sequence[Row], decision_id: str) -> list[Row]:
+    """The decisions that the same answer made as this one, which is among them."""
+    answer = _answer_of(decision_id)
+    return [row for row in made if _answer_of(row["decision_id"]) == answer]
+
+
+def _answer_of(decision_id: str) -> str:
+    moment, _, unique = decision_id.partition("-")
+    return f"{moment}-{unique[:_LENGTH_OF_UNIQUE_PART]}"
+
+
+def _undo_of(target: Row, author: str, reason: str, now: datetime) -> Row:
+    return new_decision(
         "undo",
         author=author,
         reason=reason,
         source=target["source"],
         title=target["title"],
         entity_id=target["entity_id"],
-        undoes=decision_id,
-        now=decided_now(lake),
+        undoes=target["decision_id"],
+        now=now,
     )
-    record(lake, [row])
-    return row
 
 
 def refuse_undo_of(target: Row) -> None:

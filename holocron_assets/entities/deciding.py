@@ -1,6 +1,6 @@
 """Decisions that people make about entities and statements: what can be decided, and what is refused."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from holocron_assets.decisions.log import (
@@ -8,6 +8,7 @@ from holocron_assets.decisions.log import (
     Standing,
     decided_now,
     new_decision,
+    one_answer,
     record,
     standing,
 )
@@ -34,6 +35,7 @@ _WORDS = {
     "accept": "{subject}: it is true that {value}",
     "reject": "{subject}: it is not true that {value}",
     "requeue": "{subject} is tried again",
+    "ungroup": "in {source}, {value}: they are asked about one by one",
     "undo": "decision {undoes} does not count",
 }
 
@@ -65,6 +67,7 @@ def in_words(decision: Row) -> str:
         other=repr(other) if other else decision["other_id"],
         value=decision["value"] or decision["statement_id"],
         undoes=decision["undoes"],
+        source=decision["source"],
     )
 
 
@@ -180,18 +183,27 @@ def decide_state(lake: Lake, kind: StateKind, *, entity_id: str, author: str, re
         DecisionError: there is no such entity, that is decided already, or an entity that was merged is to be
             suppressed.
     """
-    named = named_entity(lake, entity_id)
-    entity = survivor(lake, named)
-    if kind == "suppress" and entity["entity_id"] != named["entity_id"]:
-        raise DecisionError(
-            f"{described(named)} is merged into {described(entity)}: split the two first, or suppress the "
-            "other"
-        )
-    last = standing(lake).states.get(entity["entity_id"])
-    if last and last["kind"] == kind:
-        raise DecisionError(f"it is decided already to {kind} {described(entity)}")
-    return _recorded(
-        lake,
+    [row] = decide_states(lake, kind, entities=[named_entity(lake, entity_id)], author=author, reason=reason)
+    return row
+
+
+def decide_states(
+    lake: Lake, kind: StateKind, *, entities: Sequence[Row], author: str, reason: str
+) -> Sequence[Row]:
+    """Decide the same of several entities, with one answer: all of it is written, or nothing.
+
+    Args:
+        lake: where they are and the decisions go.
+        kind: as for `decide_state`.
+        entities: rows of `entities`.
+        author: who decides.
+        reason: why.
+
+    Raises:
+        DecisionError: one of the decisions cannot be made.
+    """
+    decided, now = standing(lake), decided_now(lake)
+    rows = [
         new_decision(
             kind,
             author=author,
@@ -199,9 +211,27 @@ def decide_state(lake: Lake, kind: StateKind, *, entity_id: str, author: str, re
             source=entity["source"],
             title=entity["title"],
             entity_id=entity["entity_id"],
-            now=decided_now(lake),
-        ),
-    )
+            now=now,
+        )
+        for entity in [_of_this_state(lake, kind, named, decided) for named in entities]
+    ]
+    answer = one_answer(rows)
+    record(lake, answer)
+    return answer
+
+
+def _of_this_state(lake: Lake, kind: StateKind, named: Row, decided: Standing) -> Row:
+    """The entity whose state a decision about another one sets."""
+    entity = survivor(lake, named)
+    if kind == "suppress" and entity["entity_id"] != named["entity_id"]:
+        raise DecisionError(
+            f"{described(named)} is merged into {described(entity)}: split the two first, or suppress the "
+            "other"
+        )
+    last = decided.states.get(entity["entity_id"])
+    if last and last["kind"] == kind:
+        raise DecisionError(f"it is decided already to {kind} {described(entity)}")
+    return entity
 
 
 def decide_statement(lake: Lake, kind: StatementKind, *, statement_id: str, author: str, reason: str) -> Row:

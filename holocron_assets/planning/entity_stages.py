@@ -194,7 +194,7 @@ BY_SOURCE: tuple[Stage, ...] = (
         REVIEW_VERSION,
         inputs=(),
         whole_inputs=(
-            *(PAGE_TYPES.name, ENTITY_JUDGEMENTS.name, ENTITIES.name),
+            *(PAGE_SIGNALS.name, PAGE_TYPES.name, ENTITY_JUDGEMENTS.name, ENTITIES.name),
             *(ENTITY_FACTS.name, ENTITY_RELATIONS.name),
         ),
         stale=lambda snapshot, names: stale_review(snapshot.lake, names),

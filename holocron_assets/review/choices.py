@@ -4,11 +4,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from holocron_assets.classify.decided_types import decide_type
-from holocron_assets.entities.deciding import decide_merge, decide_split, decide_state, decide_statement
+from holocron_assets.classify.decided_types import decide_type, decide_types
+from holocron_assets.decisions.log import DecisionError, decided_now, new_decision, record, refuse_unsaid
+from holocron_assets.entities.deciding import (
+    StateKind,
+    decide_merge,
+    decide_split,
+    decide_state,
+    decide_statement,
+    decide_states,
+)
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.item_detail import ItemDetail, Page
+from holocron_assets.review.reading import reading
 from holocron_assets.review.statements import Statement
 
 _SURE_OF_NOTHING = "Unknown"
@@ -27,6 +36,7 @@ class Choice:
         about: what it is about: arguments of the function that records this kind of decision.
         reason: the default reason, which a person may replace.
         is_proposal: whether it is what the machines propose.
+        answers: the question about several items that it answers, in words; empty for one item.
     """
 
     name: str
@@ -36,15 +46,18 @@ class Choice:
     about: Mapping[str, Any] = field(hash=False)
     reason: str
     is_proposal: bool = False
+    answers: str = ""
 
 
 def decide(lake: Lake, choice: Choice, *, author: str, reason: str) -> Row:
-    """Record a person's choice; returns the row of table `decisions`.
+    """Record a person's choice; returns the row of table `decisions`, or the first of an answer for several.
 
     Raises:
         DecisionError: it is refused, as `holocron decide` would refuse it.
     """
     arguments = {**choice.about, "author": author, "reason": reason}
+    if choice.answers:
+        return _decide_alike(lake, choice, arguments)
     match choice.kind:
         case "merge":
             return decide_merge(lake, **arguments)
@@ -56,6 +69,49 @@ def decide(lake: Lake, choice: Choice, *, author: str, reason: str) -> Row:
             return decide_statement(lake, choice.kind, **arguments)
         case _:
             return decide_type(lake, **arguments)
+
+
+def _decide_alike(lake: Lake, choice: Choice, arguments: dict[str, Any]) -> Row:
+    """Record an answer for several items."""
+    if choice.kind == "ungroup":
+        row = new_decision("ungroup", now=decided_now(lake), **arguments)
+        record(lake, [row])
+        return row
+    refuse_unsaid("a decision", arguments["author"], arguments["reason"])
+    arguments["reason"] += f"; one answer for {choice.answers}"
+    if choice.kind == "classify":
+        return decide_types(lake, **arguments)[0]
+    ids = arguments.pop("entity_ids")
+    with reading(lake) as reader:
+        entities = reader.entities(ids)
+    if lost := [name for name in ids if name not in entities]:
+        raise DecisionError(f"there is no entity {lost[0]!r}")
+    kind: StateKind = "promote" if choice.kind == "promote" else "suppress"
+    return decide_states(lake, kind, entities=list(entities.values()), **arguments)[0]
+
+
+def choices_of_alike(question: Row, types: Sequence[str]) -> list[Choice]:
+    """What can be decided about all items of a question at once.
+
+    Args:
+        question: a question of several members, as `read_questions` gives it.
+        types: the taxonomy's types.
+    """
+    members = question["members"]
+    found: list[Choice] = []
+    reasons: dict[str, str] = {}
+    if question["kind"] == "page":
+        guesses = [question["proposed_type"], *(item["entity_type"] for item in members)]
+        reasons = {name: "Read on some of the pages" for name in guesses if name}
+        reasons |= {name: "As proposed" for name in guesses[:1] if name}
+    else:
+        about = {"entity_ids": [item["entity_id"] for item in members]}
+        found = [replace(choice, about=about) for choice in state_choices(members[0])]
+    pages = {"source": question["source"], "titles": [item["title"] for item in members]}
+    found += _type_choices(pages, reasons, types)
+    apart = {"source": question["source"], "value": question["alike"]}
+    found.append(Choice("ungroup", "o", "Not alike: ask one by one", "ungroup", apart, "They are not alike"))
+    return [replace(choice, answers=question["subject"]) for choice in found]
 
 
 def choices_of(detail: ItemDetail, types: Sequence[str]) -> list[Choice]:
@@ -87,7 +143,12 @@ def type_choices(about: Row, page: Page | None, types: Sequence[str]) -> list[Ch
         page: the page with its evidence, if known.
         types: the taxonomy's types.
     """
-    reasons = _reasons_by_type(page.type) if page and page.type else {}
+    pages = {"source": about["source"], "title": about["title"]}
+    return _type_choices(pages, _reasons_by_type(page.type) if page and page.type else {}, types)
+
+
+def _type_choices(about: Mapping[str, Any], reasons: Mapping[str, str], types: Sequence[str]) -> list[Choice]:
+    """A choice for each type; types with a reason come first, and the first of them is the proposal."""
     offered = list(reasons)[:_MOST_OFFERED]
     order = [*offered, *(name for name in types if name not in offered)]
     return [
@@ -96,7 +157,7 @@ def type_choices(about: Row, page: Page | None, types: Sequence[str]) -> list[Ch
             key=str(place) if name in offered else "",
             label=name,
             kind="classify",
-            about={"source": about["source"], "title": about["title"], "type_name": name},
+            about={**about, "type_name": name},
             reason=reasons.get(name, "Read on the page"),
             is_proposal=name in offered and place == 1,
         )

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
-from holocron_assets.decisions.log import all_decisions, undone
+from holocron_assets.decisions.log import all_decisions, answered_with, undone
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 
@@ -14,10 +14,12 @@ class PastDecision(NamedTuple):
     Attributes:
         row: of table `decisions`.
         is_undone: whether it was taken back.
+        others: how many more decisions the same answer made.
     """
 
     row: Row
     is_undone: bool
+    others: int = 0
 
 
 def decisions_about(
@@ -43,7 +45,10 @@ def decisions_about(
 
 
 def decision_of(lake: Lake, decision_id: str) -> PastDecision | None:
-    """One decision, by its id; None if there is none."""
+    """One decision, by its id; None if there is none. It is undone if its whole answer is."""
     made = all_decisions(lake)
     found = next((row for row in made if row["decision_id"] == decision_id), None)
-    return PastDecision(found, decision_id in undone(made)) if found else None
+    if found is None:
+        return None
+    answer = {row["decision_id"] for row in answered_with(made, decision_id)}
+    return PastDecision(found, is_undone=answer <= undone(made), others=len(answer) - 1)

@@ -6,7 +6,8 @@ from functools import lru_cache
 from importlib.resources import files
 from itertools import chain
 
-from holocron_assets.decisions.log import Standing, decisions_mark, standing
+from holocron_assets.decisions.log import DecisionError, Standing, decisions_mark, standing
+from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.paths import Lake
@@ -19,6 +20,7 @@ from holocron_assets.lake.tables import (
     ENTITY_RELATIONS,
     KNOWN_LINKS,
     PAGE_LINKS,
+    PAGE_SIGNALS,
     PAGE_TYPES,
     PAGES,
     REVIEW_ITEMS,
@@ -29,12 +31,13 @@ KINDS = ("page", "pair", "entity", "promotion", "statement")
 """The kinds of items, by what they are about."""
 
 MADE_FROM = (
-    *(PAGE_TYPES, ENTITIES, ENTITY_ALIASES, ENTITY_MENTIONS, ENTITY_JUDGEMENTS),
+    *(PAGE_SIGNALS, PAGE_TYPES, ENTITIES, ENTITY_ALIASES, ENTITY_MENTIONS, ENTITY_JUDGEMENTS),
     *(ENTITY_FACTS, ENTITY_RELATIONS),
 )
 """Tables that the queue is made from. Links only rank it: new links alone do not make it stale."""
 
 _RANKED_BY = (KNOWN_LINKS, PAGE_LINKS, PAGES)
+_EXAMPLES = 5
 _QUEUE = files(__package__).joinpath("queue.sql").read_text(encoding="utf-8")
 
 
@@ -65,7 +68,90 @@ def _made(lake: Lake, _mark: str) -> Sequence[Row]:
     rows = chain.from_iterable(
         read_partition(lake, REVIEW_ITEMS, name) for name in lake.partitions(REVIEW_ITEMS)
     )
-    return sorted(rows, key=lambda row: (-row["rank"], row["item_id"]))
+    return sorted(rows, key=by_rank)
+
+
+def by_rank(row: Row) -> tuple[float, str]:
+    """The order of the queue, as a key for sorting."""
+    return -row["rank"], row["item_id"]
+
+
+def read_questions(lake: Lake) -> Sequence[Row]:
+    """The questions to ask, by rank: the open items, of which those that are alike are one question.
+
+    A question has the columns of an item and two more: `members`, the items that one answer settles, by
+    rank; and `settles`, their number. An item by itself has no members and settles one.
+    """
+    return _questions(lake, lake.mark([REVIEW_ITEMS]), decisions_mark(lake))
+
+
+@lru_cache(maxsize=2)
+def _questions(lake: Lake, items_mark: str, decided_mark: str) -> Sequence[Row]:
+    ungrouped = {(row["source"], row["value"]) for row in standing(lake).of_kind("ungroup")}
+    groups: dict[object, list[Row]] = {}
+    for item in _read(lake, items_mark, decided_mark):
+        about = item["source"], item["alike"]
+        is_alone = item["alike"] is None or about in ungrouped
+        groups.setdefault(item["item_id"] if is_alone else about, []).append(item)
+    return sorted(map(_question, groups.values()), key=by_rank)
+
+
+def _question(members: Sequence[Row]) -> Row:
+    first, settles = members[0], len(members)
+    if settles == 1:
+        return {**first, "members": [], "settles": 1}
+    examples = ", ".join(item["subject"] for item in members[:_EXAMPLES])
+    more = f" and {settles - _EXAMPLES:,} more" if settles > _EXAMPLES else ""
+    sums = {name: sum(item[name] for item in members) for name in ("inbound", "dependants", "rank")}
+    return {
+        **first,
+        "item_id": f"alike-{content_hash(repr((first['source'], first['alike'])))[:16]}",
+        "subject": f"{settles:,} {first['alike']}",
+        "question": _asked_of_all(first),
+        "reason": f"One answer settles {settles:,}: {examples}{more}",
+        "entity_type": first["proposed_type"] or first["entity_type"],
+        "entity_id": None,
+        **sums,
+        "rank": round(sums["rank"], 4),
+        "uncertainty": sum(item["uncertainty"] for item in members) / settles,
+        "members": members,
+        "settles": settles,
+    }
+
+
+def _asked_of_all(item: Row) -> str:
+    if item["kind"] == "promotion":
+        return "Are they all to be promoted?"
+    return "Are they all?" if item["proposed_type"] else "What are they all about?"
+
+
+def fingerprint(question: Row) -> str:
+    """A text that changes with the members of a question, and with what is asked of them."""
+    members = sorted(item["item_id"] for item in question["members"])
+    return content_hash("\n".join([question["alike"], *members]))
+
+
+def asked_now(lake: Lake, question: Row) -> list[Row]:
+    """The questions of today about what a question about several items was about."""
+    about = question["source"], question["alike"]
+    return [row for row in read_questions(lake) if (row["source"], row["alike"]) == about]
+
+
+def asked_still(lake: Lake, item_id: str, shown: str) -> Row:
+    """A question about several items, as it is asked now.
+
+    Args:
+        lake: where the queue is.
+        item_id: the id of the question.
+        shown: the fingerprint of the question that a person saw.
+
+    Raises:
+        DecisionError: it is about other items now than those that the person saw.
+    """
+    now = next((row for row in read_questions(lake) if row["item_id"] == item_id), None)
+    if now is None or fingerprint(now) != shown:
+        raise DecisionError("other items are alike now than were shown: look at them again, then decide")
+    return now
 
 
 def still_open(items: Sequence[Row], decided: Standing) -> list[Row]:

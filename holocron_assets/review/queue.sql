@@ -3,7 +3,7 @@
 with standing as materialized (
     select
         entity_id, entity_type, source, name, title, title_key, page_id, batch, confidence, origin, state,
-        state_reason, state_at, merged_into, review_reason, review_since
+        state_reason, state_at, merged_into, review_reason, review_since, rule_ids
     from entities
 ),
 
@@ -52,9 +52,24 @@ hanging as (
 ),
 
 unsure_pages as materialized (
-    select title, title_key, batch, primary_type, confidence, reason
+    select
+        title, title_key, batch, primary_type, confidence, reason, rule_ids,
+        -- The type that `choices.py` proposes.
+        coalesce(
+            nullif(model_type, 'Unknown'), nullif(rules_type, 'Unknown'),
+            list_filter(types, lambda one: one.type <> 'Unknown')[1].type
+        ) as proposed_type
     from page_types
     where needs_review and source = $source
+),
+
+-- A wiki takes a template's name with any first letter, and with underscores for spaces.
+infoboxes as (
+    select
+        batch, title_key,
+        regexp_replace(upper(infobox_template[1]) || infobox_template[2:], '[\s_[:cntrl:]]+', ' ', 'g') as template
+    from lake.page_signals
+    where source = $source and length(infobox_template) < 256
 ),
 
 page_items as (
@@ -68,9 +83,14 @@ page_items as (
         || pages.reason as reason,
         pages.title, pages.title_key, pages.batch, nullif(pages.primary_type, 'Unknown') as entity_type,
         holders.entity_id, null as other_id, null as other_key, [] as statement_ids, 1 - pages.confidence as uncertainty,
-        null as since
+        null as since,
+        'pages with '
+        || coalesce('the infobox template ' || infoboxes.template, 'the strongest rule ' || pages.rule_ids[1])
+        || coalesce(' may be ' || pages.proposed_type, ' have no proposed type') as alike,
+        pages.proposed_type
     from unsure_pages as pages
     left join holders using (title_key)
+    left join infoboxes using (batch, title_key)
 ),
 
 pair_items as (
@@ -82,7 +102,7 @@ pair_items as (
         one.title, one.title_key, one.batch, judgements.entity_type, one.entity_id, other.entity_id,
         other.title_key, [],
         case when judgements.proposal is null then 1 else 0.5 end,
-        null
+        null, null, null
     from lake.entity_judgements as judgements
     join standing as one on judgements.first_id = one.entity_id
     join standing as other on judgements.second_id = other.entity_id
@@ -95,7 +115,7 @@ pair_items as (
 entity_items as (
     select
         'entity-' || entity_id, 'entity', source, name, 'Does it stand as it is?', review_reason,
-        title, title_key, batch, entity_type, entity_id, null, null, [], 1, review_since
+        title, title_key, batch, entity_type, entity_id, null, null, [], 1, review_since, null, null
     from standing
     where review_reason is not null and state <> 'merged' and source = $source
 ),
@@ -104,8 +124,13 @@ entity_items as (
 promotion_items as (
     select
         'promotion-' || entity_id, 'promotion', source, name, 'Is it to be promoted?', state_reason,
-        title, title_key, batch, entity_type, entity_id, null, null, [], 1 - confidence, state_at
+        title, title_key, batch, entity_type, entity_id, null, null, [], 1 - confidence, state_at,
+        entity_type || ' entities with '
+        || coalesce('the infobox template ' || infoboxes.template, 'the strongest rule ' || rule_ids[1])
+        || ', ' || lower(state_reason[1]) || state_reason[2:],
+        null
     from standing
+    left join infoboxes using (batch, title_key)
     anti join unsure_pages using (title_key)
     where state = 'candidate' and review_reason is null and source = $source
 ),
@@ -162,7 +187,7 @@ items as (
     select
         statements.item_id, 'statement', statements.source, standing.name || ': ' || replace(statements.told_of, '_', ' '),
         statements.question, statements.reason, statements.title, statements.title_key, statements.batch, statements.entity_type,
-        statements.entity_id, null, null, statements.statement_ids, statements.uncertainty, null
+        statements.entity_id, null, null, statements.statement_ids, statements.uncertainty, null, null, null
     from statement_items as statements
     join standing using (entity_id)
 ),

@@ -18,11 +18,13 @@ from holocron_assets.decisions.log import (
     all_decisions,
     decisions_mark,
     new_decision,
+    one_answer,
     record,
     standing,
     standing_mark,
     standing_of,
     undo,
+    undo_answer,
 )
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row, Table
@@ -42,6 +44,7 @@ SAID: dict[str, dict[str, str]] = {
     "suppress": {"entity_id": "one"},
     "accept": {"statement_id": "fact"},
     "reject": {"statement_id": "fact"},
+    "ungroup": {"source": "sample", "value": "pages with the infobox template Planet"},
     "requeue": {"source": "sample", "title": "Vessa"},
 }
 
@@ -151,6 +154,20 @@ def test_an_undo_names_its_page_and_comes_after_what_it_undoes(tmp_path: Path) -
     assert (row["title_key"], row["author"]) == (title_key("sample", "Vessa"), "ben")
     assert row["decided_at"] > of_tomorrow["decided_at"]
     assert standing(lake).types == {}
+
+
+def test_an_answer_of_several_decisions_is_undone_as_a_whole_and_others_of_its_moment_stay(
+    tmp_path: Path,
+) -> None:
+    lake = Lake(tmp_path)
+    answer = one_answer([decision("promote", entity_id=name) for name in ("one", "two", "three")])
+    record(lake, [*answer, decision("promote", entity_id="four")])
+    assert [row["decision_id"] for row in answer] == sorted(row["decision_id"] for row in answer)
+    undone = undo_answer(lake, answer[1]["decision_id"], author="ben", reason="No")
+    assert [row["undoes"] for row in undone] == [row["decision_id"] for row in answer]
+    assert set(standing(lake).states) == {"four"}
+    undo_answer(lake, undone[0]["decision_id"], author="ben", reason="Yes")
+    assert set(standing(lake).states) == {"one", "two", "three", "four"}
 
 
 def test_what_cannot_be_undone_is_refused(tmp_path: Path) -> None:

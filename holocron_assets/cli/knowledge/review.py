@@ -18,20 +18,26 @@ from holocron_assets.cli.shared import (
     opened_lake,
     source_option,
 )
-from holocron_assets.decisions.log import DecisionError, undo
+from holocron_assets.decisions.log import DecisionError, undo_answer
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.review.choices import Choice, choices_of, decide
+from holocron_assets.review.choices import Choice, choices_of, choices_of_alike, decide
 from holocron_assets.review.item_detail import ItemDetail, Page, item_detail
 from holocron_assets.review.past_decisions import PastDecision
-from holocron_assets.review.queue import KINDS, read_queue
+from holocron_assets.review.queue import (
+    KINDS,
+    asked_now,
+    asked_still,
+    fingerprint,
+    read_questions,
+)
 from holocron_assets.review.statements import Statement
 
 _COLUMNS = ("rank", "kind", "source", "subject", "reason", "inbound", "dependants")
 _RULE = "{confidence:.2f} {type} by {stage}: {reason} ({matched})"
 _AROUND = 45  # characters of text shown before and after a piece of evidence
 _MOST_EVIDENCE = 6
-_ACCEPT, _TYPE, _SKIP, _UNDO, _QUIT = "a", "t", "s", "u", "q"
+_ACCEPT, _TYPE, _LIST, _SKIP, _UNDO, _QUIT = "a", "t", "l", "s", "u", "q"
 
 
 @click.command()
@@ -54,7 +60,7 @@ def review(  # noqa: PLR0913 - one for each option
     if is_walk and as_json:
         raise click.UsageError("--walk asks questions, and --json is for scripts: take one of them")
     lake = opened_lake()
-    queue = read_queue(lake)
+    queue = read_questions(lake)
     if source_name and source_name not in {row["source"] for row in queue}:
         named_source(source_name)  # says so if there is none of this name
     items = [row for row in queue if kind in (None, row["kind"]) and source_name in (None, row["source"])]
@@ -64,14 +70,17 @@ def review(  # noqa: PLR0913 - one for each option
         click.echo(to_json(items[:limit]))
     else:
         print_rows(Console(), "", [{name: row[name] for name in _COLUMNS} for row in items[:limit]])
-        click.echo(_summary(len(items), limit))
+        click.echo(_summary(items, limit))
 
 
-def _summary(found: int, limit: int) -> str:
+def _summary(questions: Sequence[Row], limit: int) -> str:
+    found, settles = len(questions), sum(row["settles"] for row in questions)
     if not found:
         return "Nothing is open. What machines leave open appears here after the next `holocron run`."
     more = f", {limit} of them shown" if found > limit else ""
-    return f"{counted(found, 'item')}{more}. `holocron review --walk` or `holocron web` decides them."
+    about = f" about {settles:,} items" if settles > found else ""
+    asked = counted(found, "question" if about else "item") + about
+    return f"{asked}{more}. `holocron review --walk` or `holocron web` decides them."
 
 
 @dataclass
@@ -105,22 +114,37 @@ class _Walk:
             self.console.print("Sensors, or `holocron run`, redo what follows from them.")
 
     def _ask(self, item: Row, rest: list[Row]) -> list[Row]:
-        """Ask about one item; returns the items to ask about next."""
-        detail = item_detail(self.lake, item)
-        choices = choices_of(detail, self.types)
-        _print_item(self.console, detail)
-        _print_choices(self.console, choices, can_undo=bool(self.made))
+        """Ask about one item, or about several that are alike; returns what to ask about next."""
+        choices = self._show(item)
+        _print_choices(self.console, choices, can_undo=bool(self.made), settles=item["settles"])
         while True:
             answer = click.prompt("Decide").strip()
             if answer == _QUIT:
                 raise click.Abort
             if answer == _SKIP:
                 return rest
-            if answer == _UNDO and self.made:
+            if answer == _LIST and item["members"]:
+                rows = [{name: row[name] for name in _COLUMNS} for row in item["members"]]
+                print_rows(self.console, "", rows)
+            elif answer == _UNDO and self.made:
                 if taken_back := self._undo():
-                    return [taken_back, item, *rest]
-            elif (choice := self._chosen(answer, choices)) and self._decide(item, choice):
-                return rest
+                    again = {row["item_id"] for row in taken_back["members"]}
+                    return [taken_back, *(row for row in (item, *rest) if row["item_id"] not in again)]
+            elif choice := self._chosen(answer, choices):
+                is_decided = self._decide(item, choice)
+                if item["members"]:  # asked one by one from now on, or others are alike than were shown
+                    return [*asked_now(self.lake, item), *rest]
+                if is_decided:
+                    return rest
+
+    def _show(self, item: Row) -> Sequence[Choice]:
+        """Print what helps to decide; returns the choices."""
+        if item["members"]:
+            _print_question(self.console, item)
+            return choices_of_alike(item, self.types)
+        detail = item_detail(self.lake, item)
+        _print_item(self.console, detail)
+        return choices_of(detail, self.types)
 
     def _chosen(self, answer: str, choices: Sequence[Choice]) -> Choice | None:
         """The choice that an answer selects. If none, a message says so and the result is None."""
@@ -147,6 +171,8 @@ class _Walk:
         """Record a choice. If it is refused, print why and return False."""
         reason = click.prompt("Reason", default=choice.reason)
         try:
+            if item["members"]:
+                asked_still(self.lake, item["item_id"], fingerprint(item))
             row = decide(self.lake, choice, author=self.author, reason=reason)
         except DecisionError as error:
             self.console.print(f"Nothing was recorded: {escape(str(error))}.")
@@ -156,10 +182,10 @@ class _Walk:
         return True
 
     def _undo(self) -> Row | None:
-        """Take the last decision back and return its item. If it is refused, print why and return None."""
+        """Take the last answer back and return its item. If it is refused, print why and return None."""
         item, decision_id = self.made[-1]
         try:
-            undo(self.lake, decision_id, author=self.author, reason="Taken back on the same walk")
+            undo_answer(self.lake, decision_id, author=self.author, reason="Taken back on the same walk")
         except DecisionError as error:
             self.console.print(f"Nothing was undone: {escape(str(error))}.")
             return None
@@ -169,12 +195,14 @@ class _Walk:
         return item
 
 
-def _print_choices(console: Console, choices: Sequence[Choice], *, can_undo: bool) -> None:
+def _print_choices(console: Console, choices: Sequence[Choice], *, can_undo: bool, settles: int) -> None:
     answers = {choice.key: choice.label for choice in choices if choice.key}
     if any(choice.is_proposal for choice in choices):
         answers = {_ACCEPT: f"accept the proposal: {choices[0].label}", **answers}
     if any(choice.kind == "classify" for choice in choices):
         answers[_TYPE] = "another type"
+    if settles > 1:
+        answers[_LIST] = f"list all {settles:,}"
     answers[_SKIP] = "skip"
     if can_undo:
         answers[_UNDO] = "undo the last decision"
@@ -183,12 +211,16 @@ def _print_choices(console: Console, choices: Sequence[Choice], *, can_undo: boo
         console.print(f"  [bold]{key:>2}[/bold]  {shown(label)}")
 
 
-def _print_item(console: Console, detail: ItemDetail) -> None:
-    item = detail.item
+def _print_question(console: Console, item: Row) -> None:
     console.rule(f"[bold]{shown(item['subject'])}[/bold]", align="left")
     console.print(f"[bold]{shown(item['question'])}[/bold] {shown(item['reason'])}")
-    linked = f"{counted(item['inbound'], 'link')} to it, {item['dependants']} facts and names hang on it"
+    it = "them" if item["settles"] > 1 else "it"
+    linked = f"{counted(item['inbound'], 'link')} to {it}, {item['dependants']} facts and names hang on {it}"
     console.print(f"[dim]{item['kind']} of {item['source']}, rank {item['rank']:.2f}: {linked}[/dim]")
+
+
+def _print_item(console: Console, detail: ItemDetail) -> None:
+    _print_question(console, detail.item)
     if detail.warning:
         console.print(f"[yellow]{shown(detail.warning)}[/yellow]")
     for entity in detail.entities:

@@ -8,14 +8,15 @@ DECISIONS = Table(
     description="What a person decided; never changed, only undone by another decision",
     key=("decision_id",),
     columns=(
-        Column("decision_id", type_string, "Unique id; sorts by time"),
+        Column("decision_id", type_string, "Unique id; sorts by time. Those of one answer have one start"),
         Column(
             "kind",
             type_string,
             "'classify' (the page is of type `value`), 'merge' (the entity is `other_id`), 'split' (it is "
             "not), "
             "'promote', 'suppress', 'accept' or 'reject' (the fact or relation `statement_id`), 'requeue' "
-            "(what was given up about the page is tried again) or 'undo' (of the decision `undoes`)",
+            "(what was given up about the page is tried again), 'ungroup' (the review items that have "
+            "`value` in common are asked about one by one) or 'undo' (of the decision `undoes`)",
         ),
         Column("source", type_string, "Source of the page that it is about", nullable=True),
         Column("title", type_string, "That page; for an entity, the page it was read from", nullable=True),
@@ -29,7 +30,7 @@ DECISIONS = Table(
         Column(
             "value",
             type_string,
-            "The decided type; or what the statement says, for people",
+            "The decided type; what the statement says, for people; or what review items have in common",
             nullable=True,
         ),
         Column("undoes", type_string, "The decision that is undone", nullable=True),

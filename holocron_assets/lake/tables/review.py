@@ -56,5 +56,21 @@ REVIEW_ITEMS = Table(
         Column(
             "since", type_time, "Only a decision after this time settles it", nullable=True, provenance=True
         ),
+        Column(
+            "alike",
+            type_string,
+            "What it has in common with others that one answer may settle, as a sentence about them: the "
+            "same infobox template (or else strongest rule) and proposed type; for a promotion, the same "
+            "type and reason. Empty if it is always asked about by itself",
+            nullable=True,
+            added=True,
+        ),
+        Column(
+            "proposed_type",
+            type_string,
+            "The type that is proposed for the page, if its type is unsure",
+            nullable=True,
+            added=True,
+        ),
     ),
 )

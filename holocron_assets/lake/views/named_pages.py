@@ -1,6 +1,7 @@
 """Finds the page that a person means by a title."""
 
 import unicodedata
+from collections.abc import Sequence
 
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
@@ -8,7 +9,7 @@ from holocron_assets.lake.views.database import connect, query
 _EXACT = """
     select distinct source, title
     from (select source, title from lake.seed_titles union all select source, title from last_attempts)
-    where title = $title and source = $source
+    where title in (select unnest($titles)) and source = $source
 """
 _ALIKE = """
     select distinct source, title, title = $title as exact
@@ -33,9 +34,15 @@ def find_page(lake: Lake, title: str, source: str | None) -> list[tuple[str, str
     wanted = unicodedata.normalize("NFC", title).replace("_", " ").strip()
     with connect(lake, relations=("lake.seed_titles", "last_attempts", "page_links")) as connection:
         if source:  # what only links name is looked up last: there are many links
-            asked = {"title": wanted, "source": source}
+            asked = {"titles": [wanted], "source": source}
             if found := query(connection, _EXACT, asked):
                 return [(row["source"], row["title"]) for row in found]
         found = query(connection, _ALIKE, {"title": wanted, "source": source})
     exact = [row for row in found if row["exact"]]
     return [(row["source"], row["title"]) for row in exact or found]
+
+
+def titles_there(lake: Lake, source: str, titles: Sequence[str]) -> set[str]:
+    """Those of some exact titles that pages of a source have, with one reading for all."""
+    with connect(lake, relations=("lake.seed_titles", "last_attempts")) as connection:
+        return {row["title"] for row in query(connection, _EXACT, {"titles": titles, "source": source})}

@@ -11,11 +11,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from holocron_assets.decisions.log import DecisionError, undo
+from holocron_assets.decisions.log import DecisionError, undo_answer
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.choices import Choice, decide
 from holocron_assets.review.past_decisions import PastDecision, decision_of
-from holocron_assets.review.queue import read_queue
+from holocron_assets.review.queue import read_questions
 from holocron_assets.review.web.rendering import render
 
 _AUTHOR = "holocron-author"
@@ -43,7 +43,7 @@ class Desk:
         """Render a page with the values that all pages share."""
         shared = {
             "author": unquote(request.cookies.get(_AUTHOR, "")) or self.author,
-            "open_items": len(read_queue(self.lake)),
+            "open_items": len(read_questions(self.lake)),
             "done": self._named_decision(request, "done"),
             "undone": self._named_decision(request, "undone"),
             "here": request.url.path,
@@ -75,10 +75,12 @@ class Desk:
         return str(row["decision_id"])
 
     def undo(self, form: FormData) -> Response:
-        """Take back the decision that a form names, and go back to where it was made."""
+        """Take back the answer whose decision a form names, and go back to where it was made."""
         decision_id, back = str(form.get("decision", "")), str(form.get("back", "/"))
         try:
-            undo(self.lake, decision_id, author=self._author_of(form), reason="Taken back on the review page")
+            undo_answer(
+                self.lake, decision_id, author=self._author_of(form), reason="Taken back on the review page"
+            )
         except DecisionError as error:
             raise HTTPException(HTTPStatus.CONFLICT, f"Nothing was undone: {error}.") from error
         # Only a path on this site: `//elsewhere` would lead to another site.

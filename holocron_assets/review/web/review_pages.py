@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import chain
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -13,15 +14,24 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from holocron_assets.decisions.log import DecisionError
 from holocron_assets.entities.deciding import in_words
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.review.choices import choices_of
+from holocron_assets.review.choices import Choice, choices_of, choices_of_alike
 from holocron_assets.review.entity_detail import has_queue
 from holocron_assets.review.highlights import pieces
 from holocron_assets.review.item_detail import ItemDetail, item_detail
-from holocron_assets.review.queue import KINDS, read_queue, settled_by
+from holocron_assets.review.queue import (
+    KINDS,
+    asked_still,
+    by_rank,
+    fingerprint,
+    read_questions,
+    read_queue,
+    settled_by,
+)
 from holocron_assets.review.web.desk import Desk
 from holocron_assets.review.web.guard import checked_form
 
@@ -36,7 +46,7 @@ class ReviewPages:
 
     def queue(self, request: Request) -> Response:
         """The queue, the most important first."""
-        rows = read_queue(self.desk.lake)
+        rows = read_questions(self.desk.lake)
         filters = filters_of(request.query_params)
         wanted = filtered(rows, filters)
         last = max(1, -(-len(wanted) // _A_PAGE))
@@ -55,26 +65,32 @@ class ReviewPages:
         return self.desk.show(request, "queue.html", values)
 
     def item(self, request: Request) -> Response:
-        """One item, with everything that helps to decide it."""
-        item = self._open_item(request)
+        """One question: an item with everything that helps to decide it, or several that are alike."""
+        item, lake = self._open_item(request), self.desk.lake
         filters = filters_of(request.query_params)
-        detail = item_detail(self.desk.lake, item)
-        choices = choices_of(detail, self.desk.types)
-        queue = filtered(read_queue(self.desk.lake), filters)
-        is_whole = "whole" in request.query_params
+        queue = filtered(read_questions(lake), filters)
+        group = _group_of(lake, item)
         values = {
             "item": item,
-            "detail": detail,
-            "offered": [choice for choice in choices if choice.key],
-            "listed": [choice for choice in choices if choice.kind == "classify"],
-            "texts": _texts(detail, is_whole=is_whole),
-            "warning": detail.warning,
+            "group": group,
             "place": place_of(queue, item),
             "of": len(queue),
             "next_item": following(queue, item),
             "filters": filters,
         }
-        return self.desk.show(request, "item.html", values)
+        if group is item:
+            choices = choices_of_alike(item, self.desk.types)
+            return self.desk.show(
+                request, "alike.html", {**values, **_offers(choices), "shown": fingerprint(item)}
+            )
+        detail = item_detail(lake, item)
+        about = {
+            "detail": detail,
+            "texts": _texts(detail, is_whole="whole" in request.query_params),
+            "warning": detail.warning,
+        }
+        offers = _offers(choices_of(detail, self.desk.types))
+        return self.desk.show(request, "item.html", {**values, **offers, **about})
 
     async def decide(self, request: Request) -> Response:
         """Record a decision, and go on to the next item."""
@@ -89,19 +105,31 @@ class ReviewPages:
     def _decided(self, request: Request, form: FormData) -> Response:
         item, lake = self._open_item(request), self.desk.lake
         filters = filters_of(request.query_params)
-        after = following(filtered(read_queue(lake), filters), item)
-        decision_id = self.desk.choose(form, choices_of(item_detail(lake, item), self.desk.types))
+        after = _after(filtered(read_questions(lake), filters), item, _group_of(lake, item), form)
+        decision_id = self.desk.choose(form, self._choices(item, form))
         address = address_of(after) if after else "/"
         wanted = {name: value for name, value in filters.items() if value}
         back = f"{address_of(item)}?{urlencode(wanted)}" if wanted else address_of(item)
         given = urlencode({"done": decision_id, "back": back, **wanted})
         return self.desk.decided(form, f"{address}?{given}")
 
+    def _choices(self, item: Row, form: FormData) -> list[Choice]:
+        """The choices of a form; raises HTTPException if its question is about other items by now."""
+        lake, types = self.desk.lake, self.desk.types
+        if not item.get("members"):
+            return choices_of(item_detail(lake, item), types)
+        try:
+            question = asked_still(lake, item["item_id"], str(form.get("shown", "")))
+        except DecisionError as error:
+            raise HTTPException(HTTPStatus.CONFLICT, f"Nothing was recorded: {error}.") from error
+        return choices_of_alike(question, types)
+
     def _open_item(self, request: Request) -> Row:
-        wanted = request.path_params["item_id"]
-        found = next((row for row in read_queue(self.desk.lake) if row["item_id"] == wanted), None)
+        lake, wanted = self.desk.lake, request.path_params["item_id"]
+        open_now = chain(read_questions(lake), read_queue(lake))
+        found = next((row for row in open_now if row["item_id"] == wanted), None)
         if found is None:
-            raise HTTPException(HTTPStatus.NOT_FOUND, _why_gone(self.desk.lake, wanted))
+            raise HTTPException(HTTPStatus.NOT_FOUND, _why_gone(lake, wanted))
         return found
 
 
@@ -118,13 +146,13 @@ def filtered(rows: Sequence[Row], filters: Mapping[str, str]) -> Sequence[Row]:
 
 def place_of(queue: Sequence[Row], item: Row) -> int:
     """Place of an item in a queue, from 1. If the item is not in the queue, the place that it would have."""
-    return 1 + sum(_order(row) < _order(item) for row in queue)
+    return 1 + sum(by_rank(row) < by_rank(item) for row in queue)
 
 
 def following(queue: Sequence[Row], item: Row) -> Row | None:
     """The item after another one; after the last item the first one; None if no other is left."""
     others = [row for row in queue if row["item_id"] != item["item_id"]]
-    later = (row for row in others if _order(row) > _order(item))
+    later = (row for row in others if by_rank(row) > by_rank(item))
     return next(later, others[0] if others else None)
 
 
@@ -133,8 +161,26 @@ def address_of(item: Row) -> str:
     return f"/item/{quote(item['item_id'], safe='')}"
 
 
-def _order(item: Row) -> tuple[float, str]:
-    return -item["rank"], item["item_id"]
+def _group_of(lake: Lake, item: Row) -> Row | None:
+    """The question about several items that an item belongs to, or that it is; None if there is none."""
+    if item.get("members"):
+        return item
+    return next((row for row in read_questions(lake) if item in row["members"]), None)
+
+
+def _after(queue: Sequence[Row], item: Row, group: Row | None, form: FormData) -> Row | None:
+    """The question after a form: of items that are alike, those that are left."""
+    if group is None or (group is item and form.get("choice") != "ungroup"):
+        return following(queue, item)
+    left = [row for row in group["members"] if row["item_id"] != item["item_id"]]
+    return group if group is not item and len(left) > 1 else left[0]
+
+
+def _offers(choices: Sequence[Choice]) -> dict[str, Sequence[Choice]]:
+    return {
+        "offered": [choice for choice in choices if choice.key],
+        "listed": [choice for choice in choices if choice.kind == "classify"],
+    }
 
 
 def _counts(rows: Sequence[Row], column: str, names: Sequence[str]) -> list[tuple[str, int]]:
@@ -155,6 +201,11 @@ def _texts(detail: ItemDetail, *, is_whole: bool) -> list[dict[str, Any]]:
 
 
 def _why_gone(lake: Lake, item_id: str) -> str:
+    if item_id.startswith("alike-"):
+        return (
+            "This question is not in the queue any more: fewer than two such items are open now, the "
+            "machines say otherwise of them, or they are asked about one by one."
+        )
     decision = settled_by(lake, item_id)
     if decision is None:
         return "This item is not in the queue: the machines have settled it, or it never was there."

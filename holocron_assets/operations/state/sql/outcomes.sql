@@ -28,7 +28,7 @@ from lake.entities
 union all
 select 'review', source, null, title, 'done', null, decided_at
 from lake.decisions
-where kind <> 'requeue'
+where kind not in ('requeue', 'ungroup')
 union all
 select
     'requests', source, null, scope, if(outcome = 'ok', 'done', 'failed'),
