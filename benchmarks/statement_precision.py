@@ -90,13 +90,29 @@ def compare(pages: Sequence[Page], world: World, model: str, work: Path) -> dict
     """What each design reads from the same pages."""
     asking = Asking(model, work / "short_answers.jsonl")
     said, checked = by_model(pages, model, work)
+    sentences = by_sentences(pages, world)
+    stated, proposed = standing(sentences, said)
     return {
-        "sentence": by_sentences(pages, world),
+        "sentence": sentences,
         "model": said,
         "checked": checked,
         "question": by_question(said, pages, asking),
         "choice": by_choice(pages, world, asking),
+        "stated": stated,
+        "proposed": proposed,
     }
+
+
+def standing(sentences: Read, model: Read) -> tuple[Read, Read]:
+    """What of both counts as stated, as in the entity tables but without infoboxes; and what is proposed."""
+    trusted = {row["key"] for row in trusted_keys() if row["model"] == "sentence"}
+    certain = {one.said for one in sentences.statements if one.key in trusted}
+    both = [*sentences.statements, *model.statements]
+    seconds = sentences.seconds + model.seconds
+    return (
+        Read([one for one in both if one.said in certain], seconds, model.pages),
+        Read([one for one in both if one.said not in certain], seconds, model.pages),
+    )
 
 
 def report_keys(read: Read, pages: Sequence[Page], world: World, marks: Marks) -> None:
@@ -134,6 +150,9 @@ def report_designs(designs: Mapping[str, Read], pages: Sequence[Page], world: Wo
         cells = (len(once), doubles, read.unmapped, verdicts["right"], verdicts["turned"])
         speed = f"{read.seconds / read.pages:10.2f}{right * 60 / max(read.seconds, 0.001):13.1f}"
         print(f"{name:12}" + "".join(f"{cell:9}" for cell in cells) + marked(once, marks) + speed)
+    known = [one for one in without_doubles(designs["model"].statements) if is_right(one, world, marks)]
+    stated = {one.said for one in designs["stated"].statements}
+    print(f"of the {len(known)} right ones of model, {sum(one.said in stated for one in known)} are stated")
 
 
 def is_right(one: Statement, world: World, marks: Marks) -> bool:
