@@ -125,8 +125,12 @@ promotion_items as (
     select
         'promotion-' || entity_id, 'promotion', source, name, 'Is it to be promoted?', state_reason,
         title, title_key, batch, entity_type, entity_id, null, null, [], 1 - confidence, state_at,
-        entity_type || ' entities with '
-        || coalesce('the infobox template ' || infoboxes.template, 'the strongest rule ' || rule_ids[1])
+        entity_type || ' entities '
+        || coalesce(
+            'with the infobox template ' || infoboxes.template,
+            'with the strongest rule ' || rule_ids[1],
+            case when origin = 'mention' then 'that only lists name' end
+        )
         || ', ' || lower(state_reason[1]) || state_reason[2:],
         null
     from standing

@@ -40,7 +40,7 @@ def skips_to(lake: Lake, subject: str) -> str:
 def test_the_table_has_one_line_for_what_is_alike_and_counts_both(lake: Lake) -> None:
     output = review(lake, "--kind", "promotion")
     assert PLANET_QUESTION in " ".join(output.split())
-    assert "2 questions about 4 items." in output
+    assert "3 questions about 6 items." in output
 
 
 def test_scripts_get_the_members_of_a_question(lake: Lake) -> None:

@@ -38,10 +38,14 @@ _UNSURE: dict[str, tuple[str | None, str, list[str]]] = {
 PLANETS = {"Ithra": "few facts", "Gort": "few facts", "Nal": "few facts", "Ulm": "the page has no lead"}
 """Candidates of one type and template, each with what it lacks."""
 
+LISTED = ("Far Reef", "Near Reef")
+"""Candidates that only lists name."""
+
 SYSTEM_QUESTION = "3 pages with the infobox template Star system may be LocationPlace"
 RULE_QUESTION = "2 pages with the strongest rule concept.role may be Concept"
 ODD_QUESTION = f"2 pages with the infobox template {SCRIPT} have no proposed type"
 PLANET_QUESTION = "3 LocationPlace entities with the infobox template Planet, not promoted: few facts"
+LISTED_QUESTION = "2 LocationPlace entities that only lists name, not promoted: it has no page"
 
 
 def alike_lake(folder: Path) -> Lake:
@@ -51,7 +55,8 @@ def alike_lake(folder: Path) -> Lake:
     write(lake, PAGES, SECOND_BATCH, [_page(place, title) for place, title in enumerate(titles)])
     write_signals(lake)
     write_types(lake)
-    write(lake, ENTITIES, PLACE, [_planet(title, lacking) for title, lacking in PLANETS.items()])
+    planets = [_planet(title, lacking) for title, lacking in PLANETS.items()]
+    write(lake, ENTITIES, PLACE, [*planets, *map(_listed, LISTED)])
     store_review(lake, SOURCE)
     return lake
 
@@ -108,3 +113,8 @@ def _planet(title: str, lacking: str) -> dict[str, Any]:
     of_type = {"entity_id": entity_id(SOURCE, title), "entity_type": PLACE, "name": title, "origin": "page"}
     state = {"state": "candidate", "state_reason": f"Not promoted: {lacking}"}
     return _in_batch(title, **of_type, **state, rule_ids=["place.land"], continuity="canon")
+
+
+def _listed(title: str) -> dict[str, Any]:
+    named = {**_planet(title, "it has no page"), "origin": "mention", "rule_ids": [], "page_id": None}
+    return {**named, "title": title}

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 from alike_lake import (
+    LISTED,
+    LISTED_QUESTION,
     ODD_QUESTION,
     PLACE,
     PLANET_QUESTION,
@@ -68,6 +70,7 @@ def test_pages_of_one_template_and_proposed_type_are_one_question_and_others_are
 def test_promotions_of_one_type_template_and_reason_are_one_question(lake: Lake) -> None:
     assert titles_of(asked(lake, PLANET_QUESTION)) == {"Ithra", "Gort", "Nal"}
     assert asked(lake, "Ulm")["members"] == [], "it lacks something else"
+    assert titles_of(asked(lake, LISTED_QUESTION)) == set(LISTED)
 
 
 def test_every_open_item_is_in_one_question(lake: Lake) -> None:

@@ -78,7 +78,8 @@ _STANDING = (
     Column(
         "status",
         type_string,
-        "'stated' (an infobox says so, or a model and what verifies it), 'proposed' (only a model says so), "
+        "'stated' (an infobox says so, or a sentence or model and what verifies it), 'proposed' (only a "
+        "sentence or a model says so), "
         "'unmapped' (a model says so in words that the vocabulary lacks), 'unsupported' (the page lacks the "
         "words), 'accepted' or 'rejected' (by a person)",
     ),
