@@ -197,6 +197,7 @@ def written_by_people(environment: Mapping[str, str] = os.environ) -> Mapping[st
         "sources": sources_folder(environment),
         "interrogations": interrogations_folder(environment),
         "infobox": infobox_rules_folder(environment),
+        "marked_statements": marked_statements_folder(environment),
         "tags.yaml": tags_file(environment),
         "dispatch.yaml": dispatch_file(environment),
         "webhooks.yaml": webhooks_file(environment),
