@@ -75,6 +75,19 @@ def test_run_does_everything_and_a_second_run_nothing(
     assert {path: path.stat().st_mtime_ns for path in files} == files
 
 
+@pytest.mark.system
+def test_a_run_goes_back_to_what_the_answers_of_its_own_code_change(
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new.add_source("small", copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=40))
+    assert do_with_history(monkeypatch, new, "run").exit_code == 0
+    with connect(new.lake) as connection:
+        stated = query(connection, "from entity_relations where method = 'sentence'")
+    assert stated, "sentences are read by code, and relations are made from what it says"
+    second = do_with_history(monkeypatch, new, "run")
+    assert "Nothing to do: everything is done already." in second.stdout
+
+
 def test_a_run_without_a_terminal_says_in_lines_how_far_it_is(
     new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

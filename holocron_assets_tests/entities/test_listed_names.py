@@ -31,7 +31,11 @@ def test_an_item_is_about_the_link_that_it_begins_with() -> None:
 
 
 def test_an_item_that_begins_with_other_words_names_nothing() -> None:
-    assert names("* The crew of the [[Heron]]\n* Gull\n* [[Herons]]more\n") == ["Herons" + "more"]
+    assert names("* The crew of the [[Heron]]\n* Gull\n* Herons, of the [[Heron]]\n") == []
+
+
+def test_letters_after_a_link_are_part_of_its_name() -> None:
+    assert names("* [[Heron]]s\n") == ["Herons"]
 
 
 def test_a_row_is_about_the_link_in_its_first_cells_and_its_heading_about_nothing() -> None:

@@ -7,9 +7,10 @@ import pytest
 
 from holocron_assets.entities.facts.checks import Check, Said, failed_checks
 from holocron_assets.entities.facts.rules import load_rule_book
-from holocron_assets.entities.facts.sentence_statements import linked_names, stated_facts, stated_relations
+from holocron_assets.entities.facts.sentence_statements import stated_facts, stated_relations
 from holocron_assets.entities.facts.sentences import PageRead
 from holocron_assets.entities.facts.vocabulary import load_vocabulary
+from holocron_assets.entities.names.linked_names import linked_names
 
 WORDS = load_vocabulary()
 VALUES = {

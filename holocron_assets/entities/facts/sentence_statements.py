@@ -21,16 +21,14 @@ from holocron_assets.entities.facts.sentences import (
     states_relation,
 )
 from holocron_assets.entities.facts.vocabulary import FactEntry, load_vocabulary
+from holocron_assets.entities.names.linked_names import linked_names
 
 MOST_STATEMENTS = 60
 """Of a page. A lead that says more is a list."""
 
-_LINK = re.compile(r"\[\[([^\[\]|#]+)(?:#[^\[\]|]*)?(?:\|([^\[\]]*))?\]\](\w*)")
-_MARKS = re.compile(r"'{2,}")
 _NUMBER = re.compile(
     r"\d[\d,]*(?:\.\d+)?(?: (?:[a-z]*met(?:er|re)s?|[a-z]*grams?|ton(?:ne)?s?|feet|pounds))?"
 )
-_SHORTEST_NAME = 3
 
 
 def statements_of_page(item: CodeItem) -> Iterator[dict[str, str]]:
@@ -47,23 +45,6 @@ def statements_of_page(item: CodeItem) -> Iterator[dict[str, str]]:
         stated_facts(page, page_type), stated_relations(page, linked_names(item.page.wikitext), page_type)
     )
     yield from islice(found, MOST_STATEMENTS)
-
-
-def linked_names(wikitext: str) -> Mapping[str, str]:
-    """The names under which a page links to others, with the titles that they lead to.
-
-    A name that leads to two titles is left out, and so are files, categories and other wikis.
-    """
-    found: dict[str, str] = {}
-    ambiguous = set()
-    for link in _LINK.finditer(wikitext):
-        title = link[1].strip().replace("_", " ")
-        name = _MARKS.sub("", (link[2] or link[1]).strip()) + link[3]
-        if ":" in title.split(" ")[0] or len(name) < _SHORTEST_NAME or not title:
-            continue
-        if found.setdefault(name, title) != title:
-            ambiguous.add(name)
-    return {name: title for name, title in found.items() if name not in ambiguous}
 
 
 def stated_relations(page: PageRead, links: Mapping[str, str], page_type: str) -> Iterator[dict[str, str]]:

@@ -12,13 +12,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from holocron_assets.entities.data_files import DataFileError, read_data_file
 from holocron_assets.entities.facts.vocabulary import (
     VOCABULARY_FILE,
     Key,
-    RelationEntry,
+    Meaning,
+    RelationMeaning,
     Text,
     Types,
     Vocabulary,
@@ -41,24 +42,7 @@ class _NamedEntry(_Strict):
     means: Text
 
 
-class _RelationOfInfoboxes(_Strict):
-    means: Text
-    inverse: Key | None = None
-    symmetric: bool = False
-    single: bool = False
-    from_types: Types = Field(default=(), alias="from")
-    to_types: Types = Field(default=(), alias="to")
-
-    @model_validator(mode="after")
-    def _one_way_back(self) -> "_RelationOfInfoboxes":
-        if self.symmetric and self.inverse:
-            raise ValueError("a symmetric relation is its own inverse")
-        return self
-
-
-class _FactOfInfoboxes(_Strict):
-    means: Text
-    single: bool = False
+class _FactOfInfoboxes(Meaning):
     of: Types = ()
     value: Literal["text", "number", "date"] = "text"
 
@@ -68,7 +52,7 @@ class InfoboxVocabulary(_Strict):
 
     of_both_kinds: frozenset[Key] = frozenset()
     lists: Mapping[str, Types] = Field(default_factory=dict)
-    relations: Mapping[Key, _RelationOfInfoboxes]
+    relations: Mapping[Key, RelationMeaning]
     facts: Mapping[Key, _FactOfInfoboxes]
     names: Mapping[Key, _NamedEntry]
     external_ids: Mapping[Key, _NamedEntry]
@@ -161,9 +145,7 @@ def _infobox_keys(file: InfoboxVocabulary) -> Iterator[StatedKey]:
     yield from (StatedKey("external_id", key, one.means) for key, one in file.external_ids.items())
 
 
-def _both_ways(
-    key: str, entry: RelationEntry | _RelationOfInfoboxes, *, is_read: bool
-) -> Iterator[StatedKey]:
+def _both_ways(key: str, entry: RelationMeaning, *, is_read: bool) -> Iterator[StatedKey]:
     """A relation, and its inverse as a key of its own."""
     straight = StatedKey(
         *("relation", key, entry.means, is_read, key if entry.symmetric else entry.inverse),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -23,31 +23,45 @@ class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
-class _Entry(_Strict):
+class Meaning(_Strict):
+    """What a key says, and whether an entity can have only one of it."""
+
     means: Text
+    single: bool = False
+
+
+class RelationMeaning(Meaning):
+    """What a relation says, from either end."""
+
+    inverse: Key | None = None
+    symmetric: bool = False
+    from_types: Types = Field(default=(), alias="from")
+    to_types: Types = Field(default=(), alias="to")
+
+    @model_validator(mode="after")
+    def _one_way_back(self) -> Self:
+        if self.symmetric and self.inverse:
+            raise ValueError("a symmetric relation is its own inverse")
+        return self
+
+
+class _Entry(Meaning):
     called: tuple[Key, ...] = ()
     says: tuple[Text, ...] = Field(min_length=1)
-    single: bool = False
     example: Text
     counter_example: Text
 
 
-class RelationEntry(_Entry):
+class RelationEntry(RelationMeaning, _Entry):
     """A relation as the file has it; `vocabulary.yaml` explains each key."""
 
-    inverse: Key | None = None
-    symmetric: bool = False
     before_noun: bool = False
-    from_types: Types = Field(default=(), alias="from")
-    to_types: Types = Field(default=(), alias="to")
     implied_by: tuple[Key, ...] = ()
     called_inverse: tuple[Key, ...] = ()
     says_inverse: tuple[Text, ...] = ()
 
     @model_validator(mode="after")
-    def _one_way_back(self) -> "RelationEntry":
-        if self.symmetric and self.inverse:
-            raise ValueError("a symmetric relation is its own inverse")
+    def _words_of_an_inverse(self) -> Self:
         if not self.inverse and (self.called_inverse or self.says_inverse):
             raise ValueError("called_inverse and says_inverse need an inverse")
         return self

@@ -12,7 +12,7 @@ from typing import Any
 from holocron_assets.classify.rules import load_rules
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.derive.code.given import CodeItem
-from holocron_assets.entities.facts.sentence_statements import linked_names
+from holocron_assets.entities.names.linked_names import linked_names
 
 MOST_NAMES = 10_000
 """Of a page. MediaWiki's largest pages have fewer items."""
