@@ -77,12 +77,14 @@ Count = Annotated[StrictInt, Field(ge=0)]
 Share = Annotated[StrictFloat, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
-class _Settings(BaseModel):
+class Settings(BaseModel):
+    """A mapping of keys in a source file."""
+
     # only `explain` shows values of a file, since it knows where they may hold a password
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
-class Seeds(_Settings):
+class Seeds(Settings):
     """Where a crawl starts."""
 
     titles: tuple[Title, ...] = Field(default=(), description="a list of page titles")
@@ -100,7 +102,7 @@ class Seeds(_Settings):
 _WHOLE = Seeds(all_pages=True)
 
 
-class Expected(_Settings):
+class Expected(Settings):
     """The counts that a source must reach for its quality checks to pass."""
 
     min_pages: Count | None = Field(default=None, description="pages, at least")
@@ -110,7 +112,7 @@ class Expected(_Settings):
     )
 
 
-class Source(_Settings):
+class Source(Settings):
     """One wiki, or one export of a wiki, as its YAML file describes it.
 
     If it is validated with a context of `file` (a Path), the name must be the file's name, and a dump's
@@ -159,18 +161,14 @@ class Source(_Settings):
     @field_validator("name")
     @classmethod
     def _name_is_the_files(cls, name: str, info: ValidationInfo) -> str:
-        if not NAME_PATTERN.fullmatch(name):
-            raise ValueError(NAME_RULE)
-        if info.context and name != info.context["file"].stem:
-            raise ValueError(f"must be {info.context['file'].stem!r}, as the file is called")
-        return name
+        return name_of_file(name, info)
 
     @field_validator("address")
     @classmethod
     def _address_fits_the_kind(cls, address: str, info: ValidationInfo) -> str:
         match info.data.get("kind"):
             case "mediawiki_api":
-                _refuse_unless_api(address)
+                refuse_unless_api(address)
             case "mediawiki_dump":
                 folder = info.context["file"].parent if info.context else Path()
                 return _dump_path(address, folder)
@@ -217,9 +215,7 @@ class Source(_Settings):
     @field_validator("politeness")
     @classmethod
     def _wikis_can_reach_us(cls, politeness: Politeness, info: ValidationInfo) -> Politeness:
-        if info.data.get("kind") == "mediawiki_api" and politeness.contact is None:
-            raise ValueError("needs a contact, an e-mail or web address that is sent with every request")
-        return politeness
+        return politeness if info.data.get("kind") != "mediawiki_api" else with_contact(politeness)
 
     @field_validator("changes")
     @classmethod
@@ -242,7 +238,36 @@ class Source(_Settings):
         return self.address
 
 
-def _refuse_unless_api(address: str) -> None:
+def name_of_file(name: str, info: ValidationInfo) -> str:
+    """The name of a source, if it is a valid one and that of its file; for validators.
+
+    Raises:
+        ValueError: it is not; says what it must be.
+    """
+    if not NAME_PATTERN.fullmatch(name):
+        raise ValueError(NAME_RULE)
+    if info.context and name != info.context["file"].stem:
+        raise ValueError(f"must be {info.context['file'].stem!r}, as the file is called")
+    return name
+
+
+def with_contact(politeness: Politeness) -> Politeness:
+    """Limits that name a contact; for validators.
+
+    Raises:
+        ValueError: they name none.
+    """
+    if politeness.contact is None:
+        raise ValueError("needs a contact, an e-mail or web address that is sent with every request")
+    return politeness
+
+
+def refuse_unless_api(address: str) -> None:
+    """Return if an address is the bare URL of an `api.php`; for validators.
+
+    Raises:
+        ValueError: it is not; says what it must be.
+    """
     try:
         url = urlsplit(address)
         usable = url.scheme in _DEFAULT_PORTS and url.hostname and url.port != 0

@@ -17,6 +17,7 @@ from holocron_assets.lake.tables.crawl import (
 from holocron_assets.lake.tables.decisions import DECISIONS
 from holocron_assets.lake.tables.derive import GPU_RUNS, LLM_ATTEMPTS, LLM_RUNS, REPEAT_ANSWERS, TRIALS
 from holocron_assets.lake.tables.facts import ENTITY_FACTS, ENTITY_RELATIONS, PAGE_FACTS
+from holocron_assets.lake.tables.files import FILE_BATCHES, FILE_LIST, FILE_USES, FILES
 from holocron_assets.lake.tables.identity import (
     COMPARED_NAMES,
     ENTITY_DEPARTURES,
@@ -42,8 +43,12 @@ ALL_TABLES: tuple[Table, ...] = (
     CHANGE_LOOKS,
     REVISION_CHECKS,
     KNOWN_LINKS,
+    FILE_LIST,
+    FILE_BATCHES,
+    FILES,
     PAGE_LINKS,
     PAGE_SIGNALS,
+    FILE_USES,
     UNREAD_PAGES,
     RULE_CLASSIFICATIONS,
     PAGE_TYPES,
@@ -95,6 +100,10 @@ __all__ = [
     "ENTITY_PAIRS",
     "ENTITY_RELATIONS",
     "ENTITY_TAGS",
+    "FILES",
+    "FILE_BATCHES",
+    "FILE_LIST",
+    "FILE_USES",
     "GPU_RUNS",
     "GROUP_STEPS",
     "HTTP_ATTEMPTS",

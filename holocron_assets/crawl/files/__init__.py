@@ -1,0 +1,1 @@
+"""Files: what sources list becomes objects in the store, by their content. A killed process loses nothing."""
