@@ -61,9 +61,9 @@ class Candidate:
 
 def artifact_of(row: Row) -> Artifact:
     """The artifact of a row of table `file_batches` or `file_list`."""
-    names = ("artifact_id", "name", "url", "size_bytes", "sha1", "sha256", "mime")
+    stated = {name: row.get(name) for name in ("url", "size_bytes", "sha1", "sha256", "mime")}
     fields = json.loads(row["fields"]) if row.get("fields") else None
-    return Artifact(**{name: row.get(name) for name in names}, fields=fields)
+    return Artifact(row["artifact_id"], row["name"], **stated, fields=fields)
 
 
 def artifact_key(artifact_id: str) -> int:

@@ -56,8 +56,8 @@ class Resolver(Settings):
     """How the addresses of an artifact are found. The resolvers of a source are tried in order."""
 
     use: Literal["direct", "imageinfo", "template", "python"] = Field(
-        description="direct takes the address that the source states; imageinfo asks the wiki for it; template "
-        "fills one in; python calls a function"
+        description="direct takes the address that the source states; imageinfo asks the wiki for it; "
+        "template fills one in; python calls a function"
     )
     name: Annotated[StrictStr, AfterValidator(_label)] | None = Field(
         default=None, description="its name in tables and metrics; `use` without one"
@@ -65,7 +65,7 @@ class Resolver(Settings):
     template: StrictStr | None = Field(
         default=None,
         validate_default=True,
-        description="for template: an address with placeholders: {name}, {sha1}, {doi} or a field of the list",
+        description="for template: an address with placeholders: {name}, {sha1}, {doi} or a list's field",
     )
     function: Annotated[StrictStr, AfterValidator(_entry_point)] | None = Field(
         default=None,
