@@ -101,7 +101,9 @@ def load_file_source(path: Path) -> FileSource:
     """
     source = load_any_source(path)
     if isinstance(source, Source):
-        raise SourceError(path, Problem(0, "kind", f"is a source of pages, not one of {', '.join(FILE_KINDS)}"))
+        raise SourceError(
+            path, Problem(0, "kind", f"is a source of pages, not one of {', '.join(FILE_KINDS)}")
+        )
     return source
 
 
