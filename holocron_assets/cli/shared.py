@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
-from holocron_assets.crawl.sources.files import load_source, read_sources
+from holocron_assets.crawl.sources.files import AnySource, load_any_source, load_source, read_sources
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.opening import left_out, open_lake
 from holocron_assets.errors import HolocronError
@@ -135,6 +135,15 @@ def named_source(name: str) -> Source:
         SourceError: its file is missing or wrong.
     """
     return load_source(sources_folder() / f"{name}.yaml")
+
+
+def any_named_source(name: str) -> AnySource:
+    """The source that a person named, of pages or of files.
+
+    Raises:
+        SourceError: its file is missing or wrong.
+    """
+    return load_any_source(sources_folder() / f"{name}.yaml")
 
 
 def all_sources() -> list[Source]:

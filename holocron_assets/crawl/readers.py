@@ -18,6 +18,7 @@ from holocron_assets.crawl.http.log import HttpLog, Tally
 from holocron_assets.crawl.mediawiki import pages as api_pages
 from holocron_assets.crawl.mediawiki.client import MOST_TITLES, FetchedPages, WikiClient
 from holocron_assets.crawl.politeness.limits import HostLimits
+from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.clock import utc_now
@@ -155,7 +156,7 @@ def _in_namespace(row: dict[str, Any], wanted: Row) -> dict[str, Any]:
 @contextmanager
 def wiki_client(  # noqa: PLR0913 - a client has several independent settings
     lake: Lake,
-    source: Source,
+    source: Source | FileSource,
     scope: str,
     politeness_folder: Path,
     *,

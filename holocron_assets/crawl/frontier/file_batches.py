@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from holocron_assets.crawl.files.pending import PendingFile, pending_files
+from holocron_assets.crawl.fetch import BatchKind
+from holocron_assets.crawl.files.failures import failed_file
 from holocron_assets.crawl.frontier.batches import (
     MOST_UNFINISHED_WITHOUT_LINKS,
     NoManifestError,
@@ -11,6 +12,7 @@ from holocron_assets.crawl.frontier.batches import (
     next_number,
     source_of,
 )
+from holocron_assets.crawl.frontier.pending_files import PendingFile, pending_files
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition, write_partition
@@ -60,7 +62,7 @@ def file_manifest(lake: Lake, batch: str) -> list[Row]:
     except MissingPartitionError as error:
         raise NoManifestError(
             f"batch {batch!r} has no manifest in {lake.folder(FILE_BATCHES)}: batches are cut, not typed in. "
-            "Use `holocron files fetch --source NAME`, or let the sensor `new_files` cut one."
+            "Use `holocron crawl --source NAME`, or let the sensor `new_files` cut one."
         ) from error
 
 
@@ -88,3 +90,6 @@ def _write_manifest(
         for position, file in enumerate(pending)
     ]
     write_partition(lake, FILE_BATCHES, batch, rows)
+
+
+FILES_OF_A_BATCH = BatchKind(FILES, file_manifest, "artifact_key", "artifact_key", "name", failed_file)

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from holocron_assets.crawl.dumps.listing import dump_mark, listing_journal
-from holocron_assets.crawl.files.lists import Item, ReadUrl, read_list
-from holocron_assets.crawl.files.rows import list_row, wiki_row
+from holocron_assets.crawl.files.artifact import artifact_key
 from holocron_assets.crawl.mediawiki.client import MOST_TITLES, WikiClient
+from holocron_assets.crawl.mediawiki.files import ReportedFile
 from holocron_assets.crawl.sources.file_source import FileSource
+from holocron_assets.crawl.sources.lists import Item, ReadUrl, read_list
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
@@ -122,7 +123,7 @@ def _of_lists(
         for found in read_list(listing, lake, read_url):
             safe_point()
             if isinstance(found, Item):
-                yield list_row(source.name, found, listing.label, now)
+                yield _list_row(source.name, found, listing.label, now)
             else:
                 problems.append(found)
 
@@ -134,7 +135,7 @@ def _all_files(source: FileSource, client: WikiClient, journal: Journal) -> list
     if not last or place is not None:
         for files, following in client.list_files(place):
             now = utc_now()
-            rows = [wiki_row(source.name, file, "all_files", now) for file in files]
+            rows = [_wiki_row(source.name, file, "all_files", now) for file in files]
             journal.append({"rows": rows, "next": following})
     return _journaled(journal)
 
@@ -152,7 +153,7 @@ def _used_files(lake: Lake, source: FileSource, client: WikiClient, journal: Jou
     unknown = [name for name in wanted if name not in known and name not in asked]
     for start in range(0, len(unknown), MOST_TITLES):
         names, now = unknown[start : start + MOST_TITLES], utc_now()
-        rows = [wiki_row(source.name, file, source.wanted, now) for file in client.describe_files(names)]
+        rows = [_wiki_row(source.name, file, source.wanted, now) for file in client.describe_files(names)]
         journal.append({"rows": rows, "asked": names})
         known |= {row["name"]: row for row in rows}
     return [known[name] for name in wanted if name in known]
@@ -217,3 +218,41 @@ def _read_mark(lake: Lake, source: FileSource) -> str:
         tables = [FILE_USES, *([ENTITIES] if source.wanted == "entities" else [])]
         marks.append(lake.mark(tables))
     return content_hash(" ".join(marks))
+
+
+def _wiki_row(source: str, file: ReportedFile, origin: str, now: datetime) -> dict[str, Any]:
+    """The row of a wiki's file. It is one artifact with every other file of the same SHA-1.
+
+    So a file that was moved is not fetched again, and one that was replaced is.
+    """
+    return {
+        **_identified(source, file.title, f"sha1:{file.sha1}"),
+        "url": file.url,
+        "size_bytes": file.size,
+        "sha1": file.sha1,
+        "mime": file.mime,
+        "saved_at": file.timestamp,
+        "archive_name": file.archivename,
+        "origin": origin,
+        "listed_at": now,
+    }
+
+
+def _list_row(source: str, item: Item, origin: str, now: datetime) -> dict[str, Any]:
+    fields = item.stated.get("fields")
+    return {
+        **_identified(source, item.name, item.artifact_id),
+        **item.stated,
+        "fields": json.dumps(fields, sort_keys=True, ensure_ascii=False) if fields else None,
+        "origin": origin,
+        "listed_at": now,
+    }
+
+
+def _identified(source: str, name: str, artifact_id: str) -> dict[str, Any]:
+    return {
+        "source": source,
+        "name": name,
+        "artifact_id": artifact_id,
+        "artifact_key": artifact_key(artifact_id),
+    }
