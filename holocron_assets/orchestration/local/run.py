@@ -210,7 +210,7 @@ class LocalRun:
         return self._rest_until(pages, undone)
 
     def _rest_until(self, items: Sequence[datetime], undone: Sequence[Work]) -> bool:
-        """Sleep until the first of some items, or of work that failed for now, is due; whether there was any."""
+        """Sleep until the first of some items or failed works is due; return whether there was any."""
         due = self._due()
         runs = [
             due[item.key] for item in self._startable(undone) if item.key in due and not self._given_up(item)
