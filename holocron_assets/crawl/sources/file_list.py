@@ -135,7 +135,7 @@ def _all_files(source: FileSource, client: WikiClient, journal: Journal) -> list
     if not last or place is not None:
         for files, following in client.list_files(place):
             now = utc_now()
-            rows = [_wiki_row(source.name, file, "all_files", now) for file in files]
+            rows = [_wiki_row(source, file, "all_files", now) for file in files]
             journal.append({"rows": rows, "next": following})
     return _journaled(journal)
 
@@ -153,7 +153,7 @@ def _used_files(lake: Lake, source: FileSource, client: WikiClient, journal: Jou
     unknown = [name for name in wanted if name not in known and name not in asked]
     for start in range(0, len(unknown), MOST_TITLES):
         names, now = unknown[start : start + MOST_TITLES], utc_now()
-        rows = [_wiki_row(source.name, file, source.wanted, now) for file in client.describe_files(names)]
+        rows = [_wiki_row(source, file, source.wanted, now) for file in client.describe_files(names)]
         journal.append({"rows": rows, "asked": names})
         known |= {row["name"]: row for row in rows}
     return [known[name] for name in wanted if name in known]
@@ -220,13 +220,14 @@ def _read_mark(lake: Lake, source: FileSource) -> str:
     return content_hash(" ".join(marks))
 
 
-def _wiki_row(source: str, file: ReportedFile, origin: str, now: datetime) -> dict[str, Any]:
+def _wiki_row(source: FileSource, file: ReportedFile, origin: str, now: datetime) -> dict[str, Any]:
     """The row of a wiki's file. It is one artifact with every other file of the same SHA-1.
 
     So a file that was moved is not fetched again, and one that was replaced is.
     """
     return {
-        **_identified(source, file.title, f"sha1:{file.sha1}"),
+        **_identified(source.name, file.title, f"sha1:{file.sha1}"),
+        "pages_of": list(source.pages_of),
         "url": file.url,
         "size_bytes": file.size,
         "sha1": file.sha1,
@@ -242,6 +243,7 @@ def _list_row(source: str, item: Item, origin: str, now: datetime) -> dict[str, 
     fields = item.stated.get("fields")
     return {
         **_identified(source, item.name, item.artifact_id),
+        "pages_of": [],
         **item.stated,
         "fields": json.dumps(fields, sort_keys=True, ensure_ascii=False) if fields else None,
         "origin": origin,

@@ -65,24 +65,28 @@ def _answer(lake: Lake, file: Mapping[str, Any], source: FileSource, politeness_
     tried = _tried(lake, file["artifact_key"])
     match file["status"]:
         case "done":
-            says = f"It was fetched; its bytes are held since {at(file['checked_at'])} at the latest."
-            return Answer("fetched", says, tried, (f"holocron files show {named(file['name'])}",))
+            says = f"It was fetched; the bytes were the present ones at {at(file['checked_at'])}."
+            because, commands = tried, (f"holocron files show {named(file['name'])}",)
         case "pending":
             turn = f"{_before(lake, file)} files of its source come before it"
             says = f"{_REASONS[file['reason']]} It waits for its turn."
-            return Answer("fetched", says, (*in_the_way, turn, *tried), (*commands, crawl))
+            because, commands = (*in_the_way, turn, *tried), (*commands, crawl)
         case "in flight":
             says = "It is in a batch that was cut and is not finished."
-            return Answer("fetched", says, in_the_way, (*commands, crawl))
+            because, commands = in_the_way, (*commands, crawl)
         case "waiting":
             says = f"It failed, and is due again at {at(file['due_at'])}: {file['error']}."
-            return Answer("fetched", says, tried, (requeue,))
+            because, commands = tried, (requeue,)
         case "missing":
             says = "No address gave it: each server says that it has no such file, or no resolver knew one."
-            return Answer("fetched", says, tried, (f"holocron files show {named(file['name'])}",))
+            because, commands = tried, ()
         case "refused":
-            return Answer("fetched", f"It may not be fetched: {file['error']}.", tried)
-    return Answer("fetched", f"It was given up: {file['error']}.", tried, (requeue,))
+            says = f"It may not be fetched: {file['error']}."
+            because, commands = tried, ()
+        case _:
+            says = f"It was given up: {file['error']}."
+            because, commands = tried, (requeue,)
+    return Answer("fetched", says, because, commands)
 
 
 def _before(lake: Lake, file: Mapping[str, Any]) -> int:

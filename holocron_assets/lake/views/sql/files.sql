@@ -132,3 +132,14 @@ left join (
     select entity_id, entity_type, state, source, title_key from entities where state not in ('merged', 'suppressed')
     qualify row_number() over (partition by source, title_key order by entity_id) = 1
 ) as entity on entity.source = uses.source and entity.title_key = uses.title_key;
+
+-- The files of an entity: those that its page uses and the lake holds.
+create view entity_files as
+select
+    uses.entity_id, uses.entity_type, uses.source, uses.title, uses.title_key, uses.role, uses.name, uses.caption,
+    uses.position, listed.artifact_id, held.mime, held.size_bytes, held.sha256, held.url
+from file_uses as uses
+join lake.file_list as listed on listed.name = uses.name and list_contains(listed.pages_of, uses.source)
+join held_files as held using (artifact_key)
+where uses.entity_id is not null
+qualify row_number() over (partition by uses.entity_id, uses.role, uses.name order by listed.source) = 1;
