@@ -46,6 +46,8 @@ def attempt(name: str) -> dict[str, Any]:
         "pace": 1.0,
         "breaker": "closed",
         "decision": "held for 1.0 s: no whole answer comes",
+        "reason": None,
+        "resolver": None,
     }
 
 

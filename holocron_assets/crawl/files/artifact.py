@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urldefrag, urlsplit, urlunsplit
 
-import httpx
 import xxhash
 
+from holocron_assets.crawl.http.client import normal_address
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.schema import Row
 
@@ -90,9 +90,9 @@ def normalized_url(url: str) -> str:
         ArtifactError: it is no `http` or `https` address.
     """
     try:
-        parts = urlsplit(str(httpx.URL(urldefrag(url.strip()).url)))
+        parts = urlsplit(normal_address(urldefrag(url.strip()).url))
         port = parts.port
-    except (httpx.InvalidURL, ValueError) as error:
+    except ValueError as error:
         raise ArtifactError(f"{url[:200]!r} is no address: {error}") from error
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or port == 0:
         raise ArtifactError(f"{url[:200]!r} is no http or https address")

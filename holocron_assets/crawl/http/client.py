@@ -6,6 +6,7 @@ import time
 import zlib
 from collections.abc import AsyncIterable, Collection, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Self
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ import httpx
 
 from holocron_assets.crawl.http.connecting import AddressRefusedError, PublicNetwork
 from holocron_assets.crawl.http.outcomes import HttpAnswer
+from holocron_assets.crawl.http.streaming import PEEKED_BYTES, Pouring, Receiver, ReceiverFailedError, peek
 
 _GZIP = zlib.MAX_WBITS | 16
 _MEMBER_STARTS = b"\x1f"
@@ -100,7 +102,7 @@ class _GzippedBody(_Body):
         return self._member.unused_data
 
 
-Verb = Literal["GET", "POST"]
+Verb = Literal["GET", "POST", "HEAD"]
 
 _MOST_CONNECTIONS = 32  # a source's settings allow at most as many requests at once
 _KEPT_SECONDS = 5.0  # servers close connections that are idle for longer
@@ -173,7 +175,7 @@ class HttpClient:
         """Send one request and wait for its answer.
 
         Args:
-            verb: GET sends the parameters in the address, POST as a form.
+            verb: GET and HEAD send the parameters in the address, POST as a form.
             url: the address, without parameters.
             parameters: the parameters.
 
@@ -183,9 +185,9 @@ class HttpClient:
         try:
             # Empty parameters would remove those that the address has.
             request = (
-                httpx.Request("GET", url, params=parameters or None, headers=self._headers)
-                if verb == "GET"
-                else httpx.Request("POST", url, data=parameters, headers=self._headers)
+                httpx.Request("POST", url, data=parameters, headers=self._headers)
+                if verb == "POST"
+                else httpx.Request(verb, url, params=parameters or None, headers=self._headers)
             )
         except httpx.InvalidURL as problem:  # the address of a redirect may be anything
             return HttpAnswer(error=f"InvalidURL: {problem}")
@@ -205,8 +207,35 @@ class HttpClient:
             return HttpAnswer(error=f"InvalidURL: {problem}")
         return self._wait_for(request)
 
-    def _wait_for(self, request: httpx.Request) -> HttpAnswer:
-        answer = asyncio.run_coroutine_threadsafe(self._answer(request), self._loop)
+    def stream(self, verb: Verb, url: str, headers: Mapping[str, str], receiver: Receiver) -> HttpAnswer:
+        """Ask for a body of any length, and give it to a receiver as it comes; otherwise like `send`.
+
+        The deadline moves on with the bytes: a body of n bytes may take n / 4096 seconds more.
+
+        Args:
+            verb: HTTP method.
+            url: the address.
+            headers: sent in addition to the client's own, and in place of those of the same name.
+            receiver: takes status, headers and body. Of a body that it does not want, the answer holds the
+                start.
+
+        Raises:
+            Exception: the receiver raised it.
+        """
+        try:
+            request = httpx.Request(verb, url, headers={**self._headers, **headers})
+        except httpx.InvalidURL as problem:
+            return HttpAnswer(error=f"InvalidURL: {problem}")
+        pouring = Pouring(receiver)
+        try:
+            answer = self._wait_for(request, _Streaming(receiver, pouring))
+            pouring.take_rest()
+        except ReceiverFailedError as failed:
+            raise failed.__cause__ or failed from None
+        return answer
+
+    def _wait_for(self, request: httpx.Request, streaming: "_Streaming | None" = None) -> HttpAnswer:
+        answer = asyncio.run_coroutine_threadsafe(self._answer(request, streaming), self._loop)
         self._under_way.add(answer)
         try:
             if self._is_given_up:
@@ -226,18 +255,24 @@ class HttpClient:
         # Bodies that were not read to the end are closed by tasks of their own.
         endings = asyncio.all_tasks() - {asyncio.current_task()}
         await asyncio.gather(*endings, return_exceptions=True)
+        await self._loop.shutdown_default_executor()
 
-    async def _answer(self, request: httpx.Request) -> HttpAnswer:
+    async def _answer(self, request: httpx.Request, streaming: "_Streaming | None") -> HttpAnswer:
         started = time.monotonic()
         status, headers, body, error, private_host = None, {}, b"", None, None
         try:
-            async with asyncio.timeout(self._deadline_seconds):
+            async with asyncio.timeout(self._deadline_seconds) as timer:
                 response = await self._pool.handle_async_request(_on_the_wire(request))
                 try:
                     status, headers = response.status, _readable(response.headers)
-                    encoding = headers.get("content-encoding", "")
-                    body = await read_body(response.aiter_stream(), encoding, self._body_limit_bytes)
-                    await self._refuse_what_is_behind(response)
+                    if streaming:
+                        body, is_read = await streaming.body(response, headers, timer)
+                    else:
+                        encoding = headers.get("content-encoding", "")
+                        body = await read_body(response.aiter_stream(), encoding, self._body_limit_bytes)
+                        is_read = True
+                    if is_read:
+                        await self._refuse_what_is_behind(response)
                 finally:
                     await response.aclose()
         except TimeoutError:
@@ -247,7 +282,8 @@ class HttpClient:
         except _FAILURES as problem:
             error = f"{type(problem).__name__}: {problem}".removesuffix(": ")
         elapsed = time.monotonic() - started
-        return HttpAnswer(status, headers, body, elapsed, error, private_host)
+        streamed = streaming.pouring.received if streaming else 0
+        return HttpAnswer(status, headers, body, elapsed, error, private_host, streamed)
 
     async def _refuse_what_is_behind(self, response: httpcore.Response) -> None:
         """Close a connection on which more came than the answer: the next answer would begin with the rest.
@@ -265,6 +301,23 @@ class HttpClient:
                     await stream.aclose()
                 if behind.strip():
                     raise BodyRefusedError("more came than the answer's headers say")
+
+
+@dataclass(frozen=True)
+class _Streaming:
+    """A request whose body goes to a receiver."""
+
+    receiver: Receiver
+    pouring: Pouring
+
+    async def body(
+        self, response: httpcore.Response, headers: Mapping[str, str], timer: asyncio.Timeout
+    ) -> tuple[bytes, bool]:
+        """Pour the body if it is wanted; if not, give its start. Also say whether it was all read."""
+        if not self.receiver.begins(response.status, headers):
+            start = await peek(response.aiter_stream())
+            return start, len(start) < PEEKED_BYTES
+        return b"", await self.pouring.pour(response.aiter_stream(), timer)
 
 
 def _as_sent(host: str) -> str:
@@ -296,3 +349,15 @@ def is_address(url: str) -> bool:
         return bool(httpx.Request("GET", url).url.host) and urlsplit(url).port != 0
     except (ValueError, httpx.InvalidURL):
         return False
+
+
+def normal_address(url: str) -> str:
+    """An address as requests write it: characters are escaped in one way (RFC 3986 section 6.2.2).
+
+    Raises:
+        ValueError: it is no address.
+    """
+    try:
+        return str(httpx.URL(url))
+    except httpx.InvalidURL as error:
+        raise ValueError(str(error)) from error

@@ -70,6 +70,7 @@ class HttpAnswer:
         elapsed_seconds: from sending to the body's end, or to the error.
         error: why there is no whole answer; None when there is one.
         private_host: the host whose address is not public, so that no connection was made; None otherwise.
+        streamed_bytes: bytes on the wire that went to a receiver instead of `body`.
     """
 
     status: int | None = None
@@ -78,6 +79,7 @@ class HttpAnswer:
     elapsed_seconds: float = 0.0
     error: str | None = None
     private_host: str | None = None
+    streamed_bytes: int = 0
 
 
 @dataclass(frozen=True)

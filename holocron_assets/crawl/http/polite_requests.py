@@ -26,7 +26,8 @@ PRIVATE_ADDRESS = "private_address"
 """Outcome of a request whose host leads to an address that is not public: nothing is sent there."""
 
 # No process sleeps through longer waits: the caller stores when to come back.
-_PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS = 10.0
+"""Seconds that a request may wait for a host that must be left alone."""
 # After the third failure the host is held for less than our patience. A caller that blames the request can
 # then still ask for something else, and see whether the host answers that.
 _MOST_TRIES = 3
@@ -58,6 +59,7 @@ class Request:
         parameters: the parameters.
         shown_url: the address as it is recorded.
         titles: number of pages that it asks for.
+        resolver: the resolver of files that gave the address; None for other requests.
     """
 
     verb: Verb
@@ -65,6 +67,11 @@ class Request:
     parameters: Mapping[str, str]
     shown_url: str
     titles: int = 0
+    resolver: str | None = None
+
+    def sent_by(self, http: HttpClient) -> HttpAnswer:
+        """Send it and wait for its answer (see `HttpClient.send`)."""
+        return http.send(self.verb, self.url, self.parameters)
 
 
 class Reading(Protocol):
@@ -82,13 +89,25 @@ class Reading(Protocol):
     def problem(self) -> str | None:
         """What went wrong, for people; None when nothing did."""
 
+    @property
+    def reason(self) -> str | None:
+        """What became of a file's request, such as 'http-304'; None for other requests."""
+
 
 Read = TypeVar("Read", bound=Reading)
 
 
 @dataclass(frozen=True)
-class _Sent:
-    """The result of one request that was sent."""
+class Sent:
+    """The result of one request that was sent.
+
+    Attributes:
+        turn: the permission that it had.
+        sent_at: when it was sent, in seconds since 1970.
+        answer: what came back.
+        reading: what the answer's body says.
+        decision: what the answer means for the host.
+    """
 
     turn: Turn
     sent_at: float
@@ -137,9 +156,9 @@ class PoliteRequests:
             WikiUnavailable: no usable answer, for now.
             WikiRefused: the host will not answer this, or may not be connected to.
         """
-        patience = _PATIENCE_SECONDS
+        patience = PATIENCE_SECONDS
         for number in itertools.count(1):
-            sent, reading = self._try(request, number, patience, read)
+            sent, reading = self.attempt(request, number, patience, read)
             decision, problem = sent.decision, reading.problem or f"HTTP {sent.answer.status}"
             if decision.outcome == "ok":
                 break
@@ -147,8 +166,19 @@ class PoliteRequests:
                 raise WikiRefused(self.host, problem, decision.outcome)
             patience -= sent.turn.held_seconds
             if decision.wait_seconds > patience or number == _MOST_TRIES:
-                raise self._unavailable(decision, problem)
+                raise self.unavailable(decision, problem)
         return sent.answer, reading
+
+    def answered_by_cache(self, request: Request, reason: str) -> None:
+        """Record that a request is not sent, since what is held answers it. It takes no turn.
+
+        Args:
+            request: what would have been sent.
+            reason: what answers it, in one word.
+        """
+        now = self.limits.now()
+        kept = {"reason": reason, "decision": None, **_treatment(self.limits.state(), now)}
+        self._note(self._row(request, 1, now, "ok") | kept)
 
     def refuse(self, request: Request, reason: str, outcome: str = "robots") -> WikiRefused:
         """Record that a request is not sent, because robots.txt or the host's address forbids it.
@@ -161,15 +191,27 @@ class PoliteRequests:
         self._note(self._row(request, 1, now, outcome) | refusal)
         return WikiRefused(self.host, reason, outcome)
 
-    def _try(
+    def attempt(
         self, request: Request, number: int, patience: float, read: Callable[[HttpAnswer], Read]
-    ) -> tuple[_Sent, Read]:
+    ) -> tuple[Sent, Read]:
+        """Send one request once, when the host's limits allow it, and record it.
+
+        Args:
+            request: what to send.
+            number: which try of it this is, from 1.
+            patience: longest sleep for a host that must be left alone, in seconds.
+            read: says what an answer's body is.
+
+        Raises:
+            HostBusy: nothing was sent, since the host must be left alone for now.
+            WikiRefused: the host may not be connected to.
+        """
         with about(request_id=uuid.uuid4().hex):
             return self._try_named(request, number, patience, read)
 
     def _try_named(
         self, request: Request, number: int, patience: float, read: Callable[[HttpAnswer], Read]
-    ) -> tuple[_Sent, Read]:
+    ) -> tuple[Sent, Read]:
         # What was learnt is shared before the slot is free: the next request must obey it.
         try:
             with self.limits.turn(patience) as turn:
@@ -183,7 +225,7 @@ class PoliteRequests:
         except HostBusy as busy:
             self._note(self._row_unsent(request, number, busy))
             raise
-        sent = _Sent(turn, sent_at, answer, reading, decision)
+        sent = Sent(turn, sent_at, answer, reading, decision)
         self._note(self._row_sent(request, number, sent))
         return sent, reading
 
@@ -200,7 +242,7 @@ class PoliteRequests:
             "holocron.request_id": request_id(),
         }
         with span(request.verb, "client", attributes) as made:
-            answer = self._http.send(request.verb, request.url, request.parameters)
+            answer = request.sent_by(self._http)
             if answer.status is not None:
                 made.set_attribute("http.response.status_code", answer.status)
             if answer.error:
@@ -244,7 +286,8 @@ class PoliteRequests:
 
         return self.limits.learn(decide)
 
-    def _unavailable(self, decision: Decision, problem: str) -> WikiUnavailable:
+    def unavailable(self, decision: Decision, problem: str) -> WikiUnavailable:
+        """The error to raise after a failure that may pass."""
         wait = decision.wait_seconds or 0.0
         due_at = datetime.fromtimestamp(self.limits.now() + wait, UTC)
         reason = f"{problem}; {decision.note}" if decision.note else problem
@@ -264,19 +307,21 @@ class PoliteRequests:
             "latency_ms": 0.0,
             "bytes": 0,
             "limiter_wait_s": 0.0,
+            "resolver": request.resolver,
         }
 
-    def _row_sent(self, request: Request, number: int, sent: _Sent) -> dict[str, Any]:
+    def _row_sent(self, request: Request, number: int, sent: Sent) -> dict[str, Any]:
         state, decision = sent.decision.state, sent.decision
         return {
             **self._row(request, number, sent.sent_at, decision.outcome),
             "status": sent.answer.status,
             "latency_ms": sent.answer.elapsed_seconds * 1000,
-            "bytes": len(sent.answer.body),
+            "bytes": len(sent.answer.body) + sent.answer.streamed_bytes,
             "limiter_wait_s": sent.turn.waited_seconds - sent.turn.held_seconds,
             "held_s": sent.turn.held_seconds,
             "retry_wait_s": decision.wait_seconds,
             "error": sent.reading.problem,
+            "reason": sent.reading.reason,
             **_treatment(state, state.seen_at),
             "decision": decision.note,
         }

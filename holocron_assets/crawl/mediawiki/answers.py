@@ -27,11 +27,13 @@ class ApiAnswer:
         content: the JSON object; None when the body is not the API's.
         error_code: the API's error code, if it reports one.
         problem: what went wrong, for people; None when nothing did.
+        reason: always None: only requests for files have reasons.
     """
 
     content: JsonObject | None = None
     error_code: str | None = None
     problem: str | None = None
+    reason: None = None
 
     @property
     def is_expected(self) -> bool:

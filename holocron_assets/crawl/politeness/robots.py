@@ -59,6 +59,7 @@ class _Body:
     is_expected: bool
     problem: str | None
     error_code: None = None
+    reason: None = None
 
 
 class Robots:
@@ -80,7 +81,8 @@ class Robots:
             WikiUnavailable: it cannot be read, which forbids everything for now (section 2.3.1.4).
         """
         rules = self._current_rules()
-        address = f"{request.url}?{urlencode(request.parameters)}" if request.verb == "GET" else request.url
+        asks = request.verb == "GET" and request.parameters
+        address = f"{request.url}?{urlencode(request.parameters)}" if asks else request.url
         if not rules.can_fetch(address, PRODUCT_TOKEN):
             raise self._requests.refuse(request, self._refusal(request))
 

@@ -58,6 +58,16 @@ class Lake:
         return folder
 
     @property
+    def objects(self) -> Path:
+        """The folder of files' bytes, by their SHA-256. It lies beside the tables of files."""
+        return self.layers / "files" / "sha256"
+
+    @property
+    def parts(self) -> Path:
+        """The folder of bytes that are still coming; on the disk of the objects, and this machine's own."""
+        return self.layers / "files" / ".parts"
+
+    @property
     def database(self) -> Path:
         """The published DuckDB file of views."""
         return self.root / "holocron.duckdb"

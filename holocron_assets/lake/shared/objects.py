@@ -69,6 +69,14 @@ class Objects:
         cut = len(self._root) + 1
         return {path[cut:]: _stored(info) for path, info in found.items()}
 
+    def stored(self, name: str) -> Stored | None:
+        """The present version of an object; None if it is not there."""
+        with self._troubles_named():
+            try:
+                return _stored(self._files.info(self._at(name)))
+            except FileNotFoundError:
+                return None
+
     def put(self, file: Path, name: str) -> Stored:
         """Put a file's content under a name, and replace an earlier object."""
         with self._troubles_named():

@@ -181,7 +181,7 @@ HTTP_ATTEMPTS = Table(
             "'daily_limit', 'rate', 'slot', 'robots' or 'private_address'",
         ),
         Column("latency_ms", type_float, "Milliseconds from sending to the body's end"),
-        Column("bytes", type_int, "Body size after decompression, in bytes"),
+        Column("bytes", type_int, "Body size after decompression, in bytes; of a file, bytes on the wire"),
         Column("limiter_wait_s", type_float, "Seconds waited for rate and slot before sending"),
         Column(
             "held_s", type_float, "Seconds in which the host was left alone before sending", nullable=True
@@ -199,6 +199,20 @@ HTTP_ATTEMPTS = Table(
             type_string,
             "What changed in the treatment of the host, and why; empty if nothing",
             nullable=True,
+        ),
+        Column(
+            "reason",
+            type_string,
+            "What became of a file's request: 'http-200', 'http-304', 'cache-hit', 'size-mismatch', ...",
+            nullable=True,
+            added=True,
+        ),
+        Column(
+            "resolver",
+            type_string,
+            "Resolver that gave a file's address",
+            nullable=True,
+            added=True,
         ),
     ),
 )

@@ -1,0 +1,202 @@
+"""Fetching one candidate: within its limits, through its redirects, until its bytes are in the store."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+
+from holocron_assets.crawl.errors import WikiRefused
+from holocron_assets.crawl.files import kinds
+from holocron_assets.crawl.files.addresses import RedirectError, is_login, redirected
+from holocron_assets.crawl.files.answers import Asked, Verdict
+from holocron_assets.crawl.files.artifact import Candidate
+from holocron_assets.crawl.files.freshness import fresh_until
+from holocron_assets.crawl.files.hosts import Hosts
+from holocron_assets.crawl.files.parts import HEAD_BYTES, Part
+from holocron_assets.crawl.files.receiving import HeadReception, Reception, Wanted
+from holocron_assets.crawl.files.store import FileStore
+from holocron_assets.crawl.files.transfer import Held, Transfer, asked_for, request_headers
+from holocron_assets.crawl.http.client import HttpClient, Verb
+from holocron_assets.crawl.http.outcomes import HttpAnswer
+from holocron_assets.crawl.http.polite_requests import PATIENCE_SECONDS, Request, Sent
+from holocron_assets.crawl.http.streaming import Receiver
+from holocron_assets.lake.place.clock import utc_now
+
+_MOST_REDIRECTS = 5
+_MOST_TRIES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileRequest(Request):
+    """A request whose body goes to a receiver.
+
+    Attributes:
+        headers: sent in addition to the client's own.
+        receiver: takes the answer.
+    """
+
+    headers: Mapping[str, str]
+    receiver: Receiver
+
+    def sent_by(self, http: HttpClient) -> HttpAnswer:
+        """Send it and stream its answer (see `HttpClient.stream`)."""
+        return http.stream(self.verb, self.url, self.headers, self.receiver)
+
+
+Turns = Callable[[str, float], AbstractContextManager[object]]
+"""Waits until the limits of a resolver, named by its label, allow a request; at most so many seconds."""
+
+
+@dataclass(frozen=True)
+class _Try:
+    """One try at a candidate, over all its redirects."""
+
+    verb: Verb
+    number: int
+    headers: Mapping[str, str]
+    receive: Callable[[Wanted, str], Reception | HeadReception]
+    patience: float = PATIENCE_SECONDS
+
+
+class Fetching:
+    """Fetches candidates into a store. Safe for threads."""
+
+    def __init__(self, hosts: Hosts, store: FileStore, turns: Turns) -> None:
+        """Fetch from `hosts`, within the limits of resolvers that `turns` gives."""
+        self._hosts, self._store, self._turns = hosts, store, turns
+
+    def fetch(self, candidate: Candidate, wanted: Wanted, held: Held | None, *, head: bool) -> Transfer:
+        """Fetch one address, at most three times, as long as the waits in between stay within 10 s in all.
+
+        Args:
+            candidate: the address.
+            wanted: what its bytes must be.
+            held: what the store holds of the artifact, for a conditional request.
+            head: whether size and type are asked for first, with HEAD.
+
+        Raises:
+            HostBusy: nothing was sent, since the host must be left alone for now.
+            WikiUnavailable: the host's robots.txt cannot be read.
+            StoreError: the store of a shared lake did not take the bytes.
+            OSError: this machine's disk did not take them.
+        """
+        made = Transfer(candidate)
+        held = held if held and held.url == candidate.url else None
+        try:
+            if held and held.fresh_until and held.fresh_until > utc_now():
+                self._take_from_cache(made, wanted, held)
+            elif not head or self._is_worth_asking(made, wanted):
+                with Part(self._store, candidate.url) as part:
+                    self._get(made, wanted, part, held)
+        except WikiRefused as refused:
+            made.verdict = Verdict("refused", refused.outcome.replace("_", "-"), refused.reason)
+        except RedirectError as error:
+            made.verdict = Verdict("refused", error.reason, str(error))
+        return made
+
+    def _take_from_cache(self, made: Transfer, wanted: Wanted, held: Held) -> None:
+        url = made.candidate.url
+        with self._hosts.using(url) as host:
+            request = Request("GET", url, {}, url, resolver=made.candidate.resolver)
+            host.requests.answered_by_cache(request, "cache-hit")
+        made.verdict = Verdict("unchanged", "cache-hit")
+        self._describe_held(made, wanted, held)
+        made.fresh_until = held.fresh_until
+
+    def _is_worth_asking(self, made: Transfer, wanted: Wanted) -> bool:
+        """Ask for size and type; a server that answers no HEAD is asked for the file all the same."""
+        headers = request_headers(Asked(), None, wanted)
+        self._follow(made, wanted, _Try("HEAD", 1, headers, lambda here, _: HeadReception(here)))
+        return made.verdict.kind != "missing" and made.verdict.reason not in {"too-large", "type-excluded"}
+
+    def _get(self, made: Transfer, wanted: Wanted, part: Part, held: Held | None) -> None:
+        """Ask until an answer is of use, or another request would not help now."""
+        patience = PATIENCE_SECONDS
+        for number in range(1, _MOST_TRIES + 1):
+            asked = asked_for(part, held)
+            made.resumed_from = asked.start
+            headers = request_headers(asked, held, wanted)
+            receive = partial(_received, part, asked)
+            sent = self._follow(made, wanted, _Try("GET", number, headers, receive, patience))
+            patience -= sent.turn.held_seconds
+            if not _helps_at_once(made.verdict, sent, part) or (sent.decision.wait_seconds or 0) > patience:
+                break
+            if made.verdict.reason.endswith("-304"):
+                held = None  # the condition was answered wrongly: all is asked for
+        if made.is_ok:
+            self._settle(made, wanted, part, held)
+        elif made.verdict.kind == "wrong" and sent.decision.wait_seconds is not None:
+            # The host keeps its hold; this says only when this file is worth another request.
+            made.due_at = utc_now() + timedelta(seconds=sent.decision.wait_seconds)
+            made.host_outcome = sent.decision.outcome
+
+    def _follow(self, made: Transfer, wanted: Wanted, plan: _Try) -> Sent:
+        """Send a request, and one for each redirect, each within the limits of its own host.
+
+        Raises:
+            RedirectError: a redirect must not be followed.
+        """
+        url = made.candidate.url
+        for hop in range(1 + _MOST_REDIRECTS):
+            is_led_to_a_login = hop > 0 and is_login(url)
+            reception = plan.receive(
+                replace(wanted, may_be_html=wanted.may_be_html and not is_led_to_a_login), url
+            )
+            sent = self._ask(made.candidate.resolver, url, hop, plan, reception)
+            made.note(plan.verb, reception, sent)
+            if made.verdict.kind != "moved":
+                return sent
+            url = redirected(url, reception.headers["location"])
+        raise RedirectError("redirect-loop", f"it redirects more than {_MOST_REDIRECTS} times")
+
+    def _ask(
+        self, resolver: str, url: str, hop: int, plan: _Try, reception: Reception | HeadReception
+    ) -> Sent:
+        # The query of a redirect may be a permission that is nobody else's business.
+        shown = url.partition("?")[0] if hop else url
+        request = FileRequest(
+            plan.verb, url, {}, shown, resolver=resolver, headers=plan.headers, receiver=reception
+        )
+        with self._hosts.using(url) as host:
+            if robots := host.robots_of(url):
+                robots.refuse_unless_allowed(request)
+            with self._turns(
+                resolver, plan.patience
+            ):  # always before the host's turn, so that none waits for ever
+                return host.requests.attempt(request, plan.number, plan.patience, reception.read)[0]
+
+    def _settle(self, made: Transfer, wanted: Wanted, part: Part, held: Held | None) -> None:
+        """Make the bytes an object, after the host's turn is over."""
+        made.fresh_until = fresh_until(made.headers, utc_now())
+        if made.verdict.kind == "unchanged":
+            assert held  # noqa: S101 - only a conditional request is answered so
+            self._describe_held(made, wanted, held)
+            return
+        made.sha256, made.sha1, made.size_bytes = part.sha256, part.sha1, part.size
+        made.mime = kinds.type_of(part.head, made.stated_types(wanted))
+        part.publish()
+        made.stored_at = utc_now()
+
+    def _describe_held(self, made: Transfer, wanted: Wanted, held: Held) -> None:
+        """Say of bytes that are held what can be said without reading them all."""
+        self._store.keep_young(held.sha256)
+        made.sha256, made.sha1 = held.sha256, wanted.sha1
+        path = self._store.path(held.sha256)
+        if path.is_file():  # it may be on another machine that shares the lake
+            made.size_bytes = path.stat().st_size
+            with path.open("rb") as opened:
+                made.mime = kinds.type_of(opened.read(HEAD_BYTES), made.stated_types(wanted))
+
+
+def _received(part: Part, asked: Asked, wanted: Wanted, url: str) -> Reception:
+    return Reception(wanted, part, asked, url)
+
+
+def _helps_at_once(verdict: Verdict, sent: Sent, part: Part) -> bool:
+    """Whether another request may help now: a host's failure that may pass, or a range that did not fit."""
+    if verdict.kind != "wrong":
+        return False
+    is_continued = verdict.is_resumable and part.side is not None
+    fits_no_more = verdict.reason.startswith("range-") or verdict.reason.endswith("-304")
+    return sent.decision.retry or is_continued or fits_no_more

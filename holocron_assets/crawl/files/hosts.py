@@ -1,0 +1,103 @@
+"""The hosts that files come from: each with its limits and its robots.txt; few are open at once."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+
+from holocron_assets.crawl.files.addresses import host_of
+from holocron_assets.crawl.http.client import HttpClient
+from holocron_assets.crawl.http.polite_requests import PoliteRequests
+from holocron_assets.crawl.politeness.limits import HostLimits
+from holocron_assets.crawl.politeness.robots import Robots
+from holocron_assets.crawl.sources.settings import Politeness
+from holocron_assets.lake.declaration.schema import Row
+
+_MOST_OPEN = 64
+"""Each open host has files open; a list may name thousands of hosts."""
+
+
+@dataclass
+class Host:
+    """One host.
+
+    Attributes:
+        requests: sends requests to it, within its limits.
+        robots: its robots.txt, by scheme; empty if it is not obeyed.
+        users: threads that ask it now.
+    """
+
+    requests: PoliteRequests
+    robots: dict[str, Robots] = field(default_factory=dict)
+    users: int = 0
+
+    def robots_of(self, url: str) -> Robots | None:
+        """The robots.txt that applies to an address; None if it is not obeyed (RFC 9309 section 2.3)."""
+        if not self.requests.limits.politeness.obey_robots:
+            return None
+        scheme = url.partition(":")[0]
+        if scheme not in self.robots:
+            self.robots[scheme] = Robots(url, self.requests)
+        return self.robots[scheme]
+
+
+class Hosts:
+    """Opens hosts when they are asked, and closes those that are not used. Safe for threads."""
+
+    def __init__(  # noqa: PLR0913 - what its hosts are made of
+        self,
+        http: HttpClient,
+        politeness: Politeness,
+        state_folder: Path,
+        record: Callable[[Row], None],
+        *,
+        source: str,
+        scope: str,
+        safe_point: Callable[[], object],
+    ) -> None:
+        """Ask all hosts with the same politeness (see `PoliteRequests` for the arguments)."""
+        self._http, self._politeness, self._state_folder = http, politeness, state_folder
+        self._record, self._source, self._scope, self._safe_point = record, source, scope, safe_point
+        self._open: OrderedDict[str, Host] = OrderedDict()
+        self._opening = Lock()
+
+    @contextmanager
+    def using(self, url: str) -> Iterator[Host]:
+        """The host of an address, which stays open until the block ends."""
+        name = host_of(url)
+        with self._opening:
+            host = self._open.get(name) or self._opened(name)
+            self._open.move_to_end(name)
+            host.users += 1
+        try:
+            yield host
+        finally:
+            with self._opening:
+                host.users -= 1
+                self._close_all_but(_MOST_OPEN)
+
+    def close(self) -> None:
+        """Close all hosts that nobody uses."""
+        with self._opening:
+            self._close_all_but(0)
+
+    def _opened(self, name: str) -> Host:
+        limits = HostLimits(name, self._politeness, self._state_folder)
+        requests = PoliteRequests(
+            self._http,
+            limits,
+            self._record,
+            source=self._source,
+            scope=self._scope,
+            safe_point=self._safe_point,
+        )
+        self._open[name] = Host(requests)
+        return self._open[name]
+
+    def _close_all_but(self, kept: int) -> None:
+        idle = [name for name, host in self._open.items() if not host.users]
+        with ExitStack() as closing:
+            for name in idle[: max(len(self._open) - kept, 0)]:
+                closing.enter_context(self._open.pop(name).requests.limits)
