@@ -68,8 +68,8 @@ class BatchReader(Protocol):
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
         """Rows of the outcomes, one for each manifest row and in their order.
 
-        Rows of items that failed have status 'failed'. The reader does not count the attempts. A row with a
-        due time failed through no fault of the item, and counts as no attempt.
+        Rows of items that failed have status 'failed'. The reader does not count earlier attempts: column
+        `attempts` is 1, or 0 for a failure that was no attempt at the item, and that has a due time.
 
         Raises:
             GroupError: an item of the group is at fault.
@@ -270,12 +270,11 @@ class _Reading:
 
     def _counted(self, row: Row, wanted: Row) -> Row:
         """A row that was just read, with the earlier attempts counted."""
-        before = self.progress.attempts_before(wanted)
+        attempts = self.progress.attempts_before(wanted) + row["attempts"]
         # The clock may have been set back since the batch was cut.
-        row = {**row, "attempts": before + 1, "fetched_at": max(row["fetched_at"], wanted["cut_at"])}
-        if row["status"] != "failed":
-            return row
-        return {**row, "attempts": before} if row.get("due_at") else settle_failure(row, utc_now())
+        counted = {**row, "attempts": attempts, "fetched_at": max(row["fetched_at"], wanted["cut_at"])}
+        is_an_attempt = row["status"] == "failed" and row["attempts"]
+        return settle_failure(counted, utc_now()) if is_an_attempt else counted
 
 
 def _groups(items: Sequence[Row], progress: _Progress, sizes: Sequence[int]) -> Iterator[Group]:

@@ -8,7 +8,7 @@ import dagster as dg
 
 from holocron_assets.crawl.fetch import fetch_batch
 from holocron_assets.crawl.files.reader import file_reader
-from holocron_assets.crawl.files.sitemaps import url_reader
+from holocron_assets.crawl.files.sitemaps import sitemap_reader
 from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.crawl.frontier.file_batches import FILES_OF_A_BATCH, file_manifest
 from holocron_assets.crawl.http.log import Tally
@@ -60,8 +60,11 @@ def file_list(
         begun = opened.journal(FILE_LIST, source.name).exists()
         refuse_held(opened, source=source.name, is_begun=begun)
         stop = safe_point(opened, source=source.name)
-        with _client(opened, source, sources, tally) as client, opened.lock(f"list-files-{source.name}"):
-            read_url = url_reader(opened, source, sources.shared_folder, tally=tally, safe_point=stop)
+        with (
+            opened.lock(f"list-files-{source.name}"),
+            _client(opened, source, sources, tally) as client,
+            sitemap_reader(opened, source, sources.shared_folder, tally=tally, safe_point=stop) as read_url,
+        ):
             listing = store_file_list(opened, source, client, read_url, stop)
     metadata = {
         **written_metadata(
