@@ -6,7 +6,7 @@ from holocron_assets.crawl.frontier.file_batches import cut_file_batches
 from holocron_assets.crawl.sources.standing import left_alone
 from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.tables import FILE_BATCHES
+from holocron_assets.lake.tables import DECISIONS, ENTITIES, FILE_BATCHES, FILE_LIST, FILE_USES, FILES
 from holocron_assets.orchestration.assets.partitions import BATCHES_OF_FILES, SOURCES_OF_FILES
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
@@ -16,6 +16,9 @@ from holocron_assets.planning.file_work import files_to_fetch, files_to_list, ha
 from holocron_assets.planning.holding import holds_named
 from holocron_assets.planning.job_names import FILES_JOB, LIST_FILES_JOB
 from holocron_assets.planning.repair import repaired_tick
+
+FILE_TABLES = (FILE_USES, ENTITIES, FILE_LIST, FILE_BATCHES, FILES, DECISIONS)
+"""The tables that `new_files` reads."""
 
 
 @dg.sensor(
