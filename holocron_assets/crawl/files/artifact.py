@@ -53,10 +53,16 @@ class Candidate:
     Attributes:
         resolver: name of the resolver that gave it.
         url: the address.
+        size_bytes: the bytes that the resolver states; counts where the artifact's source states none.
+        sha1: the SHA-1 that it states, hexadecimal; likewise.
+        mime: the type that it states; likewise.
     """
 
     resolver: str
     url: str
+    size_bytes: int | None = None
+    sha1: str | None = None
+    mime: str | None = None
 
 
 def artifact_of(row: Row) -> Artifact:

@@ -71,6 +71,7 @@ FILE_BATCHES = Table(
         Column("held_url", type_string, "Address that these bytes came from", nullable=True),
         Column("held_etag", type_string, "ETag that came with them", nullable=True),
         Column("held_last_modified", type_string, "Last-Modified that came with them", nullable=True),
+        Column("held_fresh_until", type_time, "Until when the server said that they hold", nullable=True),
         Column("cut_at", type_time, "When the batch was cut"),
     ),
 )

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from holocron_assets.crawl.files.artifact import Candidate
-from holocron_assets.crawl.files.fetching import Fetching
-from holocron_assets.crawl.files.hosts import Hosts
-from holocron_assets.crawl.files.receiving import Wanted
 from holocron_assets.crawl.files.store import FileStore
-from holocron_assets.crawl.files.transfer import Held, Transfer
+from holocron_assets.crawl.files.transfers.fetching import Fetching
+from holocron_assets.crawl.files.transfers.hosts import Hosts
+from holocron_assets.crawl.files.transfers.receiving import Wanted
+from holocron_assets.crawl.files.transfers.transfer import Held, Transfer
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.politeness import limits, shared_state
 from holocron_assets.crawl.sources.settings import Politeness

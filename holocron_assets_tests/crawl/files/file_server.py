@@ -76,6 +76,9 @@ class FileServer:
     def asked_for(self, path: str) -> list[Asked]:
         return [one for one in self.asked if one.path == path]
 
+    def asked_for_start(self, start: str) -> list[Asked]:
+        return [one for one in self.asked if one.path.startswith(start)]
+
     def _accept(self) -> None:
         while True:
             try:

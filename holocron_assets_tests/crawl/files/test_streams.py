@@ -9,7 +9,7 @@ import pytest
 from fetching_rig import Rig, SwiftClock, rigged
 from file_server import Asked, FileServer, Wire, answer, close, cut, file, head, raw, rest
 
-from holocron_assets.crawl.files import parts
+from holocron_assets.crawl.files.transfers import parts
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 2000
 """512 KB that begin as a picture: more than one block."""

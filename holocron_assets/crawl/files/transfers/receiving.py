@@ -4,9 +4,9 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from holocron_assets.crawl.files import kinds
-from holocron_assets.crawl.files.answers import Asked, Verdict, is_encoded, verdict_of
-from holocron_assets.crawl.files.parts import HEAD_BYTES, Part
+from holocron_assets.crawl.files.transfers import kinds
+from holocron_assets.crawl.files.transfers.answers import Asked, Verdict, is_encoded, verdict_of
+from holocron_assets.crawl.files.transfers.parts import HEAD_BYTES, Part
 from holocron_assets.crawl.http.outcomes import HttpAnswer, is_challenge
 
 _GZIP = zlib.MAX_WBITS | 16

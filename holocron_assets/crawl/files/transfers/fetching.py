@@ -5,20 +5,21 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
+from urllib.parse import urljoin
 
-from holocron_assets.crawl.errors import WikiRefused
-from holocron_assets.crawl.files import kinds
-from holocron_assets.crawl.files.addresses import RedirectError, is_login, redirected
-from holocron_assets.crawl.files.answers import Asked, Verdict
+from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.files.artifact import Candidate
-from holocron_assets.crawl.files.freshness import fresh_until
-from holocron_assets.crawl.files.hosts import Hosts
-from holocron_assets.crawl.files.parts import HEAD_BYTES, Part
-from holocron_assets.crawl.files.receiving import HeadReception, Reception, Wanted
 from holocron_assets.crawl.files.store import FileStore
-from holocron_assets.crawl.files.transfer import Held, Transfer, asked_for, request_headers
+from holocron_assets.crawl.files.transfers import kinds
+from holocron_assets.crawl.files.transfers.addresses import RedirectError, is_login, redirected
+from holocron_assets.crawl.files.transfers.answers import Asked, Verdict
+from holocron_assets.crawl.files.transfers.freshness import fresh_until
+from holocron_assets.crawl.files.transfers.hosts import Hosts
+from holocron_assets.crawl.files.transfers.parts import Part
+from holocron_assets.crawl.files.transfers.receiving import FileReading, HeadReception, Reception, Wanted
+from holocron_assets.crawl.files.transfers.transfer import Held, Transfer, asked_for, request_headers
 from holocron_assets.crawl.http.client import HttpClient, Verb
-from holocron_assets.crawl.http.outcomes import HttpAnswer
+from holocron_assets.crawl.http.outcomes import HttpAnswer, is_challenge
 from holocron_assets.crawl.http.polite_requests import PATIENCE_SECONDS, Request, Sent
 from holocron_assets.crawl.http.streaming import Receiver
 from holocron_assets.lake.place.clock import utc_now
@@ -95,13 +96,25 @@ class Fetching:
             made.verdict = Verdict("refused", error.reason, str(error))
         return made
 
+    def works(self, url: str) -> bool:
+        """Whether the host of an address answers at all, by its robots.txt: then a file may be at fault."""
+        place = urljoin(url, "/robots.txt")
+        with self._hosts.using(url) as host:
+            try:
+                host.requests.send(Request("GET", place, {}, shown_url=place), _any_answer)
+            except WikiUnavailable:
+                return False
+            except WikiRefused:
+                return True  # it says that it has none
+        return True
+
     def _take_from_cache(self, made: Transfer, wanted: Wanted, held: Held) -> None:
         url = made.candidate.url
         with self._hosts.using(url) as host:
             request = Request("GET", url, {}, url, resolver=made.candidate.resolver)
             host.requests.answered_by_cache(request, "cache-hit")
         made.verdict = Verdict("unchanged", "cache-hit")
-        self._describe_held(made, wanted, held)
+        made.take_held(held, wanted, self._store)
         made.fresh_until = held.fresh_until
 
     def _is_worth_asking(self, made: Transfer, wanted: Wanted) -> bool:
@@ -171,22 +184,17 @@ class Fetching:
         made.fresh_until = fresh_until(made.headers, utc_now())
         if made.verdict.kind == "unchanged":
             assert held  # noqa: S101 - only a conditional request is answered so
-            self._describe_held(made, wanted, held)
+            made.take_held(held, wanted, self._store)
             return
         made.sha256, made.sha1, made.size_bytes = part.sha256, part.sha1, part.size
         made.mime = kinds.type_of(part.head, made.stated_types(wanted))
         part.publish()
         made.stored_at = utc_now()
 
-    def _describe_held(self, made: Transfer, wanted: Wanted, held: Held) -> None:
-        """Say of bytes that are held what can be said without reading them all."""
-        self._store.keep_young(held.sha256)
-        made.sha256, made.sha1 = held.sha256, wanted.sha1
-        path = self._store.path(held.sha256)
-        if path.is_file():  # it may be on another machine that shares the lake
-            made.size_bytes = path.stat().st_size
-            with path.open("rb") as opened:
-                made.mime = kinds.type_of(opened.read(HEAD_BYTES), made.stated_types(wanted))
+
+def _any_answer(answer: HttpAnswer) -> FileReading:
+    challenged = is_challenge(answer.headers, answer.body)
+    return FileReading(not challenged, answer.error, None)
 
 
 def _received(part: Part, asked: Asked, wanted: Wanted, url: str) -> Reception:

@@ -1,13 +1,15 @@
-"""What becomes of one candidate address, and how it is asked for. Pure but for the clock."""
+"""What becomes of one candidate address, and how it is asked for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from holocron_assets.crawl.files.answers import Asked, Verdict
 from holocron_assets.crawl.files.artifact import Candidate
-from holocron_assets.crawl.files.parts import Part
-from holocron_assets.crawl.files.receiving import HeadReception, Reception, Wanted, stated_type
+from holocron_assets.crawl.files.store import FileStore
+from holocron_assets.crawl.files.transfers import kinds
+from holocron_assets.crawl.files.transfers.answers import Asked, Verdict
+from holocron_assets.crawl.files.transfers.parts import HEAD_BYTES, Part
+from holocron_assets.crawl.files.transfers.receiving import HeadReception, Reception, Wanted, stated_type
 from holocron_assets.crawl.http.client import Verb
 from holocron_assets.crawl.http.polite_requests import Sent
 from holocron_assets.lake.place.clock import utc_now
@@ -35,10 +37,10 @@ class Held:
     """
 
     sha256: str
-    url: str | None
-    etag: str | None
-    last_modified: str | None
-    fresh_until: datetime | None
+    url: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    fresh_until: datetime | None = None
 
 
 @dataclass
@@ -60,6 +62,7 @@ class Transfer:
         stored_at: when the bytes became an object.
         due_at: when the host may be asked again, after a failure that may pass.
         host_outcome: what that failure says of the host, as in table `http_attempts`.
+        counts: whether it was an attempt: it was none if the host may not be asked now.
     """
 
     candidate: Candidate
@@ -79,6 +82,7 @@ class Transfer:
     stored_at: datetime | None = None
     due_at: datetime | None = None
     host_outcome: str | None = None
+    counts: bool = True
 
     @property
     def is_ok(self) -> bool:
@@ -92,6 +96,17 @@ class Transfer:
         self.status, self.headers = reception.status, reception.headers
         self.bytes += sent.answer.streamed_bytes
         self.latency_ms += sent.answer.elapsed_seconds * 1000
+
+    def take_held(self, held: Held, wanted: Wanted, store: FileStore) -> None:
+        """Describe bytes that are held, as far as that needs no reading of them all."""
+        store.keep_young(held.sha256)
+        said = {"etag": held.etag, "last-modified": held.last_modified}
+        self.headers = {**{name: value for name, value in said.items() if value}, **self.headers}
+        self.sha256, self.sha1, path = held.sha256, wanted.sha1, store.path(held.sha256)
+        if path.is_file():  # it may be on another machine that shares the lake
+            self.size_bytes = path.stat().st_size
+            with path.open("rb") as opened:
+                self.mime = kinds.type_of(opened.read(HEAD_BYTES), self.stated_types(wanted))
 
     def stated_types(self, wanted: Wanted) -> list[str]:
         """The types that source and server state."""

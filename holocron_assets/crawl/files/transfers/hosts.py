@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from holocron_assets.crawl.files.addresses import host_of
+from holocron_assets.crawl.files.transfers.addresses import host_of
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.http.polite_requests import PoliteRequests
 from holocron_assets.crawl.politeness.limits import HostLimits
