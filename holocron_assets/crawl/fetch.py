@@ -273,8 +273,13 @@ class _Reading:
         attempts = self.progress.attempts_before(wanted) + row["attempts"]
         # The clock may have been set back since the batch was cut.
         counted = {**row, "attempts": attempts, "fetched_at": max(row["fetched_at"], wanted["cut_at"])}
-        is_an_attempt = row["status"] == "failed" and row["attempts"]
-        return settle_failure(counted, utc_now()) if is_an_attempt else counted
+        if row["status"] != "failed" or not row["attempts"]:
+            return counted
+        settled = settle_failure(counted, utc_now())
+        due = [
+            at for at in (row.get("due_at"), settled["due_at"]) if at
+        ]  # a server may ask for a longer wait
+        return {**settled, "due_at": max(due)} if settled["due_at"] else settled
 
 
 def _groups(items: Sequence[Row], progress: _Progress, sizes: Sequence[int]) -> Iterator[Group]:

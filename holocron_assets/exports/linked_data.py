@@ -143,7 +143,9 @@ def _entity(row: Row, about: Mapping[str, list[Row]], addresses: Addresses) -> d
             **_renamed(row, "entity"),
             "alternateName": sorted(names),
             "keywords": sorted({tag["word"] for tag in about["entity_tags"]}),
-            "image": [_image(file) for file in about["entity_files"] if str(file["mime"]).startswith("image/")],
+            "image": [
+                _image(file) for file in about["entity_files"] if str(file["mime"]).startswith("image/")
+            ],
             "fact": [_fact(fact, addresses) for fact in about["entity_facts"]],
             "relation": [_relation(relation, addresses) for relation in about["entity_relations"]],
         }

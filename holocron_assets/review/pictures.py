@@ -47,7 +47,9 @@ def pictures_of(reader: Reader, entity: Row) -> list[Picture]:
     for use in uses:
         file = files.get(keys.get(use["name"]))
         if file:
-            shown.setdefault(file["sha256"], Picture(file["sha256"], use["name"], use["caption"], use["role"]))
+            shown.setdefault(
+                file["sha256"], Picture(file["sha256"], use["name"], use["caption"], use["role"])
+            )
     return list(shown.values())[:_MOST_SHOWN]
 
 

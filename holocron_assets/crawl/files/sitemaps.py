@@ -29,6 +29,7 @@ class _Body:
     is_expected: bool
     problem: str | None
     error_code: None = None
+    reason: None = None
 
 
 @contextmanager
@@ -57,7 +58,13 @@ def sitemap_reader(
                 tally.add(attempt)
 
         hosts = Hosts(
-            http, politeness, politeness_folder, record, source=source.name, scope=scope, safe_point=safe_point
+            http,
+            politeness,
+            politeness_folder,
+            record,
+            source=source.name,
+            scope=scope,
+            safe_point=safe_point,
         )
         try:
             yield lambda url: _read(hosts, url)

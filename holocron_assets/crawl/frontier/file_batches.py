@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from holocron_assets.crawl.fetch import BatchKind
-from holocron_assets.crawl.files.failures import failed_file
+from holocron_assets.crawl.files.outcomes import failed_file
 from holocron_assets.crawl.frontier.batches import (
     MOST_UNFINISHED_WITHOUT_LINKS,
     NoManifestError,

@@ -14,14 +14,14 @@ FRONTIER_VIEW = "file_frontier"
 _PENDING = """
     select
         name, artifact_id, artifact_key, url, size_bytes, sha1, sha256, mime, fields, version,
-        failures, reason, held_sha256, held_url, held_etag, held_last_modified, asked_at
+        failures, reason, held_sha256, held_url, held_etag, held_last_modified, held_fresh_until, asked_at
     from (
         select
             * replace (
                 case
                     when reason is not null then reason
                     when status = 'done' and checked_at <= $recheck_before::timestamptz
-                        and coalesce(fresh_until, checked_at) <= getvariable('now') then 'recheck'
+                        and coalesce(held_fresh_until, checked_at) <= getvariable('now') then 'recheck'
                 end as reason
             )
         from file_frontier

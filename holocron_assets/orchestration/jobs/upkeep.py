@@ -131,7 +131,7 @@ def upkeep_schedule(times: CronTimes) -> dg.ScheduleDefinition:
         cron_schedule=times.cron,
         execution_timezone=times.timezone,
         default_status=dg.DefaultScheduleStatus.RUNNING,
-        description="Forgets old runs and the logs of old ticks, and removes bytes that no row names, when due.",
+        description="Forgets old runs and logs of ticks, and removes bytes that no row names, when due.",
     )
     @repaired_tick
     def upkeep(

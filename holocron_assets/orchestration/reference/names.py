@@ -155,7 +155,11 @@ def _partition_sets() -> list[Sequence[str]]:
     return [
         ("batch", f"dynamic: `{BATCHES.name}`", "Pages of one source that are fetched together"),
         ("source", f"dynamic: `{SOURCES.name}`", "Names of source files"),
-        ("batch of files", f"dynamic: `{BATCHES_OF_FILES.name}`", "Files of one source that are fetched together"),
+        (
+            "batch of files",
+            f"dynamic: `{BATCHES_OF_FILES.name}`",
+            "Files of one source that are fetched together",
+        ),
         ("source of files", f"dynamic: `{SOURCES_OF_FILES.name}`", "Names of files of sources of files"),
         ("entity type", "static", _code(ENTITY_TYPES.get_partition_keys())),
     ]

@@ -12,7 +12,7 @@ from (
             struct_pack(
                 source := source, batch := batch, name := name, artifact_id := artifact_id, status := status,
                 reason := reason, attempts := attempts, error := error, due_at := due_at, version := version,
-                fresh_until := fresh_until, fetched_at := fetched_at
+                fetched_at := fetched_at
             ),
             struct_pack(fetched_at := fetched_at, batch := batch)
         ) as last
@@ -30,6 +30,7 @@ from (
             struct_pack(
                 sha256 := sha256, sha1 := sha1, size_bytes := size_bytes, mime := mime, stated_mime := stated_mime,
                 url := url, resolver := resolver, etag := etag, last_modified := last_modified,
+                fresh_until := fresh_until,
                 checked_at := fetched_at, stored_at := stored_at
             ),
             struct_pack(fetched_at := fetched_at, batch := batch)
@@ -49,10 +50,10 @@ known as (
     select
         listed.*,
         coalesce(getvariable('now')::timestamptz, now()) as present,
-        last.status as last_status, last.attempts, last.error, last.fresh_until, last.fetched_at as asked_at,
+        last.status as last_status, last.attempts, last.error, last.fetched_at as asked_at,
         last.due_at as next_try_at,
         held.sha256 as held_sha256, held.url as held_url, held.etag as held_etag,
-        held.last_modified as held_last_modified, held.checked_at,
+        held.last_modified as held_last_modified, held.fresh_until as held_fresh_until, held.checked_at,
         last.artifact_key is not null and listed.version is distinct from last.version as is_changed,
         coalesce(requeue.decided_at >= last.fetched_at, false) as is_requeued,
         in_flight.artifact_key is not null as is_in_flight
@@ -82,7 +83,7 @@ select
     end as reason,
     case when status = 'waiting' then next_try_at end as due_at,
     case when last_status = 'failed' and not is_requeued then attempts else 0 end as failures,
-    error, asked_at, checked_at, fresh_until, held_sha256, held_url, held_etag, held_last_modified
+    error, asked_at, checked_at, held_sha256, held_url, held_etag, held_last_modified, held_fresh_until
 from known;
 
 -- One row an artifact: its state, its bytes, and where they came from. An artifact that no list names any more stays.
