@@ -276,10 +276,9 @@ class _Reading:
         if row["status"] != "failed" or not row["attempts"]:
             return counted
         settled = settle_failure(counted, utc_now())
-        due = [
-            at for at in (row.get("due_at"), settled["due_at"]) if at
-        ]  # a server may ask for a longer wait
-        return {**settled, "due_at": max(due)} if settled["due_at"] else settled
+        if settled["due_at"] and row.get("due_at"):  # a server may ask for a longer wait
+            settled["due_at"] = max(settled["due_at"], row["due_at"])
+        return settled
 
 
 def _groups(items: Sequence[Row], progress: _Progress, sizes: Sequence[int]) -> Iterator[Group]:

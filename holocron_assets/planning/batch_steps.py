@@ -10,7 +10,7 @@ from holocron_assets.classify.merge import page_type_row
 from holocron_assets.classify.rules import RULES_VERSION, classify_page, unclassified_row
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.frontier.batches import source_of
-from holocron_assets.crawl.sources.source import Source
+from holocron_assets.crawl.sources.files import AnySource
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.entities.facts.page_facts import page_fact_rows
 from holocron_assets.entities.facts.rules import RULES_FOLDER, RuleBook, load_rule_book, rules_version
@@ -331,7 +331,7 @@ BATCH_STEPS: tuple[Step, ...] = (
 )
 
 
-def stale_batches(lake: Lake, sources: Iterable[Source]) -> list[str]:
+def stale_batches(lake: Lake, sources: Iterable[AnySource]) -> list[str]:
     """Fetched batches with a stale derived table: today's code, rules and inputs would give another.
 
     Stale steps are found in order: what follows a stale one is redone with it.

@@ -44,7 +44,7 @@ def sitemap_reader(
     """What reads the sitemaps of a source (see `readers.wiki_client` for the arguments)."""
     politeness = source.politeness
     agent = f"Holocron/{version('holocron-assets')} ({politeness.contact})"
-    scope = f"{source.name}-list-{utc_now():%Y%m%d}"
+    scope = f"{source.name}-sitemaps-{utc_now():%Y%m%d}"
     with (
         HttpClient(
             agent, deadline_seconds=politeness.timeout_seconds, private_hosts=source.private_hosts

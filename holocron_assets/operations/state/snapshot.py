@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from holocron_assets.crawl.frontier.views import frontier_tables_of
+from holocron_assets.crawl.sources.files import AnySource
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.standing import hosts_not_as_usual
 from holocron_assets.decisions.controls import standing_controls
@@ -106,7 +107,7 @@ _LAST_GPU_RUNS = "from gpu_runs order by started_at desc limit 5"
 
 def take_snapshot(
     lake: Lake,
-    sources: Sequence[Source],
+    sources: Sequence[AnySource],
     politeness_folder: Path,
     *,
     stale_batches: Sequence[str] = (),
@@ -116,7 +117,7 @@ def take_snapshot(
 
     Args:
         lake: the lake.
-        sources: every source: their settings say which pages are wanted.
+        sources: every source, of pages and of files: their settings say which pages are wanted.
         politeness_folder: shared state of processes about hosts.
         stale_batches: batches that are to be made again.
         failed_runs: failed runs that Dagster knows.
@@ -129,7 +130,8 @@ def take_snapshot(
     seen = read_served_models(interrogations)
     digests = seen[0].digests if seen[0] else {}
     staleness = read_staleness(lake, stale_batches=stale_batches, failed_runs=failed_runs.runs)
-    with connect(lake, tables=status_tables(), more_views=frontier_tables_of(lake, sources)) as connection:
+    frontier = frontier_tables_of(lake, [one for one in sources if isinstance(one, Source)])
+    with connect(lake, tables=status_tables(), more_views=frontier) as connection:
         connection.execute("set parquet_metadata_cache = true")  # every file is opened several times
         query(connection, status_views("table", staleness))
         wanted = counted_places(connection, "wanted_items")
