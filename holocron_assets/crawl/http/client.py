@@ -222,8 +222,10 @@ class HttpClient:
         Raises:
             Exception: the receiver raised it.
         """
+        # A server's own ETag goes back to it, and may hold any byte (RFC 9110 section 8.8.3).
+        sent = httpx.Headers({**self._headers, **headers}, encoding="latin-1")
         try:
-            request = httpx.Request(verb, url, headers={**self._headers, **headers})
+            request = httpx.Request(verb, url, headers=sent)
         except httpx.InvalidURL as problem:
             return HttpAnswer(error=f"InvalidURL: {problem}")
         pouring = Pouring(receiver)
