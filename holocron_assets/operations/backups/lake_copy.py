@@ -17,11 +17,12 @@ from pathlib import Path
 from holocron_assets.lake.files.listing import JOURNAL_FILE
 from holocron_assets.lake.journals.packed import ENDING
 from holocron_assets.lake.place.presence import MARKER
-from holocron_assets.lake.tables import BATCH_PAGES, PAGE_CHANGES, PAGES
+from holocron_assets.lake.tables import BATCH_PAGES, FILE_BATCHES, FILES, PAGE_CHANGES, PAGES
 from holocron_assets.operations.backups.copying import Copier, copy_folder
 
 _FIRST = (PAGE_CHANGES.name,)
-_LAST = (PAGES.name, BATCH_PAGES.name)
+_OBJECTS = "sha256"
+_LAST = (PAGES.name, BATCH_PAGES.name, FILES.name, FILE_BATCHES.name, _OBJECTS)
 
 
 def copy_lake(layers: Path, copier: Copier) -> None:

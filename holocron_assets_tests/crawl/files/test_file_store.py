@@ -10,7 +10,11 @@ import pytest
 
 from holocron_assets.crawl.files.store import FileStore
 from holocron_assets.crawl.files.transfers.parts import Part
+from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import FILE_BATCHES, FILE_USES, FILES
+from holocron_assets.operations.backups.copying import Copier
+from holocron_assets.operations.backups.lake_copy import copy_lake
 
 WEEK = timedelta(days=7)
 
@@ -104,3 +108,21 @@ def test_one_process_at_a_time_has_the_part_of_an_address(store: FileStore) -> N
     with Part(store, url) as third:
         assert (third.path, third.size) == (first.path, 3)
         assert third.sha256 == hashlib.sha256(b"one").hexdigest()
+
+
+def test_a_backup_copies_objects_after_the_rows_that_name_them(store: FileStore, tmp_path: Path) -> None:
+    copied: list[str] = []
+
+    class Noting(Copier):
+        def copy(self, file: Path) -> None:
+            copied.append(file.relative_to(self.start).parts[1])
+            super().copy(file)
+
+    stored(store, b"bytes")
+    with Part(store, "http://example.org/") as part:
+        part.start_over("http://example.org/", '"v1"', 100)
+        part.write(b"half")
+    for table in (FILE_BATCHES, FILES, FILE_USES):
+        write_partition(Lake(tmp_path), table, "files-000001", [])
+    copy_lake(Lake(tmp_path).layers, Noting(Lake(tmp_path).layers, tmp_path / "backup"))
+    assert copied == ["file_uses", "files", "file_batches", "sha256"]
