@@ -17,6 +17,8 @@ from dagster import DagsterRunStatus
 from filelock import Timeout
 from shared_lakes import SharedPlace, environment_of, shared_place
 
+from holocron_assets.crawl.files.store import FileStore
+from holocron_assets.crawl.files.transfers.parts import Part
 from holocron_assets.lake.declaration.schema import Column, Table, type_int, type_string
 from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition, write_partition
 from holocron_assets.lake.files.quarantine import all_set_aside, set_aside
@@ -327,3 +329,18 @@ def test_the_run_of_a_machine_that_is_gone_is_found_by_another(machines: list[La
             assert reap_dead_runs(instance, other) == []
             mirror(one).session.connection.close()  # as the server does when it falls silent
             assert reap_dead_runs(instance, other) == [run_id]
+
+
+def test_an_object_of_one_machine_is_brought_by_another_that_wants_it(
+    place: SharedPlace, tmp_path: Path
+) -> None:
+    with place.machine(tmp_path / "one") as lake, Part(FileStore(lake), "http://example.org/") as part:
+        part.start_over()
+        part.write(b"bytes")
+        sha256, _ = part.sha256, part.publish()
+    with place.machine(tmp_path / "two") as lake:
+        store = FileStore(lake)
+        assert (store.has(sha256), store.path(sha256).exists()) == (True, False)
+        assert store.bring(sha256).read_bytes() == b"bytes"
+        assert store.unnamed([], timedelta(days=-1)) == [store.path(sha256)]
+        assert lake.files() == []

@@ -7,6 +7,7 @@ from functools import cache, partial
 
 import dagster as dg
 from rich.console import Console
+from rich.filesize import decimal
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -31,6 +32,7 @@ from holocron_assets.orchestration.assets.change_readings import read_to_the_end
 from holocron_assets.orchestration.internals.instance import open_instance
 from holocron_assets.orchestration.internals.retention import forget_old_runs, old_runs_are_due
 from holocron_assets.orchestration.local.models import ModelStage
+from holocron_assets.orchestration.local.progress import FilesFetched
 from holocron_assets.orchestration.local.run import LocalRun, RunReport
 from holocron_assets.orchestration.runs.reaper import reaping
 from holocron_assets.orchestration.runs.waiting import FinishedRun
@@ -155,6 +157,10 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
         def answered(work: Work, items: int) -> None:
             progress.update(task, description=f"{work}: {items} answered")
 
+        def fetched(work: Work, far: FilesFetched) -> None:
+            rate = f"{decimal(far.total_bytes)}, {decimal(int(far.bytes_per_second))}/s"
+            progress.update(task, description=f"{work}: {far.done} of {far.wanted} files, {rate}")
+
         run = LocalRun(
             lake=lake,
             sources=[source for source in sources if isinstance(source, Source)],
@@ -168,6 +174,7 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
             ended=ended,
             resting=resting,
             answered=answered,
+            fetched=fetched,
             models=models,
             tags=tags or {},
         )

@@ -27,7 +27,8 @@ class FileStore:
         """Open the store of `lake`, without making a folder."""
         self.folder = lake.objects
         self.parts = lake.parts
-        self._mirror = mirror_of(lake.root)
+        mirror = mirror_of(lake.root)
+        self._shared = mirror.contents(self.folder) if mirror else None
 
     def path(self, sha256: str) -> Path:
         """Where the bytes with this SHA-256 are, or would be.
@@ -42,7 +43,7 @@ class FileStore:
     def has(self, sha256: str) -> bool:
         """Whether the bytes are here, or in the store that machines share."""
         path = self.path(sha256)
-        return path.is_file() or (self._mirror is not None and self._mirror.has_object(path))
+        return path.is_file() or (self._shared is not None and self._shared.has(path))
 
     def bring(self, sha256: str) -> Path:
         """The path of bytes that are here after the call.
@@ -51,8 +52,8 @@ class FileStore:
             FileNotFoundError: no machine has them. Fetch the artifact again.
         """
         path = self.path(sha256)
-        if not path.is_file() and self._mirror is not None:
-            self._mirror.bring_object(path)
+        if not path.is_file() and self._shared is not None:
+            self._shared.bring(path)
         if not path.is_file():
             raise FileNotFoundError(f"no object {sha256} is in {self.folder}: fetch its artifact again")
         return path
@@ -76,8 +77,8 @@ class FileStore:
         """
         path = self.path(sha256)
         make_folder(path.parent)
-        if self._mirror is not None:
-            self._mirror.put_object(aside, path)
+        if self._shared is not None:
+            self._shared.put(aside, path)
         with trouble_named(path):
             aside.replace(path)
             sync_folder(path.parent)
@@ -88,8 +89,8 @@ class FileStore:
         path = self.path(sha256)
         with suppress(FileNotFoundError):
             os.utime(path)
-        if self._mirror is not None:
-            self._mirror.keep_object_young(path)
+        if self._shared is not None:
+            self._shared.keep_young(path)
 
     def unnamed(self, named: Collection[str], older_than: timedelta) -> list[Path]:
         """Objects that no row names, and parts of files that nobody finished, if they are old enough.
@@ -109,15 +110,15 @@ class FileStore:
         for path in self.unnamed(named, older_than):
             with suppress(FileNotFoundError):
                 freed += path.stat().st_size
-            if self._mirror is not None and path.is_relative_to(self.folder):
-                self._mirror.remove_object(path)
+            if self._shared is not None and path.is_relative_to(self.folder):
+                self._shared.remove(path)
             path.unlink(missing_ok=True)
         return freed
 
     def _objects(self) -> dict[Path, float]:
         """When each object was stored, in seconds since 1970; in a shared store, as all machines see it."""
         here = _times(path for path in self.folder.glob("??/*") if _SHA256.fullmatch(path.name))
-        return here | (self._mirror.objects(self.folder) if self._mirror is not None else {})
+        return here | (self._shared.times() if self._shared is not None else {})
 
 
 def _times(paths: Iterable[Path]) -> dict[Path, float]:

@@ -16,10 +16,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic, time
+from time import monotonic
 
 from holocron_assets.lake.files.damage import PACK_FOLDER
 from holocron_assets.lake.place.presence import MARKER, FolderGoneError
+from holocron_assets.lake.shared.contents import SharedContents
 from holocron_assets.lake.shared.objects import Objects, Stored
 from holocron_assets.lake.shared.segments import is_segment
 from holocron_assets.lake.shared.server_locks import ServerLock
@@ -30,8 +31,6 @@ LAYERS, QUARANTINE = "lake", "quarantine"
 DATA_FILE = "data.parquet"
 _PARTS_OF_A_TABLE = 3  # lake/<layer>/<table>
 _JOURNALS = "journal"
-_NS = 1_000_000_000
-_YOUNG_SECONDS = 86_400.0
 _OLDEST_LISTING_SECONDS = 1.0
 _UNCOUNTED_WRITE_SECONDS = 60.0
 """If a machine dies between a write and its count, a listing finds the write after this time."""
@@ -189,43 +188,14 @@ class Mirror:
             if stored is None:
                 file.unlink(missing_ok=True)
 
-    def has_object(self, path: Path) -> bool:
-        """Whether the store holds a file that is named by its content, whether or not it is here."""
-        return self._objects.stored(self._name(path)) is not None
-
-    def put_object(self, file: Path, path: Path) -> None:
-        """Put a file that is named by its content into the store; nothing if it is there.
-
-        Such files need no lock, and no other machine brings them before it asks: the same name has the same
-        bytes for ever.
+    def contents(self, folder: Path) -> SharedContents:
+        """The files of a folder that are named by their content, as all machines share them.
 
         Raises:
-            StoreError: the store did not take it.
+            FolderGoneError: the store holds another lake than this mirror, or no lake any more.
         """
         self.recognise()
-        name = self._name(path)
-        stored = self._objects.stored(name)
-        if stored is None or stored.size != file.stat().st_size:
-            self._objects.put(file, name)
-
-    def bring_object(self, path: Path) -> None:
-        """Bring a file that is named by its content, if the store holds it."""
-        self._get({name: stored for name in [self._name(path)] if (stored := self._objects.stored(name))})
-
-    def keep_object_young(self, path: Path) -> None:
-        """Put an object again that is here and more than a day old in the store: it counts as new then."""
-        stored = self._objects.stored(self._name(path))
-        if path.is_file() and stored and time() - stored.mtime_ns / _NS > _YOUNG_SECONDS:
-            self._objects.put(path, self._name(path))
-
-    def remove_object(self, path: Path) -> None:
-        """Remove a file that is named by its content from the store."""
-        self._objects.remove([self._name(path)])
-
-    def objects(self, folder: Path) -> dict[Path, float]:
-        """When each file that is named by its content was put into the store, in seconds since 1970."""
-        found = self._objects.list(self._name(folder))
-        return {self.root / name: stored.mtime_ns / _NS for name, stored in found.items()}
+        return SharedContents(self._objects, folder)
 
     def holds(self, path: Path) -> bool:
         """Whether a path is in a mirrored part of the data folder."""

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -24,7 +25,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.checks.quality import concerns
 from holocron_assets.orchestration.local.models import ModelStage
-from holocron_assets.orchestration.local.progress import answers_counted
+from holocron_assets.orchestration.local.progress import FilesFetched, answers_counted, files_counted
 from holocron_assets.orchestration.model_runs.dispatch_runs import at_work
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 from holocron_assets.orchestration.runs.failures import failure_of
@@ -32,7 +33,7 @@ from holocron_assets.orchestration.runs.waiting import QUIET, FinishedRun, Local
 from holocron_assets.orchestration.sensors.run_requests import priority_of
 from holocron_assets.planning.file_work import files_step, files_to_fetch, files_to_list
 from holocron_assets.planning.holding import hold_on
-from holocron_assets.planning.job_names import BATCH_JOB, OUTCOME_TAG, QUALITY_JOB
+from holocron_assets.planning.job_names import BATCH_JOB, FILES_JOB, OUTCOME_TAG, QUALITY_JOB
 from holocron_assets.planning.loop import crawl_step, knowledge_step, named
 from holocron_assets.planning.repair import repairing
 from holocron_assets.planning.work import (
@@ -102,6 +103,7 @@ class LocalRun:
         ended: called with each run after it ended.
         resting: called with the time until which there is nothing to do.
         answered: called with the number of items with an outcome, while a run asks a model.
+        fetched: called with how far a batch of files is, while a run fetches it.
         models: asks models when nothing else is pending; None if none is to be asked.
         tags: a person's tags of its runs.
     """
@@ -118,6 +120,7 @@ class LocalRun:
     ended: Callable[[FinishedRun], None]
     resting: Callable[[datetime], None]
     answered: Callable[[Work, int], None]
+    fetched: Callable[[Work, FilesFetched], None]
     models: ModelStage | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     report: RunReport = field(default_factory=RunReport)
@@ -276,11 +279,19 @@ class LocalRun:
         self.planned(work)
         runs = LocalRuns(self.instance, self.lake, self.job, self.starting, self.ended, tags=self.tags)
         for item in work:
-            for run in runs.finish(self._startable([item])):  # a person may hold it back by now
+            with self._watched(item):
+                finished = runs.finish(self._startable([item]))  # a person may hold it back by now
+            for run in finished:
                 self._note(run.held)
                 self.report.finished.append(run)
                 self.report.seconds.update(run.seconds)
         return bool(work)
+
+    def _watched(self, item: Work) -> AbstractContextManager[None]:
+        """While the block lasts, the progress of a batch of files is reported."""
+        if item.job != FILES_JOB or item.partition is None:
+            return nullcontext()
+        return files_counted(self.lake, item.partition, partial(self.fetched, item))
 
     def _startable(self, work: Sequence[Work]) -> list[Work]:
         """The work that no person holds back, the highest rank first; holds are recorded."""

@@ -9,7 +9,9 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 _FANDOM_HOSTS = ("static.wikia.nocookie.net", "vignette.wikia.nocookie.net", "images.wikia.com")
 _FANDOM_PATH = re.compile(r"(/revision/(?:latest|[0-9]+))(?:/.*)?$")
 _WIKIMEDIA_THUMB = re.compile(r"^(/.+?)/thumb(/[0-9a-f]/[0-9a-f]{2}/[^/]+)/[^/]+$")
-_LOGIN = re.compile(r"(?:^|[/._-])(?:log-?in|sign-?in|sso|auth|account|wayf)(?:$|[/._?-])", re.IGNORECASE)
+_LOGIN = re.compile(
+    r"(?:^|[/._-])(?:log[-_]?in|sign[-_]?in|sso|auth|account|wayf)(?:$|[/._?-])", re.IGNORECASE
+)
 
 
 class RedirectError(Exception):
