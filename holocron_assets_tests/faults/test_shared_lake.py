@@ -330,7 +330,12 @@ def test_the_run_of_a_machine_that_is_gone_is_found_by_another(machines: list[La
             assert reap_dead_runs(instance, other) == []
             mirror(one).session.connection.close()  # as the server does when it falls silent
             found: list[str] = []
-            until(lambda: found.extend(reap_dead_runs(instance, other)) or found, "the server lets go of it")
+
+            def is_found() -> bool:
+                found.extend(reap_dead_runs(instance, other))
+                return bool(found)
+
+            until(is_found, "the server frees the lock of a connection that is closed")
             assert found == [run_id]
 
 
