@@ -1,7 +1,8 @@
 """Which type bytes have, by how they begin; and whether it is one that was expected."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 import puremagic
 
@@ -72,7 +73,7 @@ def is_expected(mime: str | None, expect: Collection[str]) -> bool:
     )
 
 
-def _possible_types(head: bytes) -> list[str]:
+def _possible_types(head: bytes) -> Sequence[str]:
     if _WEBP.match(head):
         return ["image/webp"]
     if is_html(head):
@@ -89,7 +90,8 @@ def _others_like(mime: str) -> list[str]:
     return [kind for group in _ALIKE if mime in group for kind in sorted(group - {mime})]
 
 
-def _by_puremagic(head: bytes) -> list[str]:
+@lru_cache(maxsize=64)  # the same bytes are looked at when they come, at their end, and for their row
+def _by_puremagic(head: bytes) -> Sequence[str]:
     try:
         found = puremagic.magic_string(head)
     except (puremagic.PureError, ValueError):
