@@ -12,6 +12,7 @@ from holocron_assets.orchestration.assets.change_readings import page_changes
 from holocron_assets.orchestration.assets.crawl import batch_pages, pages, seed_titles, sites
 from holocron_assets.orchestration.assets.derivations import derive_assets
 from holocron_assets.orchestration.assets.entities import ENTITY_JOBS, STAGE_ASSETS, WHOLE_RUN_CHECKS
+from holocron_assets.orchestration.assets.files import file_batches, file_list, files
 from holocron_assets.orchestration.assets.known_links import known_links
 from holocron_assets.orchestration.assets.revision_checks import revision_checks
 from holocron_assets.orchestration.assets.status import hourly_status, operation_status, report_status
@@ -39,6 +40,7 @@ from holocron_assets.orchestration.sensors.alerts import raise_alerts
 from holocron_assets.orchestration.sensors.changes import changed_pages
 from holocron_assets.orchestration.sensors.crawl_and_entities import SENSORS
 from holocron_assets.orchestration.sensors.dispatch import dispatch_sensors
+from holocron_assets.orchestration.sensors.files import new_files
 from holocron_assets.orchestration.sensors.notifications import tell_webhooks
 from holocron_assets.settings import (
     data_folder,
@@ -72,6 +74,7 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
     return dg.Definitions(
         assets=[
             *(batch_pages, sites, seed_titles, page_changes, revision_checks, pages),
+            *(file_list, file_batches, files),
             *(*BATCH_ASSETS, *STAGE_ASSETS, known_links, views, operation_status),
             *derive_assets(interrogations, dispatch),
         ],
@@ -89,6 +92,7 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
         ],
         sensors=[
             *SENSORS,
+            new_files,
             lost_runs,
             changed_pages,
             *dispatch_sensors(dispatch, asking_models, interrogations),

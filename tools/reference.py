@@ -35,6 +35,7 @@ from holocron_assets.operations.state.dagster_state import DagsterState
 from holocron_assets.operations.state.metrics import (
     check_metrics,
     dagster_metrics,
+    file_metrics,
     status_metrics,
     total_metrics,
 )
@@ -163,6 +164,7 @@ def _metrics() -> list[Sequence[str]]:
     families = [
         *status_metrics(status),
         *total_metrics(totals),
+        *file_metrics(totals),
         *check_metrics([]),
         *dagster_metrics(DagsterState(utc_now(), {}, {}, None)),
     ]

@@ -14,6 +14,7 @@ COMMANDS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             "export": "Write the knowledge base as files, with a manifest.",
             "hash": "Print one hash of all that is known, or compare two lakes.",
         },
+        "knowledge.files": {"files": "List, show, open, verify and add files."},
         "knowledge.page": {"page": "Show everything that is known about one page."},
         "knowledge.repeat": {"repeat": "Ask the same several times, and compare the answers."},
         "knowledge.trial": {"try": "Try a changed interrogation on a sample, and judge it."},

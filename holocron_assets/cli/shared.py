@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
-from holocron_assets.crawl.sources.files import load_source, read_sources
+from holocron_assets.crawl.sources.files import AnySource, load_any_source, load_source, read_any_sources
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.opening import left_out, open_lake
 from holocron_assets.errors import HolocronError
@@ -137,9 +137,23 @@ def named_source(name: str) -> Source:
     return load_source(sources_folder() / f"{name}.yaml")
 
 
+def any_named_source(name: str) -> AnySource:
+    """The source that a person named, of pages or of files.
+
+    Raises:
+        SourceError: its file is missing or wrong.
+    """
+    return load_any_source(sources_folder() / f"{name}.yaml")
+
+
 def all_sources() -> list[Source]:
-    """Every source whose file can be read; for each other one, an error is printed."""
-    found, errors = read_sources(sources_folder())
+    """Every source of pages whose file can be read; for each other one, an error is printed."""
+    return [source for source in all_sources_of_any_kind() if isinstance(source, Source)]
+
+
+def all_sources_of_any_kind() -> list[AnySource]:
+    """Every source of pages or files whose file can be read; for each other one, an error is printed."""
+    found, errors = read_any_sources(sources_folder())
     for error in errors:
         click.echo(str(error), err=True)
     return list(found.values())

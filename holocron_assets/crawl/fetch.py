@@ -1,7 +1,10 @@
-"""Fetching one batch: every page of its manifest becomes a row, even if processes are killed meanwhile."""
+"""Fetching one batch: each item of its manifest becomes a row, even if processes are killed meanwhile.
+
+An item is a page, or the artifact of a file.
+"""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,7 +12,7 @@ from typing import Any, Protocol
 from holocron_assets.crawl.frontier.attempts import failed_page, settle_failure
 from holocron_assets.crawl.frontier.batches import manifest
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
-from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
@@ -26,25 +29,50 @@ _SECONDS_TO_FINISH = 5  # a run that must end waits no longer for a wiki that do
 
 
 class GroupError(RuntimeError):
-    """Some page of a group cannot be read, although its wiki or dump works."""
+    """Some item of a group cannot be read, although its wiki or dump works."""
 
 
-class PageReader(Protocol):
-    """Where a batch's pages are read from: a wiki, or a dump."""
+@dataclass(frozen=True)
+class BatchKind:
+    """What a batch consists of.
+
+    Attributes:
+        table: holds the outcomes.
+        manifest: gives the wanted items of a batch.
+        wanted_key: column of the manifest that identifies an item.
+        key: column of the outcomes with the same value.
+        name: column of the outcomes that names an item to people.
+        failed: the settled row of an item that could not be read (see `frontier.attempts.failed_page`).
+    """
+
+    table: Table
+    manifest: Callable[[Lake, str], Sequence[Row]]
+    wanted_key: str
+    key: str
+    name: str
+    failed: Callable[..., dict[str, Any]]
+
+
+PAGES_OF_A_BATCH = BatchKind(PAGES, manifest, "title_key", "requested_key", "requested_title", failed_page)
+
+
+class BatchReader(Protocol):
+    """Where a batch's items are read from: a wiki, a dump, or servers of files."""
 
     group_sizes: Sequence[int]
-    """How many pages are read together, by the number of earlier failures: fewer each time, finally one."""
+    """How many items are read together, by the number of earlier failures: fewer each time, finally one."""
 
     groups_at_once: int
     """Groups read at the same time."""
 
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
-        """Rows of table `pages`, one for each manifest row and in their order.
+        """Rows of the outcomes, one for each manifest row and in their order.
 
-        Rows of pages that failed have status 'failed'. The reader does not count the attempts.
+        Rows of items that failed have status 'failed'. The reader does not count earlier attempts: column
+        `attempts` is 1, or 0 for a failure that was no attempt at the item, and that has a due time.
 
         Raises:
-            GroupError: a page of the group is at fault.
+            GroupError: an item of the group is at fault.
             Exception: any other error is a fault of the wiki or dump, and ends the run.
         """
         ...
@@ -56,41 +84,53 @@ class PageReader(Protocol):
 
 @dataclass
 class _Progress:
-    """What is known of a batch: the rows so far, and what went wrong, by title key."""
+    """What is known of a batch: the rows so far, and what went wrong, by the key of each item."""
 
+    kind: BatchKind
     rows: dict[int, Row]
     crashes: Counter[int]
     """Attempts that ended because the process was killed."""
     suspicions: Counter[int]
-    """How often a page was in a group of which some page could not be read."""
+    """How often an item was in a group of which some item could not be read."""
+
+    def key(self, wanted: Row) -> int:
+        """The key of an item of the manifest."""
+        return int(wanted[self.kind.wanted_key])
+
+    def keys(self, group: Group) -> list[int]:
+        """The keys of a group's items."""
+        return [self.key(wanted) for wanted in group]
 
     def attempts_before(self, wanted: Row) -> int:
-        """Attempts at a page that count: those of earlier batches, and crashes."""
-        return int(wanted["failures"]) + self.crashes[wanted["title_key"]]
+        """Attempts at an item that count: those of earlier batches, and crashes."""
+        return int(wanted["failures"]) + self.crashes[self.key(wanted)]
 
     def is_last_chance(self, wanted: Row) -> bool:
-        """Whether the page is given up after one more crash."""
+        """Whether the item is given up after one more crash."""
         return self.attempts_before(wanted) + 1 >= MAX_ATTEMPTS
 
     def group_size(self, wanted: Row, sizes: Sequence[int]) -> int:
-        """How many pages may be read together with a page, itself included."""
-        key = wanted["title_key"]
+        """How many items may be read together with an item, itself included."""
+        key = self.key(wanted)
         return sizes[min(self.crashes[key] + self.suspicions[key], len(sizes) - 1)]
 
 
-def fetch_batch(lake: Lake, batch: str, reader: PageReader, run_id: str) -> list[Row]:
-    """Read the pages that a batch lacks, and write its partition of table `pages`.
+def fetch_batch(
+    lake: Lake, batch: str, reader: BatchReader, run_id: str, kind: BatchKind = PAGES_OF_A_BATCH
+) -> list[Row]:
+    """Read the items that a batch lacks, and write its partition.
 
-    Pages that have a row, in the partition or in its journal, are not read again. Each attempt is recorded
-    before it starts: a page is dead if four times the process was killed while reading it. Pages of its group
-    are read in ever smaller groups. On its last attempt a page is read alone, so that no page is blamed for
-    another.
+    Items that have a row, in the partition or in its journal, are not read again. Each attempt is recorded
+    before it starts: an item is dead if four times the process was killed while reading it. Items of its
+    group are read in ever smaller groups. On its last attempt an item is read alone, so that none is blamed
+    for another.
 
     Args:
-        lake: where the manifest is and the pages go.
+        lake: where the manifest is and the rows go.
         batch: the batch's name.
-        reader: where the pages are read from.
+        reader: where the items are read from.
         run_id: written into the rows.
+        kind: what the batch consists of.
 
     Returns:
         All rows of the batch, in the manifest's order.
@@ -99,21 +139,21 @@ def fetch_batch(lake: Lake, batch: str, reader: PageReader, run_id: str) -> list
         NoManifestError: no such batch was cut.
         Exception: the reader raises it when the wiki or dump does not work; what was read is kept.
     """
-    wanted = manifest(lake, batch)
-    with Journal(lake.journal(PAGES, batch)) as journal:
-        reading = _Reading(wanted, _progress(lake, batch, journal), reader, journal, run_id)
+    wanted = kind.manifest(lake, batch)
+    with Journal(lake.journal(kind.table, batch)) as journal:
+        reading = _Reading(wanted, _progress(lake, batch, journal, kind), reader, journal, run_id)
         reading.bury_killers()
         reading.read_all()
-    rows = [reading.progress.rows[page["title_key"]] for page in wanted]
+    rows = [reading.progress.rows[key] for key in reading.progress.keys(wanted)]
     if journal.exists():
-        write_partition(lake, PAGES, batch, rows)
+        write_partition(lake, kind.table, batch, rows)
         journal.remove()
     return rows
 
 
-def _progress(lake: Lake, batch: str, journal: Journal) -> _Progress:
-    stored = read_partition(lake, PAGES, batch) if lake.has(PAGES, batch) else []
-    rows: dict[int, Row] = {row["requested_key"]: row for row in stored}
+def _progress(lake: Lake, batch: str, journal: Journal, kind: BatchKind) -> _Progress:
+    stored = read_partition(lake, kind.table, batch) if lake.has(kind.table, batch) else []
+    rows: dict[int, Row] = {row[kind.key]: row for row in stored}
     crashes: Counter[int] = Counter()
     suspicions: Counter[int] = Counter()
     for record in journal.records():
@@ -121,37 +161,37 @@ def _progress(lake: Lake, batch: str, journal: Journal) -> _Progress:
         crashes.subtract(record.get("ended", ()))
         suspicions.update(record.get("suspects", ()))
         for row in record.get("rows", ()):
-            rows[row["requested_key"]] = PAGES.revive(row)
-    return _Progress(rows, crashes, suspicions)
+            rows[row[kind.key]] = kind.table.revive(row)
+    return _Progress(kind, rows, crashes, suspicions)
 
 
 class _Reading:
-    """The reading of one batch's pages, group after group, several at once."""
+    """The reading of one batch's items, group after group, several at once."""
 
     def __init__(
-        self, wanted: Sequence[Row], progress: _Progress, reader: PageReader, journal: Journal, run_id: str
+        self, wanted: Sequence[Row], progress: _Progress, reader: BatchReader, journal: Journal, run_id: str
     ) -> None:
         self.progress = progress
         self._wanted, self._reader, self._journal, self._run_id = wanted, reader, journal, run_id
         self._running: dict[Future[list[dict[str, Any]]], Group] = {}
 
     def bury_killers(self) -> None:
-        """Give up on pages whose last attempt ended with the process being killed."""
-        for page in self._wanted:
-            crashes, attempts = self.progress.crashes[page["title_key"]], self.progress.attempts_before(page)
-            if page["title_key"] not in self.progress.rows and crashes and attempts >= MAX_ATTEMPTS:
+        """Give up on items whose last attempt ended with the process being killed."""
+        for wanted in self._wanted:
+            key, attempts = self.progress.key(wanted), self.progress.attempts_before(wanted)
+            crashes = self.progress.crashes[key]
+            if key not in self.progress.rows and crashes and attempts >= MAX_ATTEMPTS:
                 error = f"the process was killed while reading it, in {crashes} of {attempts} attempts"
-                row = failed_page(page, error, attempts=attempts, now=utc_now(), run_id=self._run_id)
-                self._keep([page], [row])
+                self._keep([wanted], [self._failed_after(wanted, error, attempts)])
 
     def read_all(self) -> None:
-        """Read until every wanted page has a row.
+        """Read until every wanted item has a row.
 
         Raises:
             BaseException: a reader raised it, or it interrupted this thread. The groups being read are
                 finished and kept; after an interrupt, only those that end within seconds.
         """
-        with ThreadPoolExecutor(self._reader.groups_at_once, thread_name_prefix="read-pages") as pool:
+        with ThreadPoolExecutor(self._reader.groups_at_once, thread_name_prefix="read-batch") as pool:
             try:
                 while self._start_groups(pool):
                     for future in wait(self._running, return_when=FIRST_COMPLETED).done:
@@ -162,11 +202,11 @@ class _Reading:
 
     def _start_groups(self, pool: ThreadPoolExecutor) -> bool:
         """Start as many groups as may be read now; return whether any is being read."""
-        busy = {page["title_key"] for group in self._running.values() for page in group}
+        busy = {key for group in self._running.values() for key in self.progress.keys(group)}
         known = self.progress.rows.keys() | busy
-        waiting = [page for page in self._wanted if page["title_key"] not in known]
-        last_chances = [page for page in waiting if self.progress.is_last_chance(page)]
-        others = [page for page in waiting if not self.progress.is_last_chance(page)]
+        waiting = [wanted for wanted in self._wanted if self.progress.key(wanted) not in known]
+        last_chances = [wanted for wanted in waiting if self.progress.is_last_chance(wanted)]
+        others = [wanted for wanted in waiting if not self.progress.is_last_chance(wanted)]
         for group in _groups(others, self.progress, self._reader.group_sizes):
             if len(self._running) == self._reader.groups_at_once:
                 break
@@ -176,18 +216,20 @@ class _Reading:
         return bool(self._running)
 
     def _start(self, pool: ThreadPoolExecutor, group: Group) -> None:
-        self._journal.append({"started": _keys(group)})
+        self._journal.append({"started": self.progress.keys(group)})
         self._running[pool.submit(carried(self._reader.read), group, self._run_id)] = group
 
     def _settle(self, future: Future[list[dict[str, Any]]]) -> None:
         """Take in the result of reading one group."""
         group = self._running[future]
         try:
-            rows = [self._counted(row, page) for row, page in zip(future.result(), group, strict=True)]
+            rows = self._counted_rows(future.result(), group)
         except GroupError as error:
             if len(group) > 1:
-                self._journal.append({"ended": _keys(group), "suspects": _keys(group)})
-                self.progress.suspicions.update(_keys(group))
+                self._journal.append(
+                    {"ended": self.progress.keys(group), "suspects": self.progress.keys(group)}
+                )
+                self.progress.suspicions.update(self.progress.keys(group))
             else:
                 self._keep(group, [self._failed(group[0], str(error))])
         else:
@@ -197,46 +239,53 @@ class _Reading:
     def _end_orderly(self, *, in_a_hurry: bool) -> None:
         """Record that no crash ended the groups being read, wait for them, and keep their rows."""
         for group in self._running.values():
-            self._journal.append({"ended": _keys(group)})
+            self._journal.append({"ended": self.progress.keys(group)})
         if in_a_hurry:
             wait(self._running, timeout=_SECONDS_TO_FINISH)
             self._reader.give_up()
         for future, group in self._running.items():
             if future.cancel() or future.exception():
                 continue
-            rows = [self._counted(row, page) for row, page in zip(future.result(), group, strict=True)]
+            rows = self._counted_rows(future.result(), group)
             self._journal.append({"rows": rows})
 
     def _keep(self, group: Group, rows: Sequence[Row]) -> None:
         for row in rows:
             if row["status"] in {"failed", "dead"}:
                 what = {name: row[name] for name in ("source", "status", "attempts", "error")}
-                _LOG.warning("read no page", page=row["requested_title"], **what)
-        self._journal.append({"ended": _keys(group), "rows": rows})
-        self.progress.rows.update(zip(_keys(group), rows, strict=True))
+                _LOG.warning("read no page", page=row[self.progress.kind.name], **what)
+        self._journal.append({"ended": self.progress.keys(group), "rows": rows})
+        self.progress.rows.update(zip(self.progress.keys(group), rows, strict=True))
 
-    def _failed(self, page: Row, error: str) -> Row:
-        attempts = self.progress.attempts_before(page) + 1
-        row = failed_page(page, error, attempts=attempts, now=utc_now(), run_id=self._run_id)
-        return {**row, "fetched_at": max(row["fetched_at"], page["cut_at"])}
+    def _failed(self, wanted: Row, error: str) -> Row:
+        row = self._failed_after(wanted, error, self.progress.attempts_before(wanted) + 1)
+        return {**row, "fetched_at": max(row["fetched_at"], wanted["cut_at"])}
 
-    def _counted(self, row: Row, page: Row) -> Row:
+    def _failed_after(self, wanted: Row, error: str, attempts: int) -> Row:
+        failed = self.progress.kind.failed
+        return failed(wanted, error, attempts=attempts, now=utc_now(), run_id=self._run_id)
+
+    def _counted_rows(self, rows: Sequence[Row], group: Group) -> list[Row]:
+        return [self._counted(row, wanted) for row, wanted in zip(rows, group, strict=True)]
+
+    def _counted(self, row: Row, wanted: Row) -> Row:
         """A row that was just read, with the earlier attempts counted."""
+        attempts = self.progress.attempts_before(wanted) + row["attempts"]
         # The clock may have been set back since the batch was cut.
-        fetched_at = max(row["fetched_at"], page["cut_at"])
-        row = {**row, "attempts": self.progress.attempts_before(page) + 1, "fetched_at": fetched_at}
-        return settle_failure(row, utc_now()) if row["status"] == "failed" else row
+        counted = {**row, "attempts": attempts, "fetched_at": max(row["fetched_at"], wanted["cut_at"])}
+        if row["status"] != "failed" or not row["attempts"]:
+            return counted
+        settled = settle_failure(counted, utc_now())
+        if settled["due_at"] and row.get("due_at"):  # a server may ask for a longer wait
+            settled["due_at"] = max(settled["due_at"], row["due_at"])
+        return settled
 
 
-def _keys(group: Group) -> list[int]:
-    return [page["title_key"] for page in group]
-
-
-def _groups(pages: Sequence[Row], progress: _Progress, sizes: Sequence[int]) -> Iterator[Group]:
-    """Pages in groups. Pages that never failed come first, since they do no harm to each other."""
+def _groups(items: Sequence[Row], progress: _Progress, sizes: Sequence[int]) -> Iterator[Group]:
+    """Items in groups. Those that never failed come first, since they do no harm to each other."""
     by_size: dict[int, list[Row]] = {}
-    for page in pages:
-        by_size.setdefault(progress.group_size(page, sizes), []).append(page)
+    for wanted in items:
+        by_size.setdefault(progress.group_size(wanted, sizes), []).append(wanted)
     for size in sorted(by_size, reverse=True):
         for start in range(0, len(by_size[size]), size):
             yield by_size[size][start : start + size]

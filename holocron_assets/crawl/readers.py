@@ -12,12 +12,13 @@ from holocron_assets.crawl.dumps import pages as dump_pages
 from holocron_assets.crawl.dumps.export import DumpError, DumpPage
 from holocron_assets.crawl.dumps.listing import discard_copy, usable_index
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
-from holocron_assets.crawl.fetch import Group, GroupError, PageReader
+from holocron_assets.crawl.fetch import BatchReader, Group, GroupError
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.http.log import HttpLog, Tally
 from holocron_assets.crawl.mediawiki import pages as api_pages
 from holocron_assets.crawl.mediawiki.client import MOST_TITLES, FetchedPages, WikiClient
 from holocron_assets.crawl.politeness.limits import HostLimits
+from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.clock import utc_now
@@ -48,7 +49,7 @@ class WikiReader:
         self._extract = extract
 
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
-        """Rows of table `pages` (see `PageReader.read`)."""
+        """Rows of table `pages` (see `BatchReader.read`)."""
         with about(page=group[0]["title"] if len(group) == 1 else None, pages=len(group)):
             return self._read(group, run_id)
 
@@ -62,7 +63,7 @@ class WikiReader:
         return [self._row(page, fetched, run_id) for page in group]
 
     def give_up(self) -> None:
-        """Stop what is being read (see `PageReader.give_up`)."""
+        """Stop what is being read (see `BatchReader.give_up`)."""
         self._client.give_up()
 
     def _row(self, wanted: Row, fetched: FetchedPages, run_id: str) -> dict[str, Any]:
@@ -114,7 +115,7 @@ class DumpReader:
         self._safe_point = safe_point
 
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
-        """Rows of table `pages` (see `PageReader.read`)."""
+        """Rows of table `pages` (see `BatchReader.read`)."""
         self._safe_point()
         # Taken before the export is opened: if it is replaced meanwhile, this time is before the new export.
         begun_at = utc_now()
@@ -124,7 +125,7 @@ class DumpReader:
         return [self._row(page, found.get(page["ordinal"]), begun_at, run_id) for page in group]
 
     def give_up(self) -> None:
-        """Do nothing: reading an export does not wait (see `PageReader.give_up`)."""
+        """Do nothing: reading an export does not wait (see `BatchReader.give_up`)."""
 
     def _pages(self, ordinals: Iterable[int]) -> list[DumpPage]:
         index = usable_index(self._lake, self._source)
@@ -155,7 +156,7 @@ def _in_namespace(row: dict[str, Any], wanted: Row) -> dict[str, Any]:
 @contextmanager
 def wiki_client(  # noqa: PLR0913 - a client has several independent settings
     lake: Lake,
-    source: Source,
+    source: Source | FileSource,
     scope: str,
     politeness_folder: Path,
     *,
@@ -219,7 +220,7 @@ def page_reader(  # noqa: PLR0913 - the same
     *,
     tally: Tally | None = None,
     safe_point: Callable[[], object] = lambda: None,
-) -> Iterator[PageReader]:
+) -> Iterator[BatchReader]:
     """The reader of one batch of a source (see `wiki_client` for the arguments)."""
     if source.kind == "mediawiki_dump":
         yield DumpReader(lake, source, extract, safe_point)

@@ -51,6 +51,7 @@ _MORE = {
     "entity_aliases": _More(),
     "entity_facts": _More(selected=', pages.url as "isBasedOn"', joined=_PAGES),
     "entity_relations": _More("from_id", ', pages.url as "isBasedOn"', _PAGES),
+    "entity_files": _More(),
     "entity_tags": _More(selected=", tags.word", joined=f"join {_PUBLIC_TAGS} as tags using (tag_id)"),
 }
 
@@ -119,7 +120,7 @@ def _nodes(
 
     streams = {
         name: _ByEntity(rows(name), _MORE[name].entity)
-        for name in ("entity_aliases", "entity_facts", "entity_relations", "entity_tags")
+        for name in ("entity_aliases", "entity_facts", "entity_files", "entity_relations", "entity_tags")
     }
     for row in rows("entities"):
         of_it = {name: stream.of(row["entity_id"]) for name, stream in streams.items()}
@@ -142,10 +143,18 @@ def _entity(row: Row, about: Mapping[str, list[Row]], addresses: Addresses) -> d
             **_renamed(row, "entity"),
             "alternateName": sorted(names),
             "keywords": sorted({tag["word"] for tag in about["entity_tags"]}),
+            "image": [
+                _image(file) for file in about["entity_files"] if str(file["mime"]).startswith("image/")
+            ],
             "fact": [_fact(fact, addresses) for fact in about["entity_facts"]],
             "relation": [_relation(relation, addresses) for relation in about["entity_relations"]],
         }
     )
+
+
+def _image(row: Row) -> dict[str, Any]:
+    node = {name: row[name] for name in ("name", "caption", "role", "mime", "size_bytes", "sha256", "url")}
+    return _without_empty({"type": "schema:ImageObject", **_renamed(node, "image")})
 
 
 def _fact(row: Row, addresses: Addresses) -> dict[str, Any]:

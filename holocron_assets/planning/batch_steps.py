@@ -10,7 +10,7 @@ from holocron_assets.classify.merge import page_type_row
 from holocron_assets.classify.rules import RULES_VERSION, classify_page, unclassified_row
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.frontier.batches import source_of
-from holocron_assets.crawl.sources.source import Source
+from holocron_assets.crawl.sources.files import AnySource
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.entities.facts.page_facts import page_fact_rows
 from holocron_assets.entities.facts.rules import RULES_FOLDER, RuleBook, load_rule_book, rules_version
@@ -26,6 +26,7 @@ from holocron_assets.lake.tables import (
     BATCH_PAGES,
     DECISIONS,
     ENTITY_CANDIDATES,
+    FILE_USES,
     PAGE_FACTS,
     PAGE_LINKS,
     PAGE_SIGNALS,
@@ -40,6 +41,7 @@ from holocron_assets.lake.titles import Site
 from holocron_assets.planning.page_by_page import PageByPage, unread_input
 from holocron_assets.settings import infobox_rules_folder
 from holocron_assets.signals.extract import SIGNALS_VERSION, signal_row, unread_row
+from holocron_assets.signals.file_uses import FILE_USES_VERSION, file_use_rows
 from holocron_assets.signals.infobox.values import infobox_values
 from holocron_assets.signals.links import LINKS_VERSION, link_rows
 
@@ -152,6 +154,17 @@ def _page_signals(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
     )
 
 
+def _file_uses(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
+    site = _site(inputs)
+    leads = {
+        row["title_key"]: row["lead_offset"] for row in inputs[PAGE_SIGNALS.name] if row["infobox_template"]
+    }
+    return pages.rows(
+        readable_pages(inputs[PAGES.name]),
+        lambda page: file_use_rows(page, site, leads.get(page["title_key"])),
+    )
+
+
 def _rule_classifications(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
     return pages.rows(
         inputs[PAGE_SIGNALS.name],
@@ -233,6 +246,14 @@ PAGE_SIGNALS_STEP = Step(
     _page_signals,
     "continuity",
 )
+FILE_USES_STEP = Step(
+    Derivation(
+        FILE_USES, (PAGES, PAGE_SIGNALS), (SITES,), FILE_USES_VERSION, row_input=unread_input(FILE_USES)
+    ),
+    "files",
+    _file_uses,
+    "role",
+)
 RULES_STEP = Step(
     Derivation(
         RULE_CLASSIFICATIONS,
@@ -301,6 +322,7 @@ PAGE_TAGS_STEP = Step(
 BATCH_STEPS: tuple[Step, ...] = (
     PAGE_LINKS_STEP,
     PAGE_SIGNALS_STEP,
+    FILE_USES_STEP,
     RULES_STEP,
     PAGE_TYPES_STEP,
     CANDIDATES_STEP,
@@ -309,7 +331,7 @@ BATCH_STEPS: tuple[Step, ...] = (
 )
 
 
-def stale_batches(lake: Lake, sources: Iterable[Source]) -> list[str]:
+def stale_batches(lake: Lake, sources: Iterable[AnySource]) -> list[str]:
     """Fetched batches with a stale derived table: today's code, rules and inputs would give another.
 
     Stale steps are found in order: what follows a stale one is redone with it.

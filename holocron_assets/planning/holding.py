@@ -1,10 +1,11 @@
 """Applies people's holds: which work is not requested, and why. For how a run ends, see `runs.held`."""
 
 from holocron_assets.decisions.controls import DRAIN, Hold, standing_controls
+from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import PAGES, SEED_TITLES
+from holocron_assets.lake.tables import FILE_LIST, FILES, PAGES, SEED_TITLES
 from holocron_assets.planning.batch_steps import BATCH_STEPS
-from holocron_assets.planning.job_names import BATCH_JOB, SEEDS_JOB, SETTLE_JOB
+from holocron_assets.planning.job_names import BATCH_JOB, FILES_JOB, LIST_FILES_JOB, SEEDS_JOB, SETTLE_JOB
 from holocron_assets.planning.work import Work
 
 
@@ -14,9 +15,9 @@ def hold_on(lake: Lake, work: Work) -> Hold | None:
     return None if hold and hold.action == DRAIN and _is_begun(lake, work) else hold
 
 
-def is_begun(lake: Lake, batch: str) -> bool:
-    """Whether pages of a batch were read, or are being read."""
-    return lake.journal(PAGES, batch).exists() or lake.has(PAGES, batch)
+def is_begun(lake: Lake, partition: str, table: Table = PAGES) -> bool:
+    """Whether rows of a partition were read, or are being read."""
+    return lake.journal(table, partition).exists() or lake.has(table, partition)
 
 
 def _is_begun(lake: Lake, work: Work) -> bool:
@@ -26,7 +27,10 @@ def _is_begun(lake: Lake, work: Work) -> bool:
         return is_begun(lake, work.partition)
     if work.job == SETTLE_JOB:  # a missing table belongs to the batch; making one again is new work
         return not all(lake.has(step.table, work.partition) for step in BATCH_STEPS)
-    return work.job == SEEDS_JOB and lake.journal(SEED_TITLES, work.partition).exists()
+    if work.job == FILES_JOB:
+        return is_begun(lake, work.partition, FILES)
+    listed = {SEEDS_JOB: SEED_TITLES, LIST_FILES_JOB: FILE_LIST}.get(work.job)
+    return listed is not None and lake.journal(listed, work.partition).exists()
 
 
 def holds_named(lake: Lake) -> list[str]:

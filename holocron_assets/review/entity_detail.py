@@ -15,6 +15,7 @@ from holocron_assets.lake.tables import (
     REVIEW_ITEMS,
 )
 from holocron_assets.review.past_decisions import PastDecision, decisions_about
+from holocron_assets.review.pictures import Picture, pictures_of
 from holocron_assets.review.queue import read_queue
 from holocron_assets.review.reading import Reader, reading
 from holocron_assets.review.statements import (
@@ -63,6 +64,7 @@ class EntityDetail:
         others: facts and relations that do not count, by status, in the order of `NOT_STANDING`.
         relations_to: relations of other entities to it that are stated or accepted, the first hundred.
         tags: rows of `entity_tags`.
+        pictures: those that its page shows and the lake holds.
         decisions: what people decided about it.
         open_items: its items in the review queue.
     """
@@ -76,6 +78,7 @@ class EntityDetail:
     others: Mapping[str, Sequence[Statement]]
     relations_to: Sequence[Statement]
     tags: Sequence[Row]
+    pictures: Sequence[Picture]
     decisions: Sequence[PastDecision]
     open_items: Sequence[Row]
 
@@ -119,6 +122,7 @@ def _detail(reader: Reader, entity: Row) -> EntityDetail:
         },
         relations_to(reader, entity_id, decided, _MOST_RELATIONS_TO),
         reader.find(ENTITY_TAGS, "entity_id = $id order by weight desc, tag_id", about, within=of_type),
+        pictures_of(reader, entity),
         decisions_about(
             reader.lake,
             title_keys=[entity["title_key"]],

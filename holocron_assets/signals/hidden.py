@@ -102,9 +102,28 @@ def without_hidden(text: str) -> str:
     return "".join(pieces) + text[position:] if pieces else text
 
 
+def at_length(text: str) -> str:
+    """The text at unchanged length, with comments, nowiki, code and formulas replaced by `FILLER`.
+
+    References and galleries stay. Offsets in the result are offsets in the text.
+    """
+    pieces = []
+    position = 0
+    for hidden in _NOT_WIKITEXT.spans(text):
+        pieces.append(text[position : hidden.start])
+        pieces.append(FILLER * (hidden.end - hidden.start))
+        position = hidden.end
+    return "".join(pieces) + text[position:] if pieces else text
+
+
+def apart(text: str) -> Iterator[Hidden]:
+    """The parts of a text that are no prose, in order: references, galleries and others, by their `tag`."""
+    return _NOT_PROSE.spans(text)
+
+
 def references(text: str) -> Iterator[Hidden]:
     """The references of a text, in order; a reference that only repeats a name is empty."""
-    return (hidden for hidden in _NOT_PROSE.spans(text) if hidden.tag == "ref")
+    return (hidden for hidden in apart(text) if hidden.tag == "ref")
 
 
 def masked(text: str) -> str:

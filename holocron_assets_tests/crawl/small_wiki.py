@@ -10,7 +10,7 @@ from typing import Any
 from crawl_rows import wiki_source
 from fake_mediawiki import Behaviour, FakeWiki, Handler
 
-from holocron_assets.crawl.fetch import PageReader
+from holocron_assets.crawl.fetch import BatchReader
 from holocron_assets.crawl.mediawiki.client import WikiClient
 from holocron_assets.crawl.readers import page_reader, wiki_client
 from holocron_assets.crawl.sources.source import Source
@@ -93,7 +93,7 @@ def source_of_wiki(wiki: SmallWiki, **changes: Any) -> Source:
 
 
 @contextmanager
-def reading(lake: Lake, source: Source, batch: str) -> Iterator[PageReader]:
+def reading(lake: Lake, source: Source, batch: str) -> Iterator[BatchReader]:
     """The reader of a batch, as an asset has it, but for the links."""
     with page_reader(lake, source, batch, lambda _: ([], [], None), lake.root / "politeness") as reader:
         yield reader

@@ -44,5 +44,5 @@ def rules() -> list[dict[str, Any]]:
 
 
 def metrics_in(expr: str) -> set[str]:
-    """The metrics that an expression names."""
-    return set(_METRIC.findall(expr))
+    """The metrics that an expression names; of a histogram's buckets, the histogram."""
+    return {name.removesuffix("_bucket") for name in _METRIC.findall(expr)}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from holocron_assets.crawl.frontier.views import frontier_tables_of
+from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
@@ -194,6 +195,16 @@ def run_summary(lake: Lake, sources: Sequence[Source]) -> dict[str, list[dict[st
     relations = ("last_attempts", "page_types", "entities", "dead_letters")
     with connect(lake, relations=relations) as connection:
         return {name: query(connection, sql, names) for name, sql in queries.items()}
+
+
+def files_summary(lake: Lake, sources: Sequence[FileSource]) -> list[dict[str, Any]]:
+    """What the lake holds of some sources of files: how many in each state, and their bytes."""
+    sql = """
+        select source, state, count(*) as files, sum(size_bytes)::bigint as bytes
+        from files where source = any($sources) group by all order by all
+    """
+    with connect(lake, relations=["files"]) as connection:
+        return query(connection, sql, {"sources": [source.name for source in sources]})
 
 
 def nearest_titles(lake: Lake, title: str, source: str | None, *, most: int = 5) -> list[tuple[str, str]]:

@@ -13,18 +13,20 @@ from holocron_assets.cli.console import shown, to_json
 from holocron_assets.cli.knowledge.reports import nearest_titles, page_report
 from holocron_assets.cli.shared import (
     all_sources,
+    any_named_source,
     clear_errors,
     fail,
     json_option,
-    named_source,
     opened_lake,
     source_option,
 )
+from holocron_assets.crawl.sources.files import read_file_sources
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.lake.views.named_pages import find_page
 from holocron_assets.operations.why.answers import Answer
 from holocron_assets.operations.why.explaining import explain
-from holocron_assets.settings import dispatch_file, politeness_folder
+from holocron_assets.operations.why.files import why_files
+from holocron_assets.settings import dispatch_file, politeness_folder, sources_folder
 
 
 @click.command()
@@ -33,7 +35,9 @@ from holocron_assets.settings import dispatch_file, politeness_folder
 @json_option
 @clear_errors
 def why(title: str, source_name: str | None, *, as_json: bool) -> None:
-    """Tell why the page TITLE was not fetched yet, or was typed so, or is no entity, or was not asked about.
+    """Tell why page TITLE was not fetched yet, or was typed so, or is no entity, or was not asked about.
+
+    TITLE may also be the name of a file: its title on the wiki, or its address.
 
     Each answer says who decided, on what evidence, and which command changes it. If no such page is known,
     the command names the nearest titles and exits with 1.
@@ -41,12 +45,13 @@ def why(title: str, source_name: str | None, *, as_json: bool) -> None:
     lake, sources = opened_lake(), all_sources()
     title = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles
     if source_name:
-        named_source(source_name)
+        any_named_source(source_name)
     known = {source.name: source for source in sources}
     found = [page for page in find_page(lake, title, source_name) if page[0] in known]
-    if not found:
+    of_files = read_file_sources(sources_folder())
+    explained = why_files(lake, title, source_name, of_files, politeness_folder())
+    if not found and not explained:
         _fail_with_nearest(title, nearest_titles(lake, title, source_name))
-    explained = []
     for source, name in found:
         report = page_report(lake, sources, source, name)
         answers = explain(

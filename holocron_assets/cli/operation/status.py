@@ -12,7 +12,7 @@ from rich.live import Live
 
 from holocron_assets.cli.console import to_json
 from holocron_assets.cli.operation.status_console import print_status, watched
-from holocron_assets.cli.shared import all_sources, clear_errors, json_option, opened_lake
+from holocron_assets.cli.shared import all_sources_of_any_kind, clear_errors, json_option, opened_lake
 from holocron_assets.interrupts import ending_by_signal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.operations.state.snapshot import take_snapshot
@@ -59,7 +59,7 @@ def status(*, as_json: bool, watch: bool, seconds: float) -> None:
 
 
 def _snapshot() -> Status:
-    lake, sources = opened_lake(), all_sources()
+    lake, sources = opened_lake(), all_sources_of_any_kind()
     return take_snapshot(
         lake,
         sources,

@@ -7,15 +7,17 @@ from functools import cache, partial
 
 import dagster as dg
 from rich.console import Console
+from rich.filesize import decimal
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from holocron_assets.cli.console import print_paths, print_rows, print_summary
-from holocron_assets.cli.knowledge.reports import gpu_summary, run_summary
+from holocron_assets.cli.knowledge.reports import files_summary, gpu_summary, run_summary
 from holocron_assets.cli.operation.status_console import print_interrogations
 from holocron_assets.crawl.changes.revision_check import start_pass
 from holocron_assets.crawl.frontier.batches import cut_given_titles
-from holocron_assets.crawl.sources.files import read_sources
+from holocron_assets.crawl.sources.file_source import FileSource
+from holocron_assets.crawl.sources.files import AnySource, read_sources
 from holocron_assets.crawl.sources.seeds import load_site
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.dispatch.served import is_switched_off
@@ -30,6 +32,7 @@ from holocron_assets.orchestration.assets.change_readings import read_to_the_end
 from holocron_assets.orchestration.internals.instance import open_instance
 from holocron_assets.orchestration.internals.retention import forget_old_runs, old_runs_are_due
 from holocron_assets.orchestration.local.models import ModelStage
+from holocron_assets.orchestration.local.progress import FilesFetched
 from holocron_assets.orchestration.local.run import LocalRun, RunReport
 from holocron_assets.orchestration.runs.reaper import reaping
 from holocron_assets.orchestration.runs.waiting import FinishedRun
@@ -42,7 +45,7 @@ from holocron_assets.telemetry.long_work import progress_lines
 def run_everything(
     console: Console,
     lake: Lake,
-    sources: Sequence[Source],
+    sources: Sequence[AnySource],
     *,
     few: int | None = None,
     tags: Mapping[str, str] | None = None,
@@ -64,9 +67,13 @@ def run_everything(
             "No source is enabled. `holocron sources list` shows them, `sources enable` starts one."
         )
         return True
-    models = None if few is None or is_switched_off() else ModelStage(lake, sources, few, console)
+    of_pages = [source for source in sources if isinstance(source, Source)]
+    of_files = [source for source in sources if isinstance(source, FileSource)]
+    models = None if few is None or is_switched_off() else ModelStage(lake, of_pages, few, console)
     report = _run(console, lake, sources, LocalRun.finish, models=models, tags=tags)
-    print_summary(console, run_summary(lake, sources), report.seconds)
+    print_summary(console, run_summary(lake, of_pages), report.seconds)
+    if of_files:
+        print_rows(console, "Files", files_summary(lake, of_files))
     if models:
         print_rows(console, "Asked of models", gpu_summary(lake, [run.run_id for run in report.finished]))
         print_interrogations(console, *how_far(lake))
@@ -113,7 +120,7 @@ def crawl_titles(
 def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
     console: Console,
     lake: Lake,
-    sources: Sequence[Source],
+    sources: Sequence[AnySource],
     work_on: Callable[[LocalRun], RunReport],
     *,
     models: ModelStage | None = None,
@@ -150,9 +157,14 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
         def answered(work: Work, items: int) -> None:
             progress.update(task, description=f"{work}: {items} answered")
 
+        def fetched(work: Work, far: FilesFetched) -> None:
+            rate = f"{decimal(far.total_bytes)}, {decimal(int(far.bytes_per_second))}/s"
+            progress.update(task, description=f"{work}: {far.done} of {far.wanted} files, {rate}")
+
         run = LocalRun(
             lake=lake,
-            sources=sources,
+            sources=[source for source in sources if isinstance(source, Source)],
+            file_sources=[source for source in sources if isinstance(source, FileSource)],
             all_sources=list(read_sources(sources_folder())[0].values()),
             job=_job_finder(),
             instance=instance,
@@ -162,6 +174,7 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
             ended=ended,
             resting=resting,
             answered=answered,
+            fetched=fetched,
             models=models,
             tags=tags or {},
         )

@@ -9,14 +9,14 @@ import click
 from rich.console import Console
 
 from holocron_assets.cli.shared import (
+    any_named_source,
     clear_errors,
     named_source,
     opened_lake,
     source_option,
     tag_option,
 )
-from holocron_assets.crawl.sources.files import SourceError, read_sources, write_dump_source
-from holocron_assets.crawl.sources.source import Source
+from holocron_assets.crawl.sources.files import AnySource, SourceError, read_any_sources, write_dump_source
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.settings import sources_folder
 
@@ -52,7 +52,7 @@ def run(source_name: str | None, llm: str | None, llm_pages: int, tags: Mapping[
 
     if llm:
         os.environ["HOLOCRON_LLM"] = llm
-    chosen, broken = ([named_source(source_name)], []) if source_name else _enabled_sources()
+    chosen, broken = ([any_named_source(source_name)], []) if source_name else _enabled_sources()
     refuse_held(opened_lake(), source=source_name)
     done = run_everything(Console(), opened_lake(), chosen, few=llm_pages, tags=tags)
     for error in broken:
@@ -67,15 +67,15 @@ def run(source_name: str | None, llm: str | None, llm_pages: int, tags: Mapping[
 @tag_option
 @clear_errors
 def crawl(source_name: str, titles: tuple[str, ...], tags: Mapping[str, str]) -> None:
-    """Fetch what is pending of one source, or given pages whether fetched before or not."""
+    """Fetch what is pending of one source, pages or files; or given pages, fetched before or not."""
     from holocron_assets.cli.work.local_run import crawl_titles, run_everything
 
-    source, lake = named_source(source_name), opened_lake()
+    lake = opened_lake()
     refuse_held(lake, source=source_name)
     if titles:
-        done = crawl_titles(Console(), lake, source, titles, tags=tags)
+        done = crawl_titles(Console(), lake, named_source(source_name), titles, tags=tags)
     else:
-        done = run_everything(Console(), lake, [source], tags=tags)
+        done = run_everything(Console(), lake, [any_named_source(source_name)], tags=tags)
     if not done:
         sys.exit(1)
 
@@ -116,7 +116,7 @@ def import_command(file: Path, source_name: str) -> None:
         sys.exit(1)
 
 
-def _enabled_sources() -> tuple[list[Source], list[SourceError]]:
+def _enabled_sources() -> tuple[list[AnySource], list[SourceError]]:
     """The enabled sources, and the problems of source files that cannot be read."""
-    found, errors = read_sources(sources_folder())
+    found, errors = read_any_sources(sources_folder())
     return [source for source in found.values() if source.enabled], errors

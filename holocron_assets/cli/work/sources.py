@@ -6,8 +6,8 @@ import click
 from rich.console import Console
 
 from holocron_assets.cli.console import print_rows, to_json
-from holocron_assets.cli.shared import clear_errors, json_option, named_source
-from holocron_assets.crawl.sources.files import read_sources, set_enabled
+from holocron_assets.cli.shared import any_named_source, clear_errors, json_option
+from holocron_assets.crawl.sources.files import read_any_sources, set_enabled
 from holocron_assets.settings import sources_folder
 
 _PLACEHOLDER = "put-your-own-address-here"
@@ -24,7 +24,7 @@ def sources() -> None:
 @clear_errors
 def list_sources(*, as_json: bool) -> None:
     """List the sources; exit with 1 if a file cannot be read."""
-    found, errors = read_sources(sources_folder())
+    found, errors = read_any_sources(sources_folder())
     rows = [
         {"source": source.name, "enabled": source.enabled, "kind": source.kind, "origin": source.origin}
         for source in found.values()
@@ -45,7 +45,7 @@ def list_sources(*, as_json: bool) -> None:
 def enable(name: str) -> None:
     """Let sensors and runs crawl a source."""
     set_enabled(sources_folder(), name, enabled=True)
-    source = named_source(name)
+    source = any_named_source(name)
     click.echo(f"enabled {name}: sensors and runs will crawl {source.origin}")
     if _PLACEHOLDER in (source.politeness.contact or ""):
         file = sources_folder() / f"{name}.yaml"

@@ -8,10 +8,12 @@ from typing import Any, Literal
 from holocron_assets.crawl.files.artifact import Artifact
 from holocron_assets.crawl.files.transfers.receiving import stated_type
 from holocron_assets.crawl.files.transfers.transfer import Transfer
+from holocron_assets.crawl.frontier.attempts import settle_failure
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.clock import utc_now
 
 Status = Literal["ok", "missing", "refused", "failed"]
+_OF_MANIFEST = ("source", "batch", "position", "name", "artifact_id", "artifact_key", "version")
 _OF_BYTES = (
     *("sha256", "sha1", "size_bytes", "mime", "stated_mime", "url", "resolver", "etag", "last_modified"),
     *("fresh_until", "stored_at"),
@@ -77,9 +79,8 @@ def row_of(wanted: Row, artifact: Artifact, outcome: Outcome, run_id: str) -> di
         outcome: what became of it.
         run_id: the run that tried.
     """
-    kept = ("source", "batch", "position", "name", "artifact_id", "artifact_key", "version")
     return {
-        **{name: wanted[name] for name in kept},
+        **{name: wanted[name] for name in _OF_MANIFEST},
         "status": outcome.status,
         "reason": outcome.reason,
         "http_status": next((made.status for made in reversed(outcome.tried)), None),
@@ -91,6 +92,29 @@ def row_of(wanted: Row, artifact: Artifact, outcome: Outcome, run_id: str) -> di
         "candidates": [_candidate_row(made) for made in outcome.tried],
         "run_id": run_id,
     }
+
+
+def failed_file(wanted: Row, error: str, *, attempts: int, now: datetime, run_id: str) -> dict[str, Any]:
+    """The row of an artifact that could not be fetched, already settled.
+
+    Args:
+        wanted: its row of the batch's manifest (table `file_batches`).
+        error: what went wrong; the artifact's name is added.
+        attempts: attempts made so far, including this one.
+        now: when it failed.
+        run_id: the run that tried.
+    """
+    row = {
+        **{name: wanted[name] for name in _OF_MANIFEST},
+        "status": "failed",
+        "reason": "crash",
+        "attempts": attempts,
+        "error": f"{wanted['name']}: {error}",
+        "fetched_at": now,
+        "candidates": [],
+        "run_id": run_id,
+    }
+    return settle_failure(row, now)
 
 
 def _of_bytes(made: Transfer | None) -> dict[str, Any]:

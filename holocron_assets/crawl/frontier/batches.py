@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +12,7 @@ from holocron_assets.crawl.frontier.pending import PendingPage, pending_pages
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.parquet import (
     MissingPartitionError,
     read_partition,
@@ -30,6 +31,9 @@ MOST_UNFINISHED_WITHOUT_LINKS = 40
 LONGEST_GATHERING = timedelta(hours=1)
 
 _NUMBERED = re.compile(r"(?P<source>.+)-(?P<number>[0-9]+)")
+
+
+_Pending = TypeVar("_Pending")
 
 
 class NoManifestError(PermanentError, LookupError):
@@ -67,16 +71,14 @@ def cut_batches(
         pages = pending_pages(lake, source, limit=(room + 1) * source.batch_size)
         changed = [page for page in pages if page.reason == CHANGED]
         due = changed[: _due(changed, source.batch_size, now, gather=gather)]
-        chunks = _chunks([*due, *(page for page in pages if page.reason != CHANGED)], source.batch_size)[
-            :room
-        ]
-        if chunks and len(chunks[-1]) < source.batch_size:
-            is_due = (len(chunks) - 1) * source.batch_size < len(due)
-            if is_due or source.depth == 0 or not _more_may_come(lake, unfinished, chunks, now):
-                chunks[-1] = [*chunks[-1], *changed[len(due) :]][: source.batch_size]
+        pieces = chunks([*due, *(page for page in pages if page.reason != CHANGED)], source.batch_size)[:room]
+        if pieces and len(pieces[-1]) < source.batch_size:
+            is_due = (len(pieces) - 1) * source.batch_size < len(due)
+            if is_due or source.depth == 0 or not _more_may_come(lake, unfinished, pieces, now):
+                pieces[-1] = [*pieces[-1], *changed[len(due) :]][: source.batch_size]
             else:
-                chunks.pop()
-        return _write_manifests(lake, source, chunks, now)
+                pieces.pop()
+        return _write_manifests(lake, source, pieces, now)
 
 
 def cut_given_titles(
@@ -115,7 +117,7 @@ def cut_given_titles(
         for page in parsed
     ]
     with _cutting(lake, source.name):
-        return _write_manifests(lake, source, _chunks(pages, source.batch_size), now)
+        return _write_manifests(lake, source, chunks(pages, source.batch_size), now)
 
 
 def manifest(lake: Lake, batch: str) -> list[dict[str, Any]]:
@@ -190,10 +192,10 @@ def _reported_at(page: PendingPage) -> datetime:
 
 
 def _more_may_come(
-    lake: Lake, unfinished: Sequence[str], chunks: Sequence[Sequence[PendingPage]], now: datetime
+    lake: Lake, unfinished: Sequence[str], pieces: Sequence[Sequence[PendingPage]], now: datetime
 ) -> bool:
     """Whether a batch that is being fetched, or was cut just now, may bring links that fill a short one."""
-    if len(chunks) > 1:
+    if len(pieces) > 1:
         return True
     if not unfinished:
         return False
@@ -201,8 +203,9 @@ def _more_may_come(
     return timedelta(0) <= now - cut_at < LONGEST_GATHERING
 
 
-def _chunks(pages: Sequence[PendingPage], size: int) -> list[Sequence[PendingPage]]:
-    return [pages[start : start + size] for start in range(0, len(pages), size)]
+def chunks(pending: Sequence[_Pending], size: int) -> list[Sequence[_Pending]]:
+    """What is pending, in pieces of at most `size`."""
+    return [pending[start : start + size] for start in range(0, len(pending), size)]
 
 
 def _cutting(lake: Lake, source_name: str) -> Lock:
@@ -210,11 +213,11 @@ def _cutting(lake: Lake, source_name: str) -> Lock:
 
 
 def _write_manifests(
-    lake: Lake, source: Source, chunks: Iterable[Sequence[PendingPage]], now: datetime
+    lake: Lake, source: Source, pieces: Iterable[Sequence[PendingPage]], now: datetime
 ) -> list[str]:
-    first = _next_number(lake, source.name)
+    first = next_number(lake, source.name, (BATCH_PAGES, PAGES))
     names = []
-    for number, chunk in enumerate(chunks, start=first):
+    for number, chunk in enumerate(pieces, start=first):
         names.append(f"{source.name}-{number:06d}")
         _write_manifest(lake, source, names[-1], chunk, now)
     return names
@@ -245,12 +248,18 @@ def _write_manifest(
     write_partition(lake, BATCH_PAGES, batch, rows)
 
 
-def _next_number(lake: Lake, source_name: str) -> int:
-    """One more than the highest number ever used, also by batches whose manifest a crash left unwritten."""
-    used = lake.names_used(BATCH_PAGES) | lake.names_used(PAGES)
-    names = [_NUMBERED.fullmatch(name) for name in used]
-    numbers = [int(name["number"]) for name in names if name and name["source"] == source_name]
-    return max(numbers, default=0) + 1
+def next_number(lake: Lake, source_name: str, tables: Iterable[Table]) -> int:
+    """The number of a source's next batch: one more than the highest that was ever used.
+
+    Args:
+        lake: the lake.
+        source_name: name of the source.
+        tables: the tables whose partitions are the batches, also those whose manifest a crash left unwritten.
+    """
+    names = (_NUMBERED.fullmatch(name) for table in tables for name in lake.names_used(table))
+    return (
+        max((int(name["number"]) for name in names if name and name["source"] == source_name), default=0) + 1
+    )
 
 
 _TOLD = (

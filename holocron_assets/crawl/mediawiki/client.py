@@ -12,6 +12,12 @@ from holocron_assets.crawl.http.polite_requests import PoliteRequests
 from holocron_assets.crawl.mediawiki import changes as api_changes
 from holocron_assets.crawl.mediawiki import sites as api_sites
 from holocron_assets.crawl.mediawiki.answers import ApiAnswer, JsonObject
+from holocron_assets.crawl.mediawiki.files import (
+    FILE_PROPERTIES,
+    ReportedFile,
+    described_files,
+    listed_files,
+)
 from holocron_assets.crawl.mediawiki.requests import ApiRequests
 from holocron_assets.crawl.mediawiki.titles import AnsweredPages, unsendable
 from holocron_assets.crawl.politeness.limits import HostLimits
@@ -284,6 +290,71 @@ class WikiClient:
             except ValueError as error:
                 raise self._misunderstood(error) from error
         return PageRevisions({title: answered.find(title) for title in titles}, wiki_time)
+
+    def list_files(
+        self, continue_from: Continuation | None = None
+    ) -> Iterator[tuple[list[ReportedFile], Continuation | None]]:
+        """List every file of the wiki, by title.
+
+        Args:
+            continue_from: what came with the last files of an earlier listing.
+
+        Yields:
+            Files, and where the listing continues; None at its end.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the wiki will not answer this.
+        """
+        parameters = {"list": "allimages", "ailimit": "max", "aiprop": FILE_PROPERTIES}
+        for answer, _ in self._follow({**parameters, **(continue_from or {})}):
+            try:
+                files = listed_files(answer.query.get("allimages", []))
+            except ValueError as error:
+                raise self._misunderstood(error) from error
+            yield files, answer.next_continue
+
+    def describe_files(self, titles: Sequence[str]) -> list[ReportedFile]:
+        """Ask about some files, without fetching them.
+
+        Args:
+            titles: at most 50 titles of files.
+
+        Returns:
+            The files that exist, also those that the wiki has from a shared repository.
+
+        Raises:
+            ValueError: too many titles.
+            WikiUnavailable: no usable answer, for now. No file is at fault.
+            WikiRefused: the wiki will not answer this. No file is at fault.
+        """
+        _refuse_too_many(titles)
+        asked = [title for title in dict.fromkeys(titles) if not unsendable(title)]
+        answered = AnsweredPages()
+        parameters = {"titles": "|".join(asked), "prop": "imageinfo", "iiprop": FILE_PROPERTIES}
+        try:
+            for answer, _ in self._follow(parameters) if asked else ():
+                answered.add(answer.query)
+            found = {title: answered.find(title) for title in asked}
+            return described_files({**page, "title": title} for title, page in found.items() if page)
+        except ValueError as error:
+            raise self._misunderstood(error) from error
+
+    def replaced_version(self, title: str) -> str | None:
+        """The archive name of the version that a file's present one replaced; None if there was none.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now. No file is at fault.
+            WikiRefused: the wiki will not answer this. No file is at fault.
+        """
+        properties = f"{FILE_PROPERTIES}|archivename"
+        parameters = {"titles": title, "prop": "imageinfo", "iiprop": properties, "iilimit": "2"}
+        answer, _ = next(self._follow(parameters))
+        try:
+            files = described_files(answer.query.get("pages", []))
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._misunderstood(error) from error
+        return files[0].archivename if files else None
 
     def _list(
         self, name: str, parameters: Mapping[str, str], continue_from: Continuation | None

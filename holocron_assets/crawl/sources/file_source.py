@@ -1,6 +1,7 @@
 """A source of files: the files of a wiki, or lists of addresses, and how they are fetched."""
 
 import re
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -20,6 +21,7 @@ from holocron_assets.crawl.sources.source import (
     HostName,
     Pattern,
     Settings,
+    host_of,
     name_of_file,
     refuse_unless_api,
     with_contact,
@@ -107,6 +109,14 @@ class FileListing(Settings):
         default=None, validate_default=True, description="the view's column with addresses"
     )
 
+    @field_validator("file")
+    @classmethod
+    def _file_is_from_the_source_files_folder(cls, file: str | None, info: ValidationInfo) -> str | None:
+        if file is None:
+            return None
+        folder = info.context["file"].parent if info.context else Path()
+        return str((folder / file).resolve())
+
     @field_validator("column")
     @classmethod
     def _names_one_list(cls, column: str | None, info: ValidationInfo) -> str | None:
@@ -173,6 +183,16 @@ class FileSource(Settings):
     politeness: Politeness = Field(
         default=Politeness(), validate_default=True, description="limits for each host"
     )
+
+    @property
+    def host(self) -> str | None:
+        """Host and port of the wiki, always with the port; None where lists name many hosts."""
+        return host_of(self.address) if self.address else None
+
+    @property
+    def origin(self) -> str:
+        """What is read: the API's URL, or the lists."""
+        return self.address or ", ".join(listing.label for listing in self.lists)
 
     @field_validator("name")
     @classmethod

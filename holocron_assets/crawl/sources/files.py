@@ -6,14 +6,15 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
 from holocron_assets.crawl.dumps.export import read_site
+from holocron_assets.crawl.sources.file_source import FILE_KINDS, FileSource
 from holocron_assets.crawl.sources.problems import KeyPath, dotted, explain, first_hand
 from holocron_assets.crawl.sources.source import NAME_PATTERN, Source
 from holocron_assets.errors import PermanentError
@@ -21,7 +22,17 @@ from holocron_assets.lake.files.people_yaml import compose_yaml, load_yaml
 
 SUFFIX = ".yaml"
 
+AnySource = Source | FileSource
+
 _Model = TypeVar("_Model", bound=BaseModel)
+
+
+class _OfAnyKind(BaseModel):
+    """The key that says what a source file describes."""
+
+    kind: Literal["mediawiki_api", "mediawiki_dump", "mediawiki_files", "http_files"] = Field(
+        description="how it is read"
+    )
 
 
 @dataclass(frozen=True)
@@ -61,8 +72,8 @@ class SourceError(PermanentError, ValueError):
         return f"{self.path}{line}{key}: {problem.text}"
 
 
-def load_source(path: Path) -> Source:
-    """Read one source file.
+def load_any_source(path: Path) -> AnySource:
+    """Read one source file, of pages or of files.
 
     Raises:
         SourceError: the file cannot be read, is no YAML, or is no valid source.
@@ -70,7 +81,33 @@ def load_source(path: Path) -> Source:
     return _parse(path, _read_text(path))
 
 
-def read_sources(folder: Path) -> tuple[dict[str, Source], list[SourceError]]:
+def load_source(path: Path) -> Source:
+    """Read one source file of pages.
+
+    Raises:
+        SourceError: the file cannot be read, is no YAML, or is no valid source of pages.
+    """
+    source = load_any_source(path)
+    if isinstance(source, FileSource):
+        raise SourceError(path, Problem(0, "kind", "is a source of files: `holocron files` works on it"))
+    return source
+
+
+def load_file_source(path: Path) -> FileSource:
+    """Read one source file of files.
+
+    Raises:
+        SourceError: the file cannot be read, is no YAML, or is no valid source of files.
+    """
+    source = load_any_source(path)
+    if isinstance(source, Source):
+        raise SourceError(
+            path, Problem(0, "kind", f"is a source of pages, not one of {', '.join(FILE_KINDS)}")
+        )
+    return source
+
+
+def read_any_sources(folder: Path) -> tuple[dict[str, AnySource], list[SourceError]]:
     """Read all source files of a folder, so that a broken one does not stop the others.
 
     Returns:
@@ -79,16 +116,28 @@ def read_sources(folder: Path) -> tuple[dict[str, Source], list[SourceError]]:
     Raises:
         SourceError: the folder itself cannot be read.
     """
-    sources: dict[str, Source] = {}
+    sources: dict[str, AnySource] = {}
     errors: list[SourceError] = []
     for path in _source_paths(folder):
         try:
-            source = load_source(path)
+            source = load_any_source(path)
         except SourceError as error:
             errors.append(error)
         else:
             sources[source.name] = source
     return sources, errors
+
+
+def read_sources(folder: Path) -> tuple[dict[str, Source], list[SourceError]]:
+    """Read all source files of pages, as `read_any_sources` does; the errors are those of all files."""
+    found, errors = read_any_sources(folder)
+    return {name: source for name, source in found.items() if isinstance(source, Source)}, errors
+
+
+def read_file_sources(folder: Path) -> dict[str, FileSource]:
+    """Read all source files of files that can be read, by name."""
+    found, _ = read_any_sources(folder)
+    return {name: source for name, source in found.items() if isinstance(source, FileSource)}
 
 
 def read_as(path: Path, model: type[_Model], context: Mapping[str, Any] | None = None) -> _Model:
@@ -211,19 +260,23 @@ def _read_text(path: Path) -> str:
         raise SourceError(path, Problem(line, "", "is not UTF-8 text: save it as UTF-8")) from error
 
 
-def _parse(path: Path, text: str) -> Source:
+def _parse(path: Path, text: str) -> AnySource:
     root, content = _read_yaml(path, text)
+    kind = content.get("kind")
+    model: type[AnySource] = FileSource if kind in FILE_KINDS else Source
     try:
-        return Source.model_validate(content, context={"file": path})
+        if kind is not None:
+            _OfAnyKind.model_validate(content)
+        return model.model_validate(content, context={"file": path})
     except ValidationError as error:
-        problems = list(_problems(error, root))
+        problems = list(_problems(error, root, model))
     # Raised without its cause, since a caller may keep the error. Python would never free the frames of all
     # callers, which a kept ValidationError holds, and DuckDB's modules complain of that when the process
     # ends.
     raise SourceError(path, *problems)
 
 
-def _says(path: Path, text: str, wanted: Source) -> bool:
+def _says(path: Path, text: str, wanted: AnySource) -> bool:
     try:
         return _parse(path, text) == wanted
     except SourceError:

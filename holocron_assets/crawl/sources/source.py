@@ -227,15 +227,18 @@ class Source(Settings):
     @property
     def host(self) -> str | None:
         """Host and port of the wiki, always with the port; None for a dump."""
-        if self.kind == "mediawiki_dump":
-            return None
-        url = urlsplit(self.address)
-        return f"{_host_name(url)}:{url.port or _DEFAULT_PORTS[url.scheme]}"
+        return None if self.kind == "mediawiki_dump" else host_of(self.address)
 
     @property
     def origin(self) -> str:
         """The place that is read: the API's URL, or the dump's absolute path."""
         return self.address
+
+
+def host_of(address: str) -> str:
+    """Host and port of an `http` or `https` address, always with the port."""
+    url = urlsplit(address)
+    return f"{_host_name(url)}:{url.port or _DEFAULT_PORTS[url.scheme]}"
 
 
 def name_of_file(name: str, info: ValidationInfo) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from holocron_assets.crawl.politeness.days import requests_in
 from holocron_assets.crawl.politeness.rules import permit
 from holocron_assets.crawl.politeness.shared_state import folder_of, read_state, state_on_server
+from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
 
 _IN_WORDS = {
@@ -18,7 +19,9 @@ _IN_WORDS = {
 }
 
 
-def hosts_not_as_usual(sources: Iterable[Source], folder: Path, now: datetime) -> list[dict[str, Any]]:
+def hosts_not_as_usual(
+    sources: Iterable[Source | FileSource], folder: Path, now: datetime
+) -> list[dict[str, Any]]:
     """The wikis that are asked less than their source files allow.
 
     Args:
@@ -38,7 +41,7 @@ def hosts_not_as_usual(sources: Iterable[Source], folder: Path, now: datetime) -
     return [row for row in rows if row is not None]
 
 
-def _standing(source: Source, host: str, folder: Path, now: float) -> dict[str, Any] | None:
+def _standing(source: Source | FileSource, host: str, folder: Path, now: float) -> dict[str, Any] | None:
     state = state_on_server(host) or read_state(folder_of(host, folder))
     found = permit(state, source.politeness, now)
     pace = found.state.pace.factor
@@ -64,7 +67,7 @@ def _standing(source: Source, host: str, folder: Path, now: float) -> dict[str, 
     }
 
 
-def left_alone(sources: Iterable[Source], folder: Path, now: datetime) -> dict[str, str]:
+def left_alone(sources: Iterable[Source | FileSource], folder: Path, now: datetime) -> dict[str, str]:
     """Hosts for which no run should start now, since it would fail; with the reason and the time of the end.
 
     Args:

@@ -21,6 +21,9 @@ from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.lake.tables import ALL_TABLES
 
+OBJECTS = "sha256"
+"""Name of the folder of files' bytes. It lies beside the folders of the tables of files."""
+
 _NS = 1_000_000_000
 _PARTITION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
@@ -60,7 +63,7 @@ class Lake:
     @property
     def objects(self) -> Path:
         """The folder of files' bytes, by their SHA-256. It lies beside the tables of files."""
-        return self.layers / "files" / "sha256"
+        return self.layers / "files" / OBJECTS
 
     @property
     def parts(self) -> Path:

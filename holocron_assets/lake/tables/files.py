@@ -7,6 +7,7 @@ from holocron_assets.lake.declaration.schema import (
     Table,
     type_int,
     type_string,
+    type_strings,
     type_time,
 )
 from holocron_assets.lake.tables.shared import BATCH, RUN_ID, SOURCE, TITLE, TITLE_KEY
@@ -43,6 +44,7 @@ FILE_LIST = Table(
         _VERSION,
         Column("saved_at", type_time, "When the wiki's file was uploaded", nullable=True),
         Column("archive_name", type_string, "Name of the version that this one replaced", nullable=True),
+        Column("pages_of", type_strings, "Sources whose pages call it so; empty for an item of a list"),
         Column("origin", type_string, "'all_files', 'pages', 'entities', or the list that names it"),
         Column("listed_at", type_time, "When it was listed", provenance=True),
     ),

@@ -9,7 +9,7 @@ from importlib.resources import files
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.place.paths import Lake
 
-_SUBJECTS = ("pages", "entities", "tags", "people", "work")
+_SUBJECTS = ("pages", "entities", "tags", "people", "files", "work")
 """Files in `sql/`, in the order in which they are run: a view may use those before it."""
 
 _LIVE = "derived_"

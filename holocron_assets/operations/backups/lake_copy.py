@@ -9,6 +9,7 @@ after a crash, but never in none.
 * Batches are cut before their pages are fetched, and pages are fetched before anything is derived from them:
   manifests come last, pages before them, and everything derived from pages before those. So derived data
   is of the pages in the copy or of older ones, and is made again where the pages are newer.
+* The bytes of a file are stored before a row names them: rows come first, bytes last.
 """
 
 from collections.abc import Iterable
@@ -16,13 +17,13 @@ from pathlib import Path
 
 from holocron_assets.lake.files.listing import JOURNAL_FILE
 from holocron_assets.lake.journals.packed import ENDING
+from holocron_assets.lake.place.paths import OBJECTS
 from holocron_assets.lake.place.presence import MARKER
 from holocron_assets.lake.tables import BATCH_PAGES, FILE_BATCHES, FILES, PAGE_CHANGES, PAGES
 from holocron_assets.operations.backups.copying import Copier, copy_folder
 
 _FIRST = (PAGE_CHANGES.name,)
-_OBJECTS = "sha256"
-_LAST = (PAGES.name, BATCH_PAGES.name, FILES.name, FILE_BATCHES.name, _OBJECTS)
+_LAST = (PAGES.name, BATCH_PAGES.name, FILES.name, FILE_BATCHES.name, OBJECTS)
 
 
 def copy_lake(layers: Path, copier: Copier) -> None:

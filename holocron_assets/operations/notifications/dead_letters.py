@@ -1,15 +1,15 @@
-"""Notices of dead letters: a page or an item of an interrogation, once for each time that it dies."""
+"""Notices of dead letters: a page, a file or an item of an interrogation, once for each time that it dies."""
 
 from datetime import datetime
 from typing import Any
 
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import DECISIONS, LLM_RUNS, PAGES, UNREAD_PAGES
+from holocron_assets.lake.tables import DECISIONS, FILES, LLM_RUNS, PAGES, UNREAD_PAGES
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.notifications.notifications import Notice
 
-TABLES = (PAGES, UNREAD_PAGES, LLM_RUNS, DECISIONS)
+TABLES = (PAGES, UNREAD_PAGES, LLM_RUNS, FILES, DECISIONS)
 """The tables that `dead_letters` depends on: it changes only with them."""
 
 

@@ -5,9 +5,15 @@ few. Of kinds of causes, only the most frequent have a label of their own.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 
 from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.operations.state.cause_kinds import kind_of
@@ -15,7 +21,7 @@ from holocron_assets.operations.state.dagster_state import DagsterState
 from holocron_assets.operations.state.health import OUTCOMES, Check
 from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.status_rows import AgedWork, FailureCause, Queue, Stage
-from holocron_assets.operations.state.totals import Totals
+from holocron_assets.operations.state.totals import LATENCY_BOUNDS, Totals
 
 MOST_CAUSES = 20
 """How many kinds of causes of failures have a label of their own, the most frequent; the others share one."""
@@ -32,6 +38,7 @@ _OF_AN_HOUR = {
 }
 _WIKI = "mediawiki_api"
 _WHOSE = ("stage", "source", "interrogation")
+_FILE_ATTEMPT = ("resolver", "status", "reason")
 _A_MINUTE = 60
 
 _Samples = Iterable[tuple[Sequence[str], float]]
@@ -100,6 +107,50 @@ def total_metrics(totals: Totals) -> Iterator[Metric]:
         for row in rows:
             family.add_metric([row[label] for label in labels], row[column])
         yield family
+
+
+def file_metrics(totals: Totals) -> Iterator[Metric]:
+    """The metrics of requests for files, and of what became of files, since the lake began."""
+    of_resolver = _sums(totals.file_requests, ("resolver",), "bytes")
+    attempts = _sums(totals.file_requests, ("resolver", "status", "reason"), "requests")
+    retries = _sums(totals.file_requests, ("resolver", "reason"), "retries")
+    outcomes = _sums(totals.file_outcomes, ("source", "outcome", "reason"), "files")
+    for name, text, labels, sums in (
+        ("file_attempts", "Requests for files, and answers of the cache", _FILE_ATTEMPT, attempts),
+        ("file_retries", "Requests for files that were no first try", ("resolver", "reason"), retries),
+        ("file_received_bytes", "Bytes of files that came", ("resolver",), of_resolver),
+        ("file_outcomes", "What became of files", ("source", "outcome", "reason"), outcomes),
+    ):
+        family = CounterMetricFamily(f"holocron_{name}", f"{text}, since the lake began", labels=labels)
+        for values, number in sums.items():
+            family.add_metric(values, number)
+        yield family
+    yield _latencies(totals)
+
+
+def _latencies(totals: Totals) -> Metric:
+    """The histogram of the time from a request for a file to its last byte."""
+    family = HistogramMetricFamily(
+        "holocron_file_request_seconds",
+        "Seconds from a request for a file to its last byte, since the lake began",
+        labels=("resolver", "verb"),
+    )
+    grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in totals.file_requests:
+        grouped.setdefault((row["resolver"], row["verb"]), []).append(row)
+    for values, rows in grouped.items():
+        within = [sum(counts) for counts in zip(*(row["within"] for row in rows), strict=True)]
+        buckets = [(str(bound), count) for bound, count in zip(LATENCY_BOUNDS, within, strict=True)]
+        everything = ("+Inf", sum(row["requests"] for row in rows))
+        family.add_metric(values, [*buckets, everything], sum(row["seconds"] for row in rows))
+    return family
+
+
+def _sums(rows: Sequence[Mapping[str, Any]], labels: Sequence[str], column: str) -> Counter[tuple[str, ...]]:
+    sums: Counter[tuple[str, ...]] = Counter()
+    for row in rows:
+        sums[tuple(row[label] for label in labels)] += row[column]
+    return sums
 
 
 def check_metrics(checks: Sequence[Check]) -> Iterator[Metric]:

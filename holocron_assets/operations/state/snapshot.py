@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from holocron_assets.crawl.frontier.views import frontier_tables_of
+from holocron_assets.crawl.sources.files import AnySource
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.standing import hosts_not_as_usual
 from holocron_assets.decisions.controls import standing_controls
@@ -25,6 +26,9 @@ from holocron_assets.lake.tables import (
     ENTITIES,
     ENTITY_CANDIDATES,
     ENTITY_PAIRS,
+    FILE_BATCHES,
+    FILE_LIST,
+    FILES,
     GPU_RUNS,
     HTTP_ATTEMPTS,
     LLM_ATTEMPTS,
@@ -65,6 +69,7 @@ MOST_DEAD_LETTERS = 20
 _STATUS_TABLES = (
     *(SEED_TITLES, BATCH_PAGES, PAGES, PAGE_CHANGES, CHANGE_LOOKS, REVISION_CHECKS, HTTP_ATTEMPTS),
     *(PAGE_SIGNALS, UNREAD_PAGES, RULE_CLASSIFICATIONS, PAGE_TYPES, ENTITY_CANDIDATES, ENTITIES),
+    *(FILE_LIST, FILE_BATCHES, FILES),
     *(ENTITY_PAIRS, REVIEW_ITEMS, DECISIONS, LLM_RUNS, LLM_ATTEMPTS, GPU_RUNS, NOTICES),
 )
 """The tables that these views read: a connection to them alone opens in half the time."""
@@ -102,7 +107,7 @@ _LAST_GPU_RUNS = "from gpu_runs order by started_at desc limit 5"
 
 def take_snapshot(
     lake: Lake,
-    sources: Sequence[Source],
+    sources: Sequence[AnySource],
     politeness_folder: Path,
     *,
     stale_batches: Sequence[str] = (),
@@ -112,7 +117,7 @@ def take_snapshot(
 
     Args:
         lake: the lake.
-        sources: every source: their settings say which pages are wanted.
+        sources: every source, of pages and of files: their settings say which pages are wanted.
         politeness_folder: shared state of processes about hosts.
         stale_batches: batches that are to be made again.
         failed_runs: failed runs that Dagster knows.
@@ -125,7 +130,8 @@ def take_snapshot(
     seen = read_served_models(interrogations)
     digests = seen[0].digests if seen[0] else {}
     staleness = read_staleness(lake, stale_batches=stale_batches, failed_runs=failed_runs.runs)
-    with connect(lake, tables=status_tables(), more_views=frontier_tables_of(lake, sources)) as connection:
+    frontier = frontier_tables_of(lake, [one for one in sources if isinstance(one, Source)])
+    with connect(lake, tables=status_tables(), more_views=frontier) as connection:
         connection.execute("set parquet_metadata_cache = true")  # every file is opened several times
         query(connection, status_views("table", staleness))
         wanted = counted_places(connection, "wanted_items")

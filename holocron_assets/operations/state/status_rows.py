@@ -9,7 +9,7 @@ class Stage:
     """How much is in which state at one stage: a row of `processing_status`.
 
     Attributes:
-        stage: 'pages', 'page_types', 'interrogations', 'entities' or 'review'.
+        stage: 'pages', 'page_types', 'interrogations', 'entities', 'files' or 'review'.
         source: the source; None where there is none.
         interrogation: of stage 'interrogations', which.
         pending: to be done, and may be done now.

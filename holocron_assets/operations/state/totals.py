@@ -9,8 +9,13 @@ import duckdb
 from holocron_assets.derive.dispatch.places import configured_places
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import DECISIONS, GPU_RUNS, HTTP_ATTEMPTS, LLM_ATTEMPTS, PAGES
+from holocron_assets.lake.tables import DECISIONS, FILES, GPU_RUNS, HTTP_ATTEMPTS, LLM_ATTEMPTS, PAGES
 from holocron_assets.lake.views.database import connect, query
+
+LATENCY_BOUNDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+"""Upper bounds of the buckets of latencies, in seconds."""
+
+_TABLES = (PAGES, HTTP_ATTEMPTS, FILES, LLM_ATTEMPTS, GPU_RUNS, DECISIONS)
 
 # A page that failed is asked for again, and its row replaced: only the rows of answers stay the same.
 _PAGES = """
@@ -38,6 +43,18 @@ _SESSIONS = """
     )
     group by model
 """
+_WITHIN = ", ".join(f"count(*) filter (latency_ms <= {1000 * bound})" for bound in LATENCY_BOUNDS)
+_FILE_REQUESTS = f"""
+    select
+        resolver, verb, coalesce(status::varchar, '') as status, reason,
+        count(*) as requests, count(*) filter (attempt > 1) as retries,
+        coalesce(sum(bytes), 0)::bigint as bytes, sum(latency_ms) / 1000 as seconds,
+        list_value({_WITHIN}) as within
+    from lake.http_attempts
+    where resolver is not null and reason is not null
+    group by all
+"""  # noqa: S608 - our own bounds
+_FILE_OUTCOMES = "select source, status as outcome, reason, count(*) as files from lake.files group by all"
 _DECISIONS = "select kind, count(*) as decisions from lake.decisions group by kind"
 
 _Rows = Sequence[Mapping[str, Any]]
@@ -53,6 +70,9 @@ class Totals:
         calls: calls of models, by model and outcome.
         sessions: sums over sessions of calls, by model; `switches` are changes to the model from another
             of the same pool.
+        file_requests: requests for files, by resolver, verb, status and reason: how many, how many of them
+            were no first try, bytes and seconds, and how many took no longer than each of `LATENCY_BOUNDS`.
+        file_outcomes: what became of files, by source, outcome and reason.
         decisions: of people, by kind.
     """
 
@@ -60,6 +80,8 @@ class Totals:
     requests: _Rows
     calls: _Rows
     sessions: _Rows
+    file_requests: _Rows
+    file_outcomes: _Rows
     decisions: _Rows
 
 
@@ -69,12 +91,14 @@ def read_totals(lake: Lake) -> Totals:
     Raises:
         DamagedPartitionError, duckdb.Error: the lake cannot be read.
     """
-    with connect(lake, tables=[PAGES, HTTP_ATTEMPTS, LLM_ATTEMPTS, GPU_RUNS, DECISIONS]) as connection:
+    with connect(lake, tables=_TABLES) as connection:
         return Totals(
             pages=query(connection, _PAGES),
             requests=query(connection, _REQUESTS),
             calls=query(connection, _CALLS),
             sessions=query(connection, _SESSIONS, {"elsewhere": _elsewhere(connection)}),
+            file_requests=query(connection, _FILE_REQUESTS),
+            file_outcomes=query(connection, _FILE_OUTCOMES),
             decisions=query(connection, _DECISIONS),
         )
 

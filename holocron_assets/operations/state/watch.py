@@ -15,13 +15,14 @@ from holocron_assets.operations.state.kept_snapshot import KeptSnapshot, Taken
 from holocron_assets.operations.state.metrics import (
     check_metrics,
     dagster_metrics,
+    file_metrics,
     status_metrics,
     total_metrics,
 )
 from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.totals import Totals
 
-_Labels = tuple[tuple[str, str], ...]
+_Series = tuple[str, ...]
 
 
 class Watch(Collector):
@@ -55,7 +56,7 @@ class Watch(Collector):
             KeptSnapshot(totals),
             KeptSnapshot(dagster),
         )
-        self._most: dict[str, dict[_Labels, Sample]] = {}
+        self._most: dict[str, dict[_Series, Sample]] = {}
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         self._registry.register(self)
@@ -91,6 +92,7 @@ class Watch(Collector):
             yield from status_metrics(status.found)
         if totals.found is not None:
             yield from map(self._never_less, total_metrics(totals.found))
+            yield from map(self._never_less, file_metrics(totals.found))
         if dagster.found is not None:
             yield from dagster_metrics(dagster.found)
 
@@ -122,8 +124,8 @@ class Watch(Collector):
         """Keep a counter from falling when a file is set aside: Prometheus would assume a restart."""
         most = self._most.setdefault(family.name, {})
         for sample in family.samples:
-            labels = tuple(sorted(sample.labels.items()))
-            before = most.get(labels)
-            most[labels] = before if before and before.value > sample.value else sample
+            series = (sample.name, *(f"{name}={value}" for name, value in sorted(sample.labels.items())))
+            before = most.get(series)
+            most[series] = before if before and before.value > sample.value else sample
         family.samples = list(most.values())
         return family

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.standing import left_alone
 from holocron_assets.decisions.controls import standing_controls
@@ -112,19 +113,19 @@ def _done(page: Page) -> Answer:
 def _in_flight(lake: Lake, page: Page, politeness_folder: Path) -> Answer:
     batch = page.topics["batches"][-1]
     says = f"It is in batch {batch['batch']}, which was cut at {at(batch['cut_at'])} and is not finished."
-    obstacles, commands = _obstacles(lake, page, politeness_folder)
+    in_the_way, commands = obstacles(lake, page.source, politeness_folder)
     again = f"holocron launch crawl_batch --partition {batch['batch']}"
-    return Answer("fetched", says, obstacles, (*commands, again))
+    return Answer("fetched", says, in_the_way, (*commands, again))
 
 
 def _pending(lake: Lake, page: Page, frontier: Mapping[str, Any], politeness_folder: Path) -> Answer:
     with connect(lake, more_views=frontier_views([page.source], lake)) as connection:
         [before] = query(connection, _BEFORE, {"key": page.key, "source": page.source.name})
     pages, size = before["pages"], page.source.batch_size
-    obstacles, commands = _obstacles(lake, page, politeness_folder)
+    in_the_way, commands = obstacles(lake, page.source, politeness_folder)
     turn = f"{pages} pages of its source come before it, so it is in batch {pages // size + 1} from now on"
     says = f"{_REASONS[frontier['reason']]} It waits for its turn."
-    return Answer("fetched", says, (*obstacles, turn), (*commands, *_fetching(page)))
+    return Answer("fetched", says, (*in_the_way, turn), (*commands, *_fetching(page)))
 
 
 def _waiting(page: Page, frontier: Mapping[str, Any]) -> Answer:
@@ -159,9 +160,11 @@ def _skipped(lake: Lake, page: Page, frontier: Mapping[str, Any]) -> Answer:
     return Answer("fetched", f"It is not asked for: {reason}.", tuple(because), _fetching(page))
 
 
-def _obstacles(lake: Lake, page: Page, politeness_folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def obstacles(
+    lake: Lake, source: Source | FileSource, politeness_folder: Path
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Why a source is not asked now, and the commands that change it."""
-    source, now = page.source, utc_now()
+    now = utc_now()
     reasons, commands = [], []
     if not source.enabled:
         reasons.append(f"source {source.name} is switched off, so nothing asks for it by itself")

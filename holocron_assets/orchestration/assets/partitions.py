@@ -1,4 +1,4 @@
-"""The partitions: batches of pages, sources, and entity types. Never a page."""
+"""The partitions: batches of pages or files, sources, and entity types. Never a page."""
 
 import dagster as dg
 
@@ -6,4 +6,6 @@ from holocron_assets.planning.entity_stages import TYPES
 
 BATCHES = dg.DynamicPartitionsDefinition(name="batches")
 SOURCES = dg.DynamicPartitionsDefinition(name="sources")
+BATCHES_OF_FILES = dg.DynamicPartitionsDefinition(name="file_batches")
+SOURCES_OF_FILES = dg.DynamicPartitionsDefinition(name="file_sources")
 ENTITY_TYPES = dg.StaticPartitionsDefinition(TYPES)

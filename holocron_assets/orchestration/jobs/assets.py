@@ -6,6 +6,8 @@ Their steps record which files they replaced; see `assets.events`. The views are
 import dagster as dg
 
 from holocron_assets.lake.tables import (
+    FILE_LIST,
+    FILES,
     KNOWN_LINKS,
     PAGES,
     REVISION_CHECKS,
@@ -17,7 +19,9 @@ from holocron_assets.orchestration.internals.assets import DEFERRED
 from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE
 from holocron_assets.planning.job_names import (
     BATCH_JOB,
+    FILES_JOB,
     LINKS_JOB,
+    LIST_FILES_JOB,
     QUALITY_JOB,
     RECHECK_JOB,
     SEEDS_JOB,
@@ -70,6 +74,18 @@ _JOBS = [
         selection=dg.AssetSelection.assets(KNOWN_LINKS.name) - _CHECKS,
         tags=DEFERRED,
         description="Compact what a source's batches say about titles, to keep the frontier quick.",
+    ),
+    dg.define_asset_job(
+        LIST_FILES_JOB,
+        selection=dg.AssetSelection.assets(FILE_LIST.name) - _CHECKS,
+        tags=DEFERRED,
+        description="List the files that a source names, or that its wiki's pages use. Fetches none.",
+    ),
+    dg.define_asset_job(
+        FILES_JOB,
+        selection=dg.AssetSelection.assets(FILES.name) - _CHECKS,
+        tags=DEFERRED,
+        description="Fetch the files of a batch into the store.",
     ),
     dg.define_asset_job(
         VIEWS_JOB,

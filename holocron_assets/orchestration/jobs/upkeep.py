@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import dagster as dg
 from dagster import RunsFilter
 
+from holocron_assets.crawl.files.collecting import collect, collection_is_due
 from holocron_assets.crawl.sources.settings import CronTimes
 from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.journals.packing import journals_are_due, pack_journals
@@ -78,6 +79,19 @@ def forget_runs(context: dg.OpExecutionContext, lake: LakeResource) -> None:
     context.add_output_metadata(metadata)
 
 
+@dg.op(
+    description="Remove bytes of files that no row names, a week after they were stored.",
+    out=dg.Out(dg.Nothing),
+    retry_policy=LAKE,
+)
+def remove_unnamed_files(context: dg.OpExecutionContext, lake: LakeResource) -> None:
+    """Remove what a killed run stored and never named, and parts of files that nobody finished."""
+    opened = _opened(context, lake)
+    with clear_failures():
+        done = collect(opened, utc_now())
+    context.add_output_metadata({"files_removed": done.files, "bytes_freed": done.freed_bytes})
+
+
 def _opened(context: dg.OpExecutionContext, lake: LakeResource) -> Lake:
     """The lake; an op ends here if a person holds everything back."""
     opened = lake.open()
@@ -88,12 +102,13 @@ def _opened(context: dg.OpExecutionContext, lake: LakeResource) -> Lake:
 
 @dg.job(
     name=UPKEEP_JOB,
-    description="Forget old runs and the logs of old ticks, when due.",
+    description="Forget old runs and the logs of old ticks, and remove bytes that no row names, when due.",
     executor_def=dg.in_process_executor,
 )
 def upkeep_job() -> None:
-    """See the op."""
+    """See the ops. Neither waits for the other."""
     forget_runs()
+    remove_unnamed_files()
 
 
 @dg.job(
@@ -116,19 +131,21 @@ def upkeep_schedule(times: CronTimes) -> dg.ScheduleDefinition:
         cron_schedule=times.cron,
         execution_timezone=times.timezone,
         default_status=dg.DefaultScheduleStatus.RUNNING,
-        description="Forgets old runs and the logs of old ticks, when due.",
+        description="Forgets old runs and logs of ticks, and removes bytes that no row names, when due.",
     )
     @repaired_tick
     def upkeep(
         context: dg.ScheduleEvaluationContext, lake: LakeResource
     ) -> Sequence[dg.RunRequest] | dg.SkipReason:
         """Ask for a run that does what is due."""
-        now, due = utc_now(), []
+        now, opened, due = utc_now(), lake.open(), []
         if old_runs_are_due(context.instance, run_retention(), now=now):
             due.append(f"runs of before {now:%Y-%m-%d}")
         if tick_logs_are_due(context.instance, now=now):
             due.append(f"logs of ticks of before {now:%Y-%m-%d}")
-        return _asked(context.instance, lake.open(), upkeep_to_do(due), UPKEEP_JOB)
+        if collection_is_due(opened, now):
+            due.append(f"bytes of files of before {now:%Y-%m-%d}")
+        return _asked(context.instance, opened, upkeep_to_do(due), UPKEEP_JOB)
 
     return upkeep
 

@@ -1,15 +1,19 @@
-"""The progress of a run that asks a model, for a person who waits for it."""
+"""The progress of a run that asks a model or fetches files, for a person who waits for it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
+from time import monotonic
+from typing import NamedTuple
 
+from holocron_assets.crawl.frontier.file_batches import file_manifest
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.results.result_journals import StateJournal, journal_path
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import FILE_BATCHES, FILES
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 
 _SECONDS = 2.0
@@ -32,11 +36,72 @@ def answers_counted(
     names, partitions = set(what.interrogations or ()), what.partitions or ()
     asked = [one for one in load_interrogations() if one.name in names]
     counted = _Outcomes([journal_path(lake, one, partition) for one in asked for partition in partitions])
-    ended, before = Event(), counted.number()
+    before = counted.number()
+    with _repeated(lambda: report(counted.number() - before), every):
+        yield
+
+
+class FilesFetched(NamedTuple):
+    """How far a batch of files is.
+
+    Attributes:
+        done: files with an outcome.
+        wanted: all files of the batch.
+        total_bytes: bytes of those that were fetched, and of those that are coming.
+        bytes_per_second: the rate since the last report.
+    """
+
+    done: int
+    wanted: int
+    total_bytes: int
+    bytes_per_second: float
+
+
+@contextmanager
+def files_counted(
+    lake: Lake, batch: str, report: Callable[[FilesFetched], None], *, every: float = _SECONDS
+) -> Iterator[None]:
+    """While the block lasts, report how far a batch of files is.
+
+    Args:
+        lake: where the run writes the batch's journal, and the bytes that are coming.
+        batch: the batch.
+        report: called from another thread, at most so often.
+        every: seconds between two readings.
+    """
+    wanted = len(file_manifest(lake, batch)) if lake.has(FILE_BATCHES, batch) else 0
+    journal = Journal(lake.journal(FILES, batch))
+    last, last_at = _bytes_of(lake, journal)[1], monotonic()
+
+    def read() -> None:
+        nonlocal last, last_at
+        done, size = _bytes_of(lake, journal)
+        now = monotonic()
+        report(FilesFetched(done, wanted, size, max(size - last, 0) / max(now - last_at, 1e-3)))
+        last, last_at = size, now
+
+    with _repeated(read, every):
+        yield
+
+
+def _bytes_of(lake: Lake, journal: Journal) -> tuple[int, int]:
+    """The files of a journal with an outcome, and the bytes that came for them or are coming."""
+    rows = [row for record in journal.records() for row in record.get("rows", ())]
+    coming = 0
+    for part in lake.parts.glob("*"):
+        with suppress(FileNotFoundError):  # it was finished meanwhile
+            coming += part.stat().st_size
+    return len(rows), coming + sum(row["size_bytes"] or 0 for row in rows)
+
+
+@contextmanager
+def _repeated(doing: Callable[[], None], every: float) -> Iterator[None]:
+    """Do something every few seconds in another thread, while the block lasts."""
+    ended = Event()
 
     def watch() -> None:
         while not ended.wait(every):
-            report(counted.number() - before)
+            doing()
 
     watcher = Thread(target=watch, name="progress", daemon=True)
     watcher.start()

@@ -2,14 +2,17 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from time import sleep
+from typing import TypeVar
 
 import dagster as dg
 
 from holocron_assets.crawl.frontier.views import frontier_tables_of
+from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import Scope, standing_controls
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
@@ -22,14 +25,15 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.checks.quality import concerns
 from holocron_assets.orchestration.local.models import ModelStage
-from holocron_assets.orchestration.local.progress import answers_counted
+from holocron_assets.orchestration.local.progress import FilesFetched, answers_counted, files_counted
 from holocron_assets.orchestration.model_runs.dispatch_runs import at_work
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.waiting import QUIET, FinishedRun, LocalRuns, run_of_ours
 from holocron_assets.orchestration.sensors.run_requests import priority_of
+from holocron_assets.planning.file_work import files_step, files_to_fetch, files_to_list
 from holocron_assets.planning.holding import hold_on
-from holocron_assets.planning.job_names import BATCH_JOB, OUTCOME_TAG, QUALITY_JOB
+from holocron_assets.planning.job_names import BATCH_JOB, FILES_JOB, OUTCOME_TAG, QUALITY_JOB
 from holocron_assets.planning.loop import crawl_step, knowledge_step, named
 from holocron_assets.planning.repair import repairing
 from holocron_assets.planning.work import (
@@ -41,6 +45,11 @@ from holocron_assets.planning.work import (
     views_to_publish,
 )
 
+_AnySource = TypeVar("_AnySource", Source, FileSource)
+
+_NEXT_FILE_DUE = (
+    "select min(due_at) as due_at from file_frontier where status = 'waiting' and source = any($sources)"
+)
 _NEXT_DUE = "select min(due_at) as due_at from frontier where status = 'waiting' and source = any($sources)"
 
 
@@ -83,7 +92,8 @@ class LocalRun:
 
     Attributes:
         lake: the lake.
-        sources: whose work; disabled ones too, since they were named.
+        sources: whose pages; disabled ones too, since they were named.
+        file_sources: whose files, likewise.
         all_sources: those in the published views.
         job: gives a job by name.
         instance: records the runs.
@@ -93,12 +103,14 @@ class LocalRun:
         ended: called with each run after it ended.
         resting: called with the time until which there is nothing to do.
         answered: called with the number of items with an outcome, while a run asks a model.
+        fetched: called with how far a batch of files is, while a run fetches it.
         models: asks models when nothing else is pending; None if none is to be asked.
         tags: a person's tags of its runs.
     """
 
     lake: Lake
     sources: Sequence[Source]
+    file_sources: Sequence[FileSource]
     all_sources: Sequence[Source]
     job: Callable[[str], dg.JobDefinition]
     instance: dg.DagsterInstance
@@ -108,6 +120,7 @@ class LocalRun:
     ended: Callable[[FinishedRun], None]
     resting: Callable[[datetime], None]
     answered: Callable[[Work, int], None]
+    fetched: Callable[[Work, FilesFetched], None]
     models: ModelStage | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     report: RunReport = field(default_factory=RunReport)
@@ -122,7 +135,7 @@ class LocalRun:
         return repairing(self._finish, _not_reported)
 
     def _finish(self) -> RunReport:
-        for source in self._free():
+        for source in self._free(self.sources):
             if problem := self.read_changes(source):
                 self.report.unseen.append(f"changes of {source.name}: {problem}")
         while self._work_on():
@@ -147,7 +160,7 @@ class LocalRun:
 
     def _work_on(self) -> bool:
         """Do what can be done now, or sleep until something can be; say whether there was either."""
-        return crawl_step(self.lake, self.sources, self._run, free=self._free()) or self._wait()
+        return crawl_step(self.lake, self.sources, self._run, free=self._free(self.sources)) or self._wait()
 
     def _ask_models(self, models: ModelStage) -> None:
         with models.server():
@@ -178,32 +191,36 @@ class LocalRun:
                 run = self.instance.get_run_by_id(self.report.finished[-1].run_id)
                 outcome = run.tags.get(OUTCOME_TAG, "") if run else ""
 
-    def _free(self) -> list[Source]:
+    def _free(self, sources: Sequence[_AnySource]) -> list[_AnySource]:
         """The sources that no person holds back, the highest rank first; holds are recorded."""
         controls = standing_controls(self.lake)
-        for source in self.sources:
+        for source in sources:
             self._note(str(controls.holds(source=source.name) or ""))
-        free = [source for source in self.sources if not controls.is_held(source=source.name)]
+        free = [source for source in sources if not controls.is_held(source=source.name)]
         return sorted(free, key=lambda source: -controls.priority(Scope("source", source.name)))
 
     def _wait(self) -> bool:
         """Sleep until the first page or batch that failed for now is due; return whether there was one."""
         frontier = frontier_tables_of(self.lake, self.sources)
         with connect(self.lake, relations=(), more_views=frontier) as connection:
-            names = {"sources": [source.name for source in self._free()]}
+            names = {"sources": [source.name for source in self._free(self.sources)]}
             pages = [row["due_at"] for row in query(connection, _NEXT_DUE, names) if row["due_at"]]
-        undone = self._startable(
-            [
-                *seeds_to_list(self.lake, named(self.sources)),
-                *batches_to_fetch(self.lake, self.sources),
-                *checks_to_run(self.lake, self.sources),
-            ]
-        )
+        undone = [
+            *seeds_to_list(self.lake, named(self.sources)),
+            *batches_to_fetch(self.lake, self.sources),
+            *checks_to_run(self.lake, self.sources),
+        ]
+        return self._rest_until(pages, undone)
+
+    def _rest_until(self, items: Sequence[datetime], undone: Sequence[Work]) -> bool:
+        """Sleep until the first of some items or failed works is due; return whether there was any."""
         due = self._due()
-        runs = [due[item.key] for item in undone if item.key in due and not self._given_up(item)]
-        if not pages and not runs:
+        runs = [
+            due[item.key] for item in self._startable(undone) if item.key in due and not self._given_up(item)
+        ]
+        if not items and not runs:
             return False
-        self._rest(min([*pages, *runs]))
+        self._rest(min([*items, *runs]))
         return True
 
     def _rest(self, until: datetime) -> None:
@@ -213,6 +230,7 @@ class LocalRun:
     def _conclude(self) -> RunReport:
         """Resolve entities, tag and review, check the quality and publish the views."""
         self._make_knowledge()
+        self._fetch_files()  # which ones may depend on the entities
         if self.report.finished:
             self._check()
         self._run(views_to_publish(self.lake, self.all_sources))
@@ -227,6 +245,27 @@ class LocalRun:
         while knowledge_step(self.lake, run):  # answers that cannot be read are named by the report
             pass
 
+    def _fetch_files(self) -> None:
+        """List and fetch files until nothing is pending; wait for those that failed for now."""
+        while (
+            files_step(self.lake, self.file_sources, self._run, free=self._free(self.file_sources))
+            or self._wait_for_files()
+        ):
+            pass
+
+    def _wait_for_files(self) -> bool:
+        """Sleep until the first file or batch that failed for now is due; return whether there was one."""
+        if not self.file_sources:
+            return False
+        names = {"sources": [source.name for source in self._free(self.file_sources)]}
+        with connect(self.lake, relations=["file_frontier"]) as connection:
+            files = [row["due_at"] for row in query(connection, _NEXT_FILE_DUE, names) if row["due_at"]]
+        undone = [
+            *files_to_list(self.lake, self.file_sources, now=utc_now()),
+            *files_to_fetch(self.lake, self.file_sources),
+        ]
+        return self._rest_until(files, undone)
+
     def _due(self) -> dict[str, datetime]:
         """By key, when work that failed for now may be tried again."""
         return {run.work.key: run.due_at for run in self.report.finished if run.due_at}
@@ -240,11 +279,19 @@ class LocalRun:
         self.planned(work)
         runs = LocalRuns(self.instance, self.lake, self.job, self.starting, self.ended, tags=self.tags)
         for item in work:
-            for run in runs.finish(self._startable([item])):  # a person may hold it back by now
+            with self._watched(item):
+                finished = runs.finish(self._startable([item]))  # a person may hold it back by now
+            for run in finished:
                 self._note(run.held)
                 self.report.finished.append(run)
                 self.report.seconds.update(run.seconds)
         return bool(work)
+
+    def _watched(self, item: Work) -> AbstractContextManager[None]:
+        """While the block lasts, the progress of a batch of files is reported."""
+        if item.job != FILES_JOB or item.partition is None:
+            return nullcontext()
+        return files_counted(self.lake, item.partition, partial(self.fetched, item))
 
     def _startable(self, work: Sequence[Work]) -> list[Work]:
         """The work that no person holds back, the highest rank first; holds are recorded."""

@@ -23,6 +23,10 @@ from holocron_assets.lake.tables import (
     ENTITY_JUDGEMENTS,
     ENTITY_PAIRS,
     ENTITY_RELATIONS,
+    FILE_BATCHES,
+    FILE_LIST,
+    FILE_USES,
+    FILES,
     GPU_RUNS,
     GROUP_STEPS,
     HTTP_ATTEMPTS,
@@ -41,7 +45,13 @@ from holocron_assets.lake.tables import (
     UNREAD_PAGES,
 )
 from holocron_assets.operations.notifications.dead_letters import TABLES as DEAD_LETTER_TABLES
-from holocron_assets.orchestration.assets.partitions import BATCHES, ENTITY_TYPES, SOURCES
+from holocron_assets.orchestration.assets.partitions import (
+    BATCHES,
+    BATCHES_OF_FILES,
+    ENTITY_TYPES,
+    SOURCES,
+    SOURCES_OF_FILES,
+)
 from holocron_assets.orchestration.assets.views import READ as OF_VIEWS
 from holocron_assets.orchestration.internals.assets import assets_in_order, assets_of_job
 from holocron_assets.orchestration.schedules.revision_checks import RECHECK_PREFIX
@@ -50,13 +60,24 @@ from holocron_assets.orchestration.sensors.crawl_and_entities import (
     FRONTIER_TABLES,
     SETTLED_TABLES,
 )
+from holocron_assets.orchestration.sensors.files import FILE_TABLES
 from holocron_assets.planning.batch_steps import BATCH_STEPS
 from holocron_assets.planning.job_names import GPU_JOB
 
-_OF_ONE = ((BATCHES, "batch"), (SOURCES, "source"), (ENTITY_TYPES, "entity type"))
+_OF_ONE = (
+    (BATCHES, "batch"),
+    (SOURCES, "source"),
+    (BATCHES_OF_FILES, "batch of files"),
+    (SOURCES_OF_FILES, "source of files"),
+    (ENTITY_TYPES, "entity type"),
+)
 _BUILT_IN_JOB = "__ASSET_JOB"
 
-_MADE_BY_SENSORS = {BATCH_PAGES.name: "new_pages", PAGE_CHANGES.name: "changed_pages"}
+_MADE_BY_SENSORS = {
+    BATCH_PAGES.name: "new_pages",
+    PAGE_CHANGES.name: "changed_pages",
+    FILE_BATCHES.name: "new_files",
+}
 """Assets that a sensor writes in its tick: Dagster does not know what makes an asset without a job."""
 
 _READ_TOO: Mapping[str, tuple[Table, ...]] = {
@@ -67,6 +88,8 @@ _READ_TOO: Mapping[str, tuple[Table, ...]] = {
         for step in BATCH_STEPS
     },
     PAGES.name: (SITES,),
+    FILE_LIST.name: (FILE_USES, ENTITIES),
+    FILE_BATCHES.name: (FILE_LIST, FILES, DECISIONS),
     **{
         table.name: (DECISIONS,)
         for table in (ENTITY_JUDGEMENTS, ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS, REVIEW_ITEMS)
@@ -85,6 +108,8 @@ _WRITTEN_TOO: Mapping[str, tuple[Table, ...]] = {
     PAGES.name: (HTTP_ATTEMPTS,),
     PAGE_CHANGES.name: (CHANGE_LOOKS, HTTP_ATTEMPTS),
     REVISION_CHECKS.name: (HTTP_ATTEMPTS,),
+    FILE_LIST.name: (HTTP_ATTEMPTS,),
+    FILES.name: (HTTP_ATTEMPTS,),
     ENTITY_PAIRS.name: (COMPARED_NAMES,),
     **{one.table.name: (LLM_RUNS, LLM_ATTEMPTS, GPU_RUNS) for one in load_interrogations()},
 }
@@ -239,6 +264,7 @@ def _sensors() -> Iterator[Trigger]:
         "new_pages": (*FRONTIER_TABLES, DECISIONS),
         "settle": (*SETTLED_TABLES, DECISIONS),
         "promotion": (*ENTITY_TABLES, *(one.table for one in load_interrogations()), DECISIONS),
+        "new_files": FILE_TABLES,
         "stale_views": OF_VIEWS,
         "changed_pages": (SEED_TITLES, CHANGE_LOOKS, REVISION_CHECKS),
         "tell_webhooks": (NOTICES, *DEAD_LETTER_TABLES),

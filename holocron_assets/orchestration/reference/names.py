@@ -9,7 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import dagster as dg
 
 from holocron_assets.definitions import defs
-from holocron_assets.orchestration.assets.partitions import BATCHES, ENTITY_TYPES, SOURCES
+from holocron_assets.orchestration.assets.partitions import (
+    BATCHES,
+    BATCHES_OF_FILES,
+    ENTITY_TYPES,
+    SOURCES,
+    SOURCES_OF_FILES,
+)
 from holocron_assets.orchestration.internals.assets import assets_in_order, assets_of_job, checks_of_job
 from holocron_assets.orchestration.jobs.group import GroupConfig
 from holocron_assets.orchestration.jobs.refresh import AddPagesConfig, RefreshConfig
@@ -25,7 +31,13 @@ with the definitions. After a change:
     python -m holocron_assets.orchestration.reference.names > docs/names.md
 """
 _BUILT_IN_JOB = "__ASSET_JOB"
-_PARTITION_NAMES = ((BATCHES, "batch"), (SOURCES, "source"), (ENTITY_TYPES, "entity type"))
+_PARTITION_NAMES = (
+    (BATCHES, "batch"),
+    (SOURCES, "source"),
+    (BATCHES_OF_FILES, "batch of files"),
+    (SOURCES_OF_FILES, "source of files"),
+    (ENTITY_TYPES, "entity type"),
+)
 _CONFIGS: Mapping[str, type[dg.Config]] = {
     "refresh_sources": RefreshConfig,
     "add_given_pages": AddPagesConfig,
@@ -143,6 +155,12 @@ def _partition_sets() -> list[Sequence[str]]:
     return [
         ("batch", f"dynamic: `{BATCHES.name}`", "Pages of one source that are fetched together"),
         ("source", f"dynamic: `{SOURCES.name}`", "Names of source files"),
+        (
+            "batch of files",
+            f"dynamic: `{BATCHES_OF_FILES.name}`",
+            "Files of one source that are fetched together",
+        ),
+        ("source of files", f"dynamic: `{SOURCES_OF_FILES.name}`", "Names of files of sources of files"),
         ("entity type", "static", _code(ENTITY_TYPES.get_partition_keys())),
     ]
 

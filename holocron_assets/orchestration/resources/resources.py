@@ -8,7 +8,14 @@ from pathlib import Path
 import dagster as dg
 from pydantic import PrivateAttr
 
-from holocron_assets.crawl.sources.files import SourceError, load_source, read_sources
+from holocron_assets.crawl.sources.file_source import FileSource
+from holocron_assets.crawl.sources.files import (
+    SourceError,
+    load_file_source,
+    load_source,
+    read_file_sources,
+    read_sources,
+)
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.derive.server.process.connection import model_server
@@ -157,6 +164,22 @@ class SourcesResource(dg.ConfigurableResource["SourcesResource"]):
     def enabled(self) -> list[Source]:
         """The sources that are crawled by themselves."""
         return [source for source in self.all() if source.enabled]
+
+    def files(self) -> list[FileSource]:
+        """Every source of files whose file can be read, by name."""
+        return list(read_file_sources(Path(self.folder)).values())
+
+    def enabled_files(self) -> list[FileSource]:
+        """The sources of files that are fetched by themselves."""
+        return [source for source in self.files() if source.enabled]
+
+    def get_files(self, name: str) -> FileSource:
+        """One source of files.
+
+        Raises:
+            SourceError: its file is missing or wrong; names file, line and key.
+        """
+        return load_file_source(Path(self.folder) / f"{name}.yaml")
 
     def broken(self) -> list[SourceError]:
         """The source files that cannot be read, and why."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
 
-from holocron_assets.crawl.sources.source import Source
+from holocron_assets.crawl.sources.files import AnySource
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.state.snapshot import take_snapshot
@@ -31,7 +31,7 @@ _REASONS: dict[str, str] = {}
 
 def snapshot_now(
     lake: Lake,
-    sources: Sequence[Source],
+    sources: Sequence[AnySource],
     politeness_folder: Path,
     instance: Callable[[], dg.DagsterInstance | None],
 ) -> Status:
@@ -39,7 +39,7 @@ def snapshot_now(
 
     Args:
         lake: the lake.
-        sources: every source.
+        sources: every source, of pages and of files.
         politeness_folder: as for `take_snapshot`.
         instance: returns Dagster's instance, or None if there never was one. Its error is reported.
 

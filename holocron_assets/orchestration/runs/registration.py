@@ -6,36 +6,58 @@ from time import perf_counter
 import dagster as dg
 from sqlalchemy.exc import IntegrityError
 
-from holocron_assets.crawl.frontier.batches import manifest
 from holocron_assets.lake.declaration.schema import Table
-from holocron_assets.lake.files.parquet import Footer, read_footer
+from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import BATCH_PAGES, SITES
+from holocron_assets.lake.tables import BATCH_PAGES, FILE_BATCHES, FILE_LIST, SITES
 from holocron_assets.orchestration.assets.events import RANGE_OF_TAG, range_tags
 from holocron_assets.orchestration.assets.metadata import written_metadata
-from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
+from holocron_assets.orchestration.assets.partitions import (
+    BATCHES,
+    BATCHES_OF_FILES,
+    SOURCES,
+    SOURCES_OF_FILES,
+)
 from holocron_assets.orchestration.internals.assets import RANGE_TAGS
 from holocron_assets.orchestration.internals.runs import add_tags_now
 from holocron_assets.planning.job_names import PARTITION_TAG
 
 _LISTED_IN: Mapping[str, tuple[dg.DynamicPartitionsDefinition, Table]] = {
     str(definition.name): (definition, table)
-    for definition, table in ((BATCHES, BATCH_PAGES), (SOURCES, SITES))
+    for definition, table in (
+        (BATCHES, BATCH_PAGES),
+        (SOURCES, SITES),
+        (BATCHES_OF_FILES, FILE_BATCHES),
+        (SOURCES_OF_FILES, FILE_LIST),
+    )
 }
 """The table whose partitions a definition has, by the definition's name."""
 
+_MANIFESTS = {str(BATCHES.name): BATCH_PAGES, str(BATCHES_OF_FILES.name): FILE_BATCHES}
+"""The table of manifests of the definitions that are of batches, by the definition's name."""
 
-def batch_cut(lake: Lake, batch: str) -> dg.AssetMaterialization:
+
+def batch_cut(lake: Lake, batch: str, table: Table = BATCH_PAGES) -> dg.AssetMaterialization:
     """The event that records a manifest in Dagster, once its partition is made."""
     started = perf_counter()
-    rows = manifest(lake, batch)
-    footer = read_footer(lake, BATCH_PAGES, batch) or Footer(rows=len(rows), content_id="")
+    rows = read_partition(lake, table, batch)
+    footer = read_footer(lake, table, batch) or Footer(rows=len(rows), content_id="")
+    titles = "title" if table is BATCH_PAGES else "name"
+    seconds = perf_counter() - started
     return dg.AssetMaterialization(
-        BATCH_PAGES.name,
+        table.name,
         partition=batch,
         description="Cut from the frontier",
-        metadata=written_metadata(footer, rows, counted="reason", seconds=perf_counter() - started),
+        metadata=written_metadata(footer, rows, counted="reason", seconds=seconds, titles=titles),
     )
+
+
+def batches_cut(
+    lake: Lake, definition: dg.DynamicPartitionsDefinition, batches: Sequence[str]
+) -> list[dg.AssetMaterialization]:
+    """The events that record the manifests of some partitions; none for sources, which have no manifest."""
+    table = _MANIFESTS.get(str(definition.name))
+    return [batch_cut(lake, batch, table) for batch in batches] if table else []
 
 
 def register_partition(
@@ -52,8 +74,8 @@ def register_partition(
         if not instance.has_dynamic_partition(name, partition):
             raise
         return
-    if definition is BATCHES:
-        instance.report_runless_asset_event(batch_cut(lake, partition))
+    for event in batches_cut(lake, definition, [partition]):
+        instance.report_runless_asset_event(event)
 
 
 def set_range(instance: dg.DagsterInstance, lake: Lake, run: dg.DagsterRun) -> None:

@@ -14,7 +14,12 @@ from dagster import DagsterRunStatus
 from holocron_assets.interrupts import end_if_asked
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.run_tags import tags_by_people
-from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
+from holocron_assets.orchestration.assets.partitions import (
+    BATCHES,
+    BATCHES_OF_FILES,
+    SOURCES,
+    SOURCES_OF_FILES,
+)
 from holocron_assets.orchestration.internals.run_queue import submit_run
 from holocron_assets.orchestration.internals.runs import end_as_failed, step_seconds
 from holocron_assets.orchestration.runs.failures import failure_of
@@ -24,6 +29,8 @@ from holocron_assets.orchestration.runs.registration import register_partition
 from holocron_assets.orchestration.sensors.run_requests import work_tags
 from holocron_assets.planning.job_names import (
     BATCH_JOB,
+    FILES_JOB,
+    LIST_FILES_JOB,
     PARTITION_TAG,
     RECHECK_JOB,
     SEEDS_JOB,
@@ -43,6 +50,8 @@ _PARTITIONED_BY = {
     RECHECK_JOB: SOURCES,
     BATCH_JOB: BATCHES,
     SETTLE_JOB: BATCHES,
+    LIST_FILES_JOB: SOURCES_OF_FILES,
+    FILES_JOB: BATCHES_OF_FILES,
 }
 
 

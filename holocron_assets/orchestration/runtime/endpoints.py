@@ -11,7 +11,7 @@ from starlette.requests import HTTPConnection
 from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holocron_assets.crawl.sources.files import read_sources
+from holocron_assets.crawl.sources.files import read_any_sources
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.place.paths import Lake
@@ -43,7 +43,7 @@ def make_endpoints(instance: Callable[[], dg.DagsterInstance], ui: str | None = 
     """
     watch = Watch(
         status=lambda: snapshot_now(
-            _lake(), list(read_sources(sources_folder())[0].values()), politeness_folder(), instance
+            _lake(), list(read_any_sources(sources_folder())[0].values()), politeness_folder(), instance
         ),
         totals=lambda: read_totals(_lake()),
         dagster=lambda: read_dagster_state(instance()),

@@ -1,7 +1,7 @@
 """Sensors: thin layers over `planning.work`. They read the lake and request runs."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import dagster as dg
@@ -41,7 +41,7 @@ from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs.reaper import reap_dead_runs
-from holocron_assets.orchestration.runs.registration import batch_cut
+from holocron_assets.orchestration.sensors.adopting import answer, unknown
 from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY, Requested, run_requests
 from holocron_assets.planning.batch_steps import BATCH_STEPS
 from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE
@@ -128,14 +128,14 @@ def new_pages(
         context.log.info(f"cut {batch}")
     fetches = [work for work in batches_to_fetch(opened, enabled) if work.host not in alone]
     adopted = {
-        SOURCES: _unknown(context.instance, SOURCES, [source.name for source in enabled]),
-        BATCHES: _unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES)),
+        SOURCES: unknown(context.instance, SOURCES, [source.name for source in enabled]),
+        BATCHES: unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES)),
     }
     requested = run_requests(context.instance, opened, [*listings, *compactions, *fetches])
     lacking = "; ".join([*holds_named(opened), *alone.values()]) or "nothing is pending"
     for problem in problems if requested.requests else ():  # otherwise it is the tick's skip reason
         context.log.error(problem)
-    return _answer(opened, requested, adopted, lacking, problems)
+    return answer(opened, requested, adopted, lacking, problems)
 
 
 @dg.sensor(
@@ -157,9 +157,9 @@ def settle(
     stale = batches_to_settle(opened, sources.all())
     if not stale:
         context.update_cursor(mark)
-    adopted = {BATCHES: _unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES))}
+    adopted = {BATCHES: unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES))}
     requested = run_requests(context.instance, opened, stale)
-    return _answer(opened, requested, adopted, "every batch is settled")
+    return answer(opened, requested, adopted, "every batch is settled")
 
 
 @dg.sensor(
@@ -195,10 +195,10 @@ def promotion(
         waiting += requested.waiting
         if requested.requests:
             context.update_cursor("{}")
-            return _answer(opened, requested, {}, "")
+            return answer(opened, requested, {}, "")
     if not waiting:
         context.update_cursor(json.dumps({"resolved": marks[SOURCES_JOB]}))
-    return _answer(opened, Requested([], waiting), {}, "every entity type is resolved")
+    return answer(opened, Requested([], waiting), {}, "every entity type is resolved")
 
 
 @dg.sensor(
@@ -214,7 +214,7 @@ def stale_views(
     """Request a run that publishes the views."""
     opened = lake.open()
     requested = run_requests(context.instance, opened, views_to_publish(opened, sources.all()))
-    return _answer(opened, requested, {}, "the views are up to date")
+    return answer(opened, requested, {}, "the views are up to date")
 
 
 SENSORS = [new_pages, settle, promotion, stale_views]
@@ -287,29 +287,3 @@ def _memory(context: dg.SensorEvaluationContext) -> dict[str, str]:
     """What a sensor keeps between ticks, only to save reading. If it is lost, one more reading is needed."""
     memory: dict[str, str] = json.loads(context.cursor or "{}")
     return memory
-
-
-def _answer(
-    lake: Lake,
-    requested: Requested,
-    adopted: Mapping[dg.DynamicPartitionsDefinition, Sequence[str]],
-    lacking: str,
-    problems: Sequence[str] = (),
-) -> dg.SensorResult:
-    """The tick's result: partitions first, then the runs for them."""
-    return dg.SensorResult(
-        run_requests=requested.requests,
-        dynamic_partitions_requests=[
-            definition.build_add_request(list(keys)) for definition, keys in adopted.items() if keys
-        ],
-        asset_events=[batch_cut(lake, batch) for batch in adopted.get(BATCHES, ())],
-        skip_reason=None if requested.requests else "; ".join([*problems, *(requested.waiting or [lacking])]),
-    )
-
-
-def _unknown(
-    instance: dg.DagsterInstance, definition: dg.DynamicPartitionsDefinition, keys: Sequence[str]
-) -> list[str]:
-    """Keys that the instance does not know yet: new ones, and those left by a crash."""
-    known = set(instance.get_dynamic_partitions(definition.name or ""))
-    return [key for key in keys if key not in known]

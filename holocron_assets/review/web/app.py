@@ -47,6 +47,7 @@ def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> ASGIApp:
             Route("/entity/{entity_id}", entities.decide, methods=["POST"]),
             Route("/page", entities.page),
             Route("/text/{batch}/{title_key}", entities.text),
+            Route("/file/{sha256}", entities.file),
             Route("/search", entities.search),
             Route("/trials", trials.trials),
             Route("/trials/{tag}", trials.trial),

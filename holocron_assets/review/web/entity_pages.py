@@ -9,8 +9,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response
 
+from holocron_assets.crawl.files.store import FileStore
 from holocron_assets.decisions.log import standing
 from holocron_assets.entities.deciding import kinds_for_entity, kinds_for_statement
 from holocron_assets.lake.place.paths import PartitionNameError
@@ -24,6 +25,7 @@ from holocron_assets.review.choices import (
 from holocron_assets.review.entity_detail import EntityDetail, entity_detail, entity_titled, search_entities
 from holocron_assets.review.highlights import apart, found_in, pieces
 from holocron_assets.review.item_detail import page_of
+from holocron_assets.review.pictures import SHOWN_TYPES, file_of
 from holocron_assets.review.queue import item_titled
 from holocron_assets.review.reading import reading
 from holocron_assets.review.web.desk import Desk
@@ -92,6 +94,22 @@ class EntityPages:
         marks = apart(found_in(page.wikitext, [(words, "What was read here")]), len(page.wikitext))
         shown = pieces(page.wikitext, marks, is_whole="whole" in request.query_params)
         return self.desk.show(request, "text.html", {"page": page, "pieces": shown, "words": words})
+
+    def file(self, request: Request) -> Response:
+        """The bytes of a file: a picture that a browser draws safely is shown, anything else is saved."""
+        sha256 = request.path_params["sha256"]
+        with reading(self.desk.lake) as reader:
+            file = file_of(reader, sha256)
+        path = FileStore(self.desk.lake).path(sha256) if file else None
+        if file is None or path is None or not path.is_file():
+            raise HTTPException(HTTPStatus.NOT_FOUND, "The lake holds no such file.")
+        is_picture = file["mime"] in SHOWN_TYPES
+        return FileResponse(
+            path,
+            media_type=file["mime"] if is_picture else "application/octet-stream",
+            filename=file["name"].rpartition("/")[2].rpartition(":")[2],
+            content_disposition_type="inline" if is_picture else "attachment",
+        )
 
     def search(self, request: Request) -> Response:
         """Entities by part of a name."""

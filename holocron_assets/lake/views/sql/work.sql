@@ -44,6 +44,10 @@ select
     try_cast(split_part(item_id, '#', 1) as bigint) as title_key,
     partition as batch, attempts, error, finished_at as died_at
 from lake.llm_runs
+where status = 'dead'
+union all
+select 'files' as stage, source, name as title, null::bigint as title_key, batch, attempts, error, fetched_at as died_at
+from last_file_attempts
 where status = 'dead';
 
 create view dead_letters as

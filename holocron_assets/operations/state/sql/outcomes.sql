@@ -23,6 +23,10 @@ union all
 select 'interrogations', source, interrogation, subject, if(status = 'ok', 'done', status), error, finished_at
 from lake.llm_runs
 union all
+select
+    'files', source, null, name, case when status in ('failed', 'dead') then status else 'done' end, error, fetched_at
+from lake.files
+union all
 select 'entities', source, null, title, 'done', null, valid_from
 from lake.entities
 union all

@@ -133,6 +133,21 @@ everything as (
         false
     from entities
     union all
+    select
+        'files', listed.source, null, listed.status, listed.reason, 1,
+        case
+            when listed.status = 'in flight' then manifests.cut_at
+            when listed.status in ('waiting', 'dead') or listed.reason = 'retry' then listed.asked_at
+            when listed.status = 'pending' then named.listed_at
+        end,
+        listed.due_at, listed.status = 'pending' and named.listed_at > hour_ago
+    from file_frontier as listed
+    join lake.file_list as named on named.source = listed.source and named.name = listed.name
+    left join (
+        select artifact_key, min(cut_at) as cut_at from lake.file_batches anti join lake.files using (batch) group by all
+    ) as manifests on manifests.artifact_key = listed.artifact_key
+    cross join moments
+    union all
     -- A question about a page is as old as what was read of it.
     select
         'review', items.source, null, 'open', kind, 1, coalesce(items.since, read.since), null,

@@ -16,7 +16,7 @@ select
     min(next_due_at) filter (status = 'waiting') as next_due_at
 from processing_reasons
 group by stage, source, interrogation
-order by list_position(['pages', 'page_types', 'interrogations', 'entities', 'review'], stage), source, interrogation;
+order by list_position(['pages', 'page_types', 'interrogations', 'entities', 'files', 'review'], stage), source, interrogation;
 
 create or replace view aged_work as
 select
@@ -77,7 +77,7 @@ left join last_done
     on last_done.stage = queues.stage
     and last_done.source is not distinct from queues.source
     and last_done.interrogation is not distinct from queues.interrogation
-order by list_position(['pages', 'page_types', 'interrogations', 'entities', 'review'], queues.stage), queues.source, queues.interrogation;
+order by list_position(['pages', 'page_types', 'interrogations', 'entities', 'files', 'review'], queues.stage), queues.source, queues.interrogation;
 
 -- The cause of a failure is its error without what differs from page to page: the page's name, as a whole word or
 -- quoted; what is quoted or listed, which wikis and models wrote; what a value is that fits no schema; and numbers,

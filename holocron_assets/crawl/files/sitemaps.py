@@ -1,0 +1,99 @@
+"""Reading sitemaps over HTTP, as politely as everything else."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from importlib.metadata import version
+from pathlib import Path
+
+from holocron_assets.crawl.files.transfers.addresses import redirected
+from holocron_assets.crawl.files.transfers.hosts import Hosts
+from holocron_assets.crawl.http.client import HttpClient
+from holocron_assets.crawl.http.log import HttpLog, Tally
+from holocron_assets.crawl.http.outcomes import HttpAnswer
+from holocron_assets.crawl.http.polite_requests import Request
+from holocron_assets.crawl.sources.file_source import FileSource
+from holocron_assets.crawl.sources.lists import ListError, ReadUrl
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+
+_MOST_REDIRECTS = 5
+
+
+@dataclass(frozen=True)
+class _Body:
+    """The answer to a request for a sitemap. Whether it is one is found when it is read."""
+
+    is_expected: bool
+    problem: str | None
+    error_code: None = None
+    reason: None = None
+
+
+@contextmanager
+def sitemap_reader(
+    lake: Lake,
+    source: FileSource,
+    politeness_folder: Path,
+    *,
+    tally: Tally | None = None,
+    safe_point: Callable[[], object] = lambda: None,
+) -> Iterator[ReadUrl]:
+    """What reads the sitemaps of a source (see `readers.wiki_client` for the arguments)."""
+    politeness = source.politeness
+    agent = f"Holocron/{version('holocron-assets')} ({politeness.contact})"
+    scope = f"{source.name}-sitemaps-{utc_now():%Y%m%d}"
+    with (
+        HttpClient(
+            agent, deadline_seconds=politeness.timeout_seconds, private_hosts=source.private_hosts
+        ) as http,
+        HttpLog(lake, scope) as log,
+    ):
+
+        def record(attempt: Row) -> None:
+            log.record(attempt)
+            if tally is not None:
+                tally.add(attempt)
+
+        hosts = Hosts(
+            http,
+            politeness,
+            politeness_folder,
+            record,
+            source=source.name,
+            scope=scope,
+            safe_point=safe_point,
+        )
+        try:
+            yield lambda url: _read(hosts, url)
+        finally:
+            hosts.close()
+
+
+def _read(hosts: Hosts, url: str) -> bytes:
+    """The body at an address, after at most five redirects.
+
+    Raises:
+        ListError: there is none.
+        WikiUnavailable, WikiRefused: its host gave no answer, or may not be asked.
+        RedirectError: a redirect must not be followed.
+    """
+    asked = url
+    for _ in range(1 + _MOST_REDIRECTS):
+        request = Request("GET", asked, {}, shown_url=asked)
+        with hosts.using(asked) as host:
+            if robots := host.robots_of(asked):
+                robots.refuse_unless_allowed(request)
+            answer, _body = host.requests.send(request, _body_of)
+        if answer.status and answer.status < HTTPStatus.MULTIPLE_CHOICES:
+            return answer.body
+        asked = redirected(asked, answer.headers.get("location", ""))
+    raise ListError(f"the sitemap {url} redirects more than {_MOST_REDIRECTS} times")
+
+
+def _body_of(answer: HttpAnswer) -> _Body:
+    failed = answer.status is None or answer.status >= HTTPStatus.BAD_REQUEST
+    problem = answer.error or (f"HTTP {answer.status}" if failed else None)
+    return _Body(is_expected=not failed, problem=problem)

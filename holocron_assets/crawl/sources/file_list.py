@@ -1,0 +1,260 @@
+"""Listing the artifacts of a source: table `file_list`. A killed listing goes on where it was."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from holocron_assets.crawl.dumps.listing import dump_mark, listing_journal
+from holocron_assets.crawl.files.artifact import artifact_key
+from holocron_assets.crawl.mediawiki.client import MOST_TITLES, WikiClient
+from holocron_assets.crawl.mediawiki.files import ReportedFile
+from holocron_assets.crawl.sources.file_source import FileSource
+from holocron_assets.crawl.sources.lists import Item, ReadUrl, read_list
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import ENTITIES, FILE_LIST, FILE_USES
+from holocron_assets.lake.views.database import connect, query
+
+LIST_VERSION = "1"
+_LISTED_AT, _SETTINGS, _READ = "listed_at", "settings", "read"
+_MOST_PROBLEMS = 20
+
+_WANTED = {
+    "pages": "select name from file_uses where source = any($sources) and role <> 'reference'",
+    "entities": "select name from file_uses where source = any($sources) and role <> 'reference'"
+    " and entity_state in ('promoted', 'adjudicated')",
+}
+
+
+@dataclass(frozen=True)
+class FileListing:
+    """The result of listing a source's artifacts.
+
+    Attributes:
+        footer: the footer of the partition that was written.
+        rows: its rows.
+        problems: lines and values that name no artifact, the first 20, with their list; the rest was kept.
+        problem_count: how many there are.
+    """
+
+    footer: Footer
+    rows: Sequence[Row]
+    problems: tuple[str, ...] = ()
+    problem_count: int = 0
+
+
+def list_is_due(lake: Lake, source: FileSource, now: datetime) -> bool:
+    """Whether a source's artifacts were never listed, or are to be listed again.
+
+    They are if its settings, its lists or the pages that use its files have changed, and else after the time
+    that its file sets.
+    """
+    footer = read_footer(lake, FILE_LIST, source.name)
+    if footer is None or footer.code_version != LIST_VERSION or footer.inputs[_SETTINGS] != _settings(source):
+        return True
+    since = now - datetime.fromisoformat(footer.inputs[_LISTED_AT])
+    is_old = not timedelta(0) <= since < timedelta(minutes=source.list_every_minutes)
+    return is_old or footer.inputs[_READ] != _read_mark(lake, source)
+
+
+def list_mark(lake: Lake, source: FileSource) -> str:
+    """A text that changes with what makes the next listing differ from the last."""
+    footer = read_footer(lake, FILE_LIST, source.name)
+    listed_at = footer.inputs.get(_LISTED_AT) if footer else None
+    return f"{LIST_VERSION} {_settings(source)} {_read_mark(lake, source)} {listed_at}"
+
+
+def store_file_list(
+    lake: Lake,
+    source: FileSource,
+    client: WikiClient | None,
+    read_url: ReadUrl,
+    safe_point: Callable[[], object] = lambda: None,
+) -> FileListing:
+    """List a source's artifacts and write its partition of table `file_list`.
+
+    Args:
+        lake: where the rows go.
+        source: what to list.
+        client: asks the wiki; None for lists.
+        read_url: reads a sitemap.
+        safe_point: called now and then; it raises if the listing must stop.
+
+    Raises:
+        ListError: a list as a whole cannot be read. The old rows are kept.
+        WikiUnavailable, WikiRefused: the wiki gave no answer. What it listed so far is kept.
+    """
+    marks = {_SETTINGS: _settings(source), _READ: _read_mark(lake, source)}
+    problems: list[str] = []
+    if client is None:
+        rows = list(_of_lists(lake, source, read_url, problems, safe_point))
+        return _written(lake, source, rows, marks, problems)
+    journal = listing_journal(lake.journal(FILE_LIST, source.name), {**marks, "version": LIST_VERSION})
+    with journal:
+        rows = (
+            _all_files(source, client, journal)
+            if source.wanted == "all"
+            else _used_files(lake, source, client, journal)
+        )
+    listing = _written(lake, source, rows, marks, problems)
+    journal.remove()
+    return listing
+
+
+def _of_lists(
+    lake: Lake,
+    source: FileSource,
+    read_url: ReadUrl,
+    problems: list[str],
+    safe_point: Callable[[], object],
+) -> Iterator[Row]:
+    now = utc_now()
+    for listing in source.lists:
+        for found in read_list(listing, lake, read_url):
+            safe_point()
+            if isinstance(found, Item):
+                yield _list_row(source.name, found, listing.label, now)
+            else:
+                problems.append(found)
+
+
+def _all_files(source: FileSource, client: WikiClient, journal: Journal) -> list[Row]:
+    """The rows of all files of a wiki; the journal holds those that were listed before a kill."""
+    last = [record for record in journal.records() if "next" in record][-1:]
+    place = last[0]["next"] if last else None
+    if not last or place is not None:
+        for files, following in client.list_files(place):
+            now = utc_now()
+            rows = [_wiki_row(source, file, "all_files", now) for file in files]
+            journal.append({"rows": rows, "next": following})
+    return _journaled(journal)
+
+
+def _used_files(lake: Lake, source: FileSource, client: WikiClient, journal: Journal) -> list[Row]:
+    """The rows of the files that pages or entities use, the most used first.
+
+    The wiki is asked about those alone that were not listed before, or too long ago.
+    """
+    wanted = _wanted_names(lake, source)
+    oldest = utc_now() - timedelta(minutes=source.list_every_minutes)
+    known = {row["name"]: row for row in _standing(lake, source) if row["listed_at"] >= oldest}
+    known |= {row["name"]: row for row in _journaled(journal)}
+    asked = {name for record in journal.records() for name in record.get("asked", ())}
+    unknown = [name for name in wanted if name not in known and name not in asked]
+    for start in range(0, len(unknown), MOST_TITLES):
+        names, now = unknown[start : start + MOST_TITLES], utc_now()
+        rows = [_wiki_row(source, file, source.wanted, now) for file in client.describe_files(names)]
+        journal.append({"rows": rows, "asked": names})
+        known |= {row["name"]: row for row in rows}
+    return [known[name] for name in wanted if name in known]
+
+
+def _wanted_names(lake: Lake, source: FileSource) -> list[str]:
+    counted = f"select name from ({_WANTED[source.wanted]}) group by name order by count(*) desc, name"  # noqa: S608 - our own
+    with connect(lake, relations=["file_uses"]) as connection:
+        return [row["name"] for row in query(connection, counted, {"sources": list(source.pages_of)})]
+
+
+def _standing(lake: Lake, source: FileSource) -> Sequence[Row]:
+    footer = read_footer(lake, FILE_LIST, source.name)
+    is_usable = (
+        footer and footer.code_version == LIST_VERSION and footer.inputs[_SETTINGS] == _settings(source)
+    )
+    return read_partition(lake, FILE_LIST, source.name) if is_usable else []
+
+
+def _journaled(journal: Journal) -> list[Row]:
+    return [FILE_LIST.revive(row) for record in journal.records() for row in record.get("rows", ())]
+
+
+def _written(
+    lake: Lake, source: FileSource, rows: Iterable[Row], marks: Mapping[str, str], problems: Sequence[str]
+) -> FileListing:
+    once = list({row["name"]: row for row in rows}.values())
+    kept = [
+        row for row, fits in zip(once, _fitting(source, [row["name"] for row in once]), strict=True) if fits
+    ]
+    placed = [{**row, "position": position} for position, row in enumerate(kept)]
+    inputs = {**marks, _LISTED_AT: utc_now().isoformat()}
+    footer = write_partition(lake, FILE_LIST, source.name, placed, code_version=LIST_VERSION, inputs=inputs)
+    return FileListing(footer, placed, tuple(problems[:_MOST_PROBLEMS]), len(problems))
+
+
+def _fitting(source: FileSource, names: Sequence[str]) -> list[bool]:
+    """Which names fit a pattern to include, if there are any, and none to exclude."""
+    column = pa.array(names, pa.string())
+
+    def fits(patterns: Sequence[str]) -> Any:
+        found = pa.array([False] * len(names), pa.bool_())
+        for pattern in patterns:
+            found = pc.or_(found, pc.match_substring_regex(column, pattern))
+        return found
+
+    included = fits(source.include) if source.include else pa.array([True] * len(names), pa.bool_())
+    wanted: list[bool] = pc.and_(included, pc.invert(fits(source.exclude))).to_pylist()
+    return wanted
+
+
+def _settings(source: FileSource) -> str:
+    """A hash of the settings that a listing depends on."""
+    keys = {"kind", "address", "wanted", "pages_of", "lists", "include", "exclude"}
+    return content_hash(json.dumps(source.model_dump(include=keys, mode="json"), sort_keys=True))
+
+
+def _read_mark(lake: Lake, source: FileSource) -> str:
+    """A text that changes with the files, views and pages that a listing reads. Quick to compute."""
+    marks = [dump_mark(Path(listing.file)) for listing in source.lists if listing.file]
+    if source.kind == "mediawiki_files" and source.wanted != "all":
+        tables = [FILE_USES, *([ENTITIES] if source.wanted == "entities" else [])]
+        marks.append(lake.mark(tables))
+    return content_hash(" ".join(marks))
+
+
+def _wiki_row(source: FileSource, file: ReportedFile, origin: str, now: datetime) -> dict[str, Any]:
+    """The row of a wiki's file. It is one artifact with every other file of the same SHA-1.
+
+    So a file that was moved is not fetched again, and one that was replaced is.
+    """
+    return {
+        **_identified(source.name, file.title, f"sha1:{file.sha1}"),
+        "pages_of": list(source.pages_of),
+        "url": file.url,
+        "size_bytes": file.size,
+        "sha1": file.sha1,
+        "mime": file.mime,
+        "saved_at": file.timestamp,
+        "archive_name": file.archivename,
+        "origin": origin,
+        "listed_at": now,
+    }
+
+
+def _list_row(source: str, item: Item, origin: str, now: datetime) -> dict[str, Any]:
+    fields = item.stated.get("fields")
+    return {
+        **_identified(source, item.name, item.artifact_id),
+        "pages_of": [],
+        **item.stated,
+        "fields": json.dumps(fields, sort_keys=True, ensure_ascii=False) if fields else None,
+        "origin": origin,
+        "listed_at": now,
+    }
+
+
+def _identified(source: str, name: str, artifact_id: str) -> dict[str, Any]:
+    return {
+        "source": source,
+        "name": name,
+        "artifact_id": artifact_id,
+        "artifact_key": artifact_key(artifact_id),
+    }

@@ -1,0 +1,59 @@
+"""The pictures of an entity: files of the store that its page shows, and that a browser draws safely."""
+
+from typing import NamedTuple
+
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.tables import FILE_LIST, FILE_USES, FILES
+from holocron_assets.review.reading import Reader
+
+SHOWN_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""Types that are shown: they hold pixels alone. An SVG or an HTML page may hold scripts."""
+
+_MOST_SHOWN = 12
+_USED = "title_key = $key and role in ('infobox', 'gallery', 'text') order by role <> 'infobox', position"
+_LISTED = "name in (select unnest($names)) and list_contains(pages_of, $source)"
+_HELD = """
+    artifact_key in (select unnest($keys)) and status = 'ok'
+    qualify row_number() over (partition by artifact_key order by fetched_at desc) = 1
+"""
+
+
+class Picture(NamedTuple):
+    """A picture that the lake holds.
+
+    Attributes:
+        sha256: names its bytes in the store.
+        name: its title on the wiki.
+        caption: the words beside it on the page; None without any.
+        role: how the page uses it, as in table `file_uses`.
+    """
+
+    sha256: str
+    name: str
+    caption: str | None
+    role: str
+
+
+def pictures_of(reader: Reader, entity: Row) -> list[Picture]:
+    """The pictures that an entity's page shows and the lake holds, those of the infobox first, 12 at most."""
+    batch = entity.get("batch")
+    uses = reader.find(FILE_USES, _USED, {"key": entity["title_key"]}, within=[batch]) if batch else []
+    wanted = {"names": [use["name"] for use in uses], "source": entity["source"]}
+    listed = reader.find(FILE_LIST, _LISTED, wanted, columns="name, artifact_key") if uses else []
+    keys = {row["name"]: row["artifact_key"] for row in listed}
+    held = reader.find(FILES, _HELD, {"keys": list(keys.values())}) if keys else []
+    files = {row["artifact_key"]: row for row in held if row["mime"] in SHOWN_TYPES}
+    shown: dict[str, Picture] = {}
+    for use in uses:
+        file = files.get(keys.get(use["name"]))
+        if file:
+            shown.setdefault(
+                file["sha256"], Picture(file["sha256"], use["name"], use["caption"], use["role"])
+            )
+    return list(shown.values())[:_MOST_SHOWN]
+
+
+def file_of(reader: Reader, sha256: str) -> Row | None:
+    """A row of table `files` whose bytes have a hash; None if the lake holds none."""
+    found = reader.find(FILES, "sha256 = $sha256 and status = 'ok' limit 1", {"sha256": sha256})
+    return found[0] if found else None

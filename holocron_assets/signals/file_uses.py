@@ -1,0 +1,159 @@
+"""Files that a page shows or links to, and addresses that its references cite, read from its wikitext.
+
+Source of the rules: MediaWiki's manual, pages Help:Images (options of a picture, galleries) and Help:Links.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.declaration.versions import code_version
+from holocron_assets.lake.titles import FILE_NAMESPACE, InvalidTitle, PageTitle, Site
+from holocron_assets.signals.clean import Cleaner
+from holocron_assets.signals.extract import LONGEST_WIKITEXT
+from holocron_assets.signals.hidden import apart, at_length
+from holocron_assets.signals.vocabulary import VOCABULARY
+
+FILE_USES_VERSION = code_version(__name__)
+"""The version of uses: it changes when the same text may give others."""
+
+_MEDIA_NAMESPACE = -2
+_LONGEST_ADDRESS = 2000
+_MOST_USES = 2000
+# A link with its options and caption, in which links may stand. All quantifiers are possessive.
+_LINK = re.compile(
+    r"\[\[([^\[\]{}<>|\n]{1,400}+)((?:\|(?:[^\[\]|]++|\[\[[^\[\]]*+\]\]|\[[^\[\]]*+\])*+)*+)\]\]"
+)
+_GALLERY_LINE = re.compile(r"^[^\S\n]*+([^|\n]{1,400}+)(?:\|([^\n]*+))?$", re.MULTILINE)
+_VALUE = re.compile(r"=[^\S\n]*+([^|\n\[\]{}<>=]{1,240}+)")
+_FILE_NAME = re.compile(
+    r".+\.(?:png|jpe?g|gif|svg|webp|avif|tiff?|pdf|djvu|og[gva]|mp[34]|wav|flac|midi?|webm|xcf)",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"https?://[^\s<>\"\[\]{}|\ufdd0-\ufdef]+", re.IGNORECASE)
+_TRAILING = ".,:;!?'"  # Parser::makeFreeExternalLink: these end a sentence, and are no part of an address
+# https://www.mediawiki.org/wiki/Help:Images#Syntax
+_OPTION = re.compile(
+    r"(?:thumb(?:nail)?|frame(?:d|less)?|border|left|right|center|centre|none|baseline|sub|super|top|text-top|middle"
+    r"|bottom|text-bottom|upright|\d*x?\d+px|(?:link|alt|lang|page|class|thumb|upright|thumbtime|start|end)=.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+class _Use(NamedTuple):
+    start: int
+    role: str
+    name: str
+    caption: str | None = None
+
+
+def file_use_rows(page: Row, site: Site, lead_offset: int | None) -> list[Row]:
+    """Rows of table `file_uses` for a page.
+
+    A file counts once for each role. Comments, nowiki and code do not count.
+
+    Args:
+        page: a row of table `pages` with status 'ok'.
+        site: the wiki that the page is on.
+        lead_offset: the character where the lead starts, if the page has an infobox: what is shown before it
+            is in the infobox. None without one.
+    """
+    if page.get("content_model") not in (None, "wikitext"):
+        return []
+    text = at_length((page.get("wikitext") or "")[:LONGEST_WIKITEXT])
+    cleaner = Cleaner(site, VOCABULARY.lead, page["title"])
+    found: dict[tuple[str, str], _Use] = {}
+    for use in sorted(_uses(text, site, lead_offset or 0)):
+        found.setdefault((use.role, use.name), use)
+    return [
+        {
+            **{name: page[name] for name in ("source", "batch", "title", "title_key")},
+            "role": use.role,
+            "name": use.name,
+            "caption": cleaner.bounded(use.caption) or None if use.caption else None,
+            "position": position,
+        }
+        for position, use in enumerate(list(found.values())[:_MOST_USES])
+    ]
+
+
+def _uses(text: str, site: Site, lead_offset: int) -> Iterator[_Use]:
+    parts = [part for part in apart(text) if part.tag in {"gallery", "ref"}]
+    galleries = [(part.start, part.end) for part in parts if part.tag == "gallery"]
+    yield from _linked(text, galleries, site, lead_offset)
+    for match in _VALUE.finditer(text):
+        written = match[1].strip()
+        if _FILE_NAME.fullmatch(written) and (named := _named_file(written, site)):
+            yield _Use(match.start(), "infobox" if match.start() < lead_offset else "text", named)
+    for part in parts:
+        if part.tag == "gallery":
+            yield from _of_gallery(text, part.inner_start, part.inner_end, site)
+        else:
+            yield from _cited(text, part.inner_start, part.inner_end)
+
+
+def _linked(text: str, galleries: Sequence[tuple[int, int]], site: Site, lead_offset: int) -> Iterator[_Use]:
+    for match in _LINK.finditer(text):
+        if ":" not in match[1] or (target := _file(match[1], site)) is None:
+            continue
+        if any(start <= match.start() < end for start, end in galleries):
+            continue
+        if target.namespace == _MEDIA_NAMESPACE:
+            yield _Use(match.start(), "media", _file_title(target.name, site))
+        else:
+            role = "infobox" if match.start() < lead_offset else "text"
+            yield _Use(match.start(), role, target.title, _caption(match[2]))
+
+
+def _cited(text: str, start: int, end: int) -> Iterator[_Use]:
+    for address in _ADDRESS.finditer(text, start, end):
+        url = address[0].rstrip(_TRAILING)
+        if len(url) <= _LONGEST_ADDRESS:
+            yield _Use(address.start(), "reference", url)
+
+
+def _of_gallery(text: str, start: int, end: int, site: Site) -> Iterator[_Use]:
+    for line in _GALLERY_LINE.finditer(text, start, end):
+        written = line[1].strip()
+        named = _named_file(written, site) if written else None
+        if named:
+            yield _Use(line.start(), "gallery", named, _caption(f"|{line[2]}") if line[2] else None)
+
+
+def _named_file(written: str, site: Site) -> str | None:
+    """The title of a file that is named with or without its namespace."""
+    target = _file(written, site) or _file(f"File:{written}", site)
+    return _file_title(target.name, site) if target else None
+
+
+def _file(written: str, site: Site) -> PageTitle | None:
+    """The file that a text names; None if it names none, or only links to its page with a leading colon."""
+    if written.lstrip().startswith(":"):
+        return None
+    try:
+        target = site.parse_title(written.strip())
+    except InvalidTitle:
+        return None
+    return target if target.namespace in {FILE_NAMESPACE, _MEDIA_NAMESPACE} else None
+
+
+def _file_title(name: str, site: Site) -> str:
+    return f"{site.local_names.get(FILE_NAMESPACE, 'File')}:{name}"
+
+
+def _caption(options: str) -> str | None:
+    """The last part that is no option of the picture."""
+    parts = [part.strip() for part in _parts(options)]
+    return next((part for part in reversed(parts) if part and not _OPTION.fullmatch(part)), None)
+
+
+def _parts(options: str) -> Iterator[str]:
+    """The parts between the bars that stand in no link."""
+    start = depth = 0
+    for place, character in enumerate(options):
+        depth += (character == "[") - (character == "]")
+        if character == "|" and depth == 0:
+            yield options[start:place]
+            start = place + 1
+    yield options[start:]

@@ -1,0 +1,120 @@
+"""The frontier of files: what is pending, and the batches that are cut from it."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from file_rows import list_source, put_list, put_outcomes
+
+from holocron_assets.crawl.frontier.batches import NoManifestError
+from holocron_assets.crawl.frontier.file_batches import (
+    cut_file_batches,
+    file_manifest,
+    unfinished_file_batches,
+)
+from holocron_assets.crawl.frontier.requeue import requeue
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import connect, query
+
+A, B, C = (f"https://a.example/{name}" for name in "abc")
+
+
+def cut(lake: Lake, now: datetime | None = None, **settings: Any) -> list[list[tuple[str, str]]]:
+    """Names and reasons of what is cut, batch by batch."""
+    batches = cut_file_batches(lake, list_source(**settings), now=now or utc_now())
+    return [[(row["name"], row["reason"]) for row in file_manifest(lake, batch)] for batch in batches]
+
+
+def states(lake: Lake) -> dict[str, str]:
+    with connect(lake, relations=["files"]) as connection:
+        return {row["name"]: row["state"] for row in query(connection, "select name, state from files")}
+
+
+def test_what_is_listed_is_cut_in_the_lists_order_and_only_once(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put_list(lake, C, A, B)
+    assert cut(lake, batch_size=2) == [[(C, "new"), (A, "new")], [(B, "new")]]
+    assert cut(lake) == []
+    assert unfinished_file_batches(lake, "files") == ["files-000001", "files-000002"]
+    assert states(lake) == dict.fromkeys((A, B, C), "in flight")
+
+
+def test_an_artifact_that_two_lists_name_is_fetched_once(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put_list(lake, A, B)
+    put_list(lake, B, "the same", C, source="other", artifact_id=[f"url:{B}", f"url:{B}", f"url:{C}"])
+    assert cut(lake) == [[(A, "new"), (B, "new")]]
+    assert cut(lake, name="other") == [[(C, "new")]]
+    put_outcomes(lake, "files-000001", at=utc_now())
+    assert cut(lake, name="other") == []
+    assert states(lake) == {A: "ok", B: "ok", C: "in flight"}
+
+
+def test_another_version_is_fetched_again_and_shows_what_is_held(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put_list(lake, A, version=["1"])
+    cut(lake)
+    put_outcomes(lake, "files-000001", at=utc_now(), etag='"x"', url=A)
+    assert cut(lake) == []
+    put_list(lake, A, version=["2"])
+    assert cut(lake) == [[(A, "changed")]]
+    [row] = file_manifest(lake, "files-000002")
+    assert (row["held_sha256"], row["held_etag"], row["held_url"]) == ("0" * 64, '"x"', A)
+
+
+def test_a_failed_one_waits_and_a_dead_one_until_a_person_requeues_it(tmp_path: Path) -> None:
+    lake, now = Lake(tmp_path), utc_now()
+    put_list(lake, A)
+    cut(lake)
+    put_outcomes(lake, "files-000001", "failed", at=now, due_at=now + timedelta(minutes=5))
+    assert cut(lake) == []
+    assert states(lake) == {A: "waiting"}
+    put_outcomes(lake, "files-000001", "failed", at=now, due_at=now - timedelta(seconds=1))
+    assert cut(lake) == [[(A, "retry")]]
+    [row] = file_manifest(lake, "files-000002")
+    assert row["failures"] == 1
+    put_outcomes(lake, "files-000002", "dead", at=now)
+    assert cut(lake) == []
+    assert len(requeue(lake, source="files", titles=[A], author="a person", reason="try again")) == 1
+    assert cut(lake) == [[(A, "requeue")]]
+    assert file_manifest(lake, "files-000003")[0]["failures"] == 0
+
+
+def test_it_is_asked_again_whether_it_changed_only_where_the_source_says_so(tmp_path: Path) -> None:
+    lake, now = Lake(tmp_path), utc_now()
+    put_list(lake, A, B)
+    cut(lake)
+    long_ago = now - timedelta(hours=3)
+    put_outcomes(lake, "files-000001", at=long_ago)
+    assert cut(lake) == []
+    assert cut(lake, recheck_after_hours=4) == []
+    put_list(lake, A, B, C)
+    assert cut(lake, recheck_after_hours=2) == [[(C, "new"), (A, "recheck"), (B, "recheck")]]
+
+
+def test_a_fresh_answer_is_not_checked_before_its_time(tmp_path: Path) -> None:
+    lake, now = Lake(tmp_path), utc_now()
+    put_list(lake, A)
+    cut(lake)
+    put_outcomes(lake, "files-000001", at=now - timedelta(hours=3), fresh_until=now + timedelta(hours=1))
+    assert cut(lake, recheck_after_hours=2) == []
+
+
+def test_what_no_list_names_any_more_stays_in_the_lake(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put_list(lake, A, B)
+    cut(lake)
+    put_outcomes(lake, "files-000001", at=utc_now())
+    put_list(lake, B)
+    assert states(lake) == {A: "unlisted", B: "ok"}
+
+
+def test_a_batch_that_was_never_cut_is_named_with_what_cuts_one(tmp_path: Path) -> None:
+    with pytest.raises(NoManifestError, match="holocron crawl --source"):
+        file_manifest(Lake(tmp_path), "files-000009")
+
+
+def test_a_frontier_of_no_files_is_empty(tmp_path: Path) -> None:
+    assert cut(Lake(tmp_path)) == []

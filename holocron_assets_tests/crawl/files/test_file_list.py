@@ -1,0 +1,159 @@
+"""Listing a wiki's files, and those that lists name."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crawl_rows import outcome, put_manifest, put_site
+from crawl_rows import put_outcomes as put_pages
+from file_rows import list_source, wiki_files
+from wiki_of_files import WikiOfFiles, wiki_of_files
+
+from holocron_assets.crawl.errors import WikiUnavailable
+from holocron_assets.crawl.mediawiki.client import WikiClient
+from holocron_assets.crawl.readers import wiki_client
+from holocron_assets.crawl.sources.file_list import list_is_due, store_file_list
+from holocron_assets.crawl.sources.file_source import FileSource
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import FILE_LIST, FILE_USES
+
+
+def no_network(url: str) -> bytes:
+    raise AssertionError(f"asked for {url}")
+
+
+@contextmanager
+def asking(lake: Lake, source: FileSource) -> Iterator[WikiClient]:
+    with wiki_client(lake, source, f"{source.name}-list", lake.root / "politeness") as client:
+        yield client
+
+
+def of_wiki(wiki: WikiOfFiles, **changes: Any) -> FileSource:
+    return wiki_files(wiki.fake.api_url, private_hosts=["127.0.0.1"], **changes)
+
+
+def listed(lake: Lake, source: FileSource) -> list[tuple[str, str]]:
+    """Names and artifacts, in their order."""
+    with asking(lake, source) as client:
+        store_file_list(lake, source, client, no_network)
+    return [(row["name"], row["artifact_id"]) for row in read_partition(lake, FILE_LIST, source.name)]
+
+
+def put_uses(lake: Lake, batch: str, *uses: tuple[str, str]) -> None:
+    """Let pages of source `wiki` use files: page and file of each."""
+    pages: Sequence[str] = list(dict.fromkeys(page for page, _ in uses))
+    put_site(lake)
+    put_manifest(lake, batch, *pages)
+    put_pages(lake, batch, *(outcome(page, batch=batch) for page in pages), manifest=False)
+    rows = [
+        {
+            "source": "wiki",
+            "batch": batch,
+            "title": page,
+            "title_key": title_key("wiki", page),
+            "role": "text",
+            "name": name,
+            "position": position,
+        }
+        for position, (page, name) in enumerate(uses)
+    ]
+    write_partition(lake, FILE_USES, batch, rows)
+
+
+def test_every_file_of_a_wiki_is_listed_with_what_the_wiki_states(tmp_path: Path) -> None:
+    with wiki_of_files(A=b"a", B=b"b", C=b"c") as wiki:
+        found = listed(Lake(tmp_path), of_wiki(wiki))
+    assert [name for name, _ in found] == ["File:A.png", "File:B.png", "File:C.png"]
+    row = read_partition(Lake(tmp_path), FILE_LIST, "pictures")[0]
+    assert row["url"] == "http://files.example/A.png"
+    assert (row["size_bytes"], row["mime"], row["origin"]) == (1, "image/png", "all_files")
+    assert row["artifact_id"] == f"sha1:{row['sha1']}"
+
+
+def test_a_moved_file_is_the_same_artifact_and_a_replaced_one_another(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    with wiki_of_files(A=b"a", B=b"b") as wiki:
+        source = of_wiki(wiki)
+        before = dict(listed(lake, source))
+        wiki.files = {"File:Moved.png": b"a", "File:B.png": b"new"}
+        after = dict(listed(lake, source))
+    assert after["File:Moved.png"] == before["File:A.png"]
+    assert after["File:B.png"] != before["File:B.png"]
+
+
+def test_a_listing_that_was_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    with wiki_of_files(A=b"a", B=b"b", C=b"c", D=b"d") as wiki:
+        source, answers = of_wiki(wiki), []
+
+        def once(handler: Any) -> None:
+            answers.append(handler.parameters)
+            if len(answers) > 1:
+                handler.reply(500, b"no", {"Content-Type": "text/html"})
+            else:
+                wiki.behave(handler)
+
+        wiki.fake.script[0] = once
+        with pytest.raises(WikiUnavailable):
+            listed(lake, source)
+        wiki.fake.script[0] = wiki.behave
+        wiki.fake.requests.clear()
+        (lake.root / "politeness").rename(
+            lake.root / "politeness-before"
+        )  # the host is left alone for a while
+        found = listed(lake, source)
+    assert len(found) == 4
+    assert [request.parameters.get("place") for request in wiki.fake.requests] == ["2"]
+
+
+def test_only_files_that_pages_use_are_asked_about_and_each_only_once(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put_uses(lake, "wiki-000001", ("Salt", "File:A.png"), ("Salt", "File:Gone.png"), ("Sand", "File:A.png"))
+    with wiki_of_files(A=b"a", B=b"b") as wiki:
+        source = of_wiki(wiki, wanted="pages", pages_of=["wiki"])
+        assert [name for name, _ in listed(lake, source)] == ["File:A.png"]
+        assert wiki.asked == ["File:A.png", "File:Gone.png"]
+        put_uses(lake, "wiki-000002", ("Glass", "File:B.png"))
+        assert list_is_due(lake, source, utc_now())
+        assert [name for name, _ in listed(lake, source)] == ["File:A.png", "File:B.png"]
+        assert "File:A.png" not in wiki.asked[2:]
+
+
+def test_a_list_is_due_by_its_settings_its_lists_and_the_clock(tmp_path: Path) -> None:
+    lake, path, now = Lake(tmp_path), tmp_path / "list.jsonl", utc_now()
+    path.write_text('"https://a.example/x"\n')
+    source = list_source(str(path), list_every_minutes=60)
+    assert list_is_due(lake, source, now)
+    store_file_list(lake, source, None, no_network)
+    assert not list_is_due(lake, source, utc_now())
+    assert list_is_due(lake, source, utc_now() + timedelta(hours=2))
+    assert list_is_due(lake, source.model_copy(update={"exclude": ("x$",)}), utc_now())
+    path.write_text('"https://a.example/x"\n"https://a.example/y"\n')
+    assert list_is_due(lake, source, utc_now())
+
+
+def test_patterns_choose_names_and_wrong_lines_are_counted_beside_the_rest(tmp_path: Path) -> None:
+    path = tmp_path / "list.jsonl"
+    path.write_text(
+        "".join(f'"https://a.example/{name}"\n' for name in ("x.png", "y.pdf", "z.png")) + "[]\n" * 30
+    )
+    source = list_source(str(path), include=[r"\.png$"], exclude=["/z"])
+    listing = store_file_list(Lake(tmp_path), source, None, no_network)
+    assert [row["name"] for row in listing.rows] == ["https://a.example/x.png"]
+    assert (len(listing.problems), listing.problem_count) == (20, 30)
+    assert "line 4" in listing.problems[0]
+
+
+def test_an_artifact_that_two_lists_of_a_source_name_differently_keeps_both_names(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.csv"
+    one.write_text('{"url": "https://a.example/x", "name": "X"}\n')
+    two.write_text("url,name\nHTTPS://A.EXAMPLE/x,Other name\n")
+    listing = store_file_list(Lake(tmp_path), list_source(str(one), str(two)), None, no_network)
+    assert {row["name"] for row in listing.rows} == {"X", "Other name"}
+    assert len({row["artifact_key"] for row in listing.rows}) == 1

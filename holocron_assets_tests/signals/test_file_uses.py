@@ -1,0 +1,98 @@
+"""Which files a page shows, and which addresses its references cite."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holocron_assets.lake.titles import DEFAULT_SITE
+from holocron_assets.signals.file_uses import file_use_rows
+
+_PIECES = st.sampled_from(
+    [
+        *("[[File:A.png|", "]]", "[[", "|", "<gallery>", "</gallery>", "\nB.jpg|b\n", "<ref>", "</ref>"),
+        *("=C.gif\n|", "https://a.example/x.", "<!--", "-->", "thumb", " ", "{{", "}}", "[[Media:D.ogg]]"),
+    ]
+)
+
+
+def uses(wikitext: str, lead_offset: int | None = None) -> list[tuple[str, str, str | None]]:
+    page = {"source": "wiki", "batch": "wiki-000001", "title": "Page", "title_key": 1, "wikitext": wikitext}
+    rows = file_use_rows(page, DEFAULT_SITE, lead_offset)
+    assert [row["position"] for row in rows] == list(range(len(rows)))
+    return [(row["role"], row["name"], row["caption"]) for row in rows]
+
+
+def test_a_shown_file_has_its_canonical_title_and_its_caption() -> None:
+    assert uses("[[Image: a_b.png |thumb|right|250px|alt=x|The [[Salt|salt]] of ''Verge'']]") == [
+        ("text", "File:A b.png", "The salt of Verge")
+    ]
+    assert uses("[[File:A.png]]") == [("text", "File:A.png", None)]
+
+
+def test_what_is_shown_before_the_lead_is_in_the_infobox() -> None:
+    text = "{{Box\n|image=[[File:A.png]]\n|logo = B_c.svg\n}}\n'''It''' is. [[File:D.png|thumb]]"
+    assert uses(text, text.index("'''It")) == [
+        ("infobox", "File:A.png", None),
+        ("infobox", "File:B c.svg", None),
+        ("text", "File:D.png", None),
+    ]
+
+
+def test_a_gallery_names_files_with_and_without_their_namespace() -> None:
+    text = (
+        "<gallery mode=packed>\nFile:A.png|First\nb.jpg\nNo file at all|x\nImage:C.gif|[[Salt]]\n</gallery>"
+    )
+    assert uses(text) == [
+        ("gallery", "File:A.png", "First"),
+        ("gallery", "File:B.jpg", None),
+        ("gallery", "File:No file at all", "x"),
+        ("gallery", "File:C.gif", "Salt"),
+    ]
+
+
+def test_a_link_to_the_bytes_is_media_and_a_link_to_the_page_is_no_use() -> None:
+    assert uses("[[Media:A.ogg|hear it]] [[:File:B.png]] [[Salt]]") == [("media", "File:A.ogg", None)]
+
+
+def test_an_address_counts_that_a_reference_cites_without_the_sentences_end() -> None:
+    text = (
+        "See https://a.example/not-cited. <ref>[https://b.example/x?y=1 B], and https://c.example/z.</ref>"
+        "<ref>{{Cite|url=https://d.example/|archive=https://e.example/(old)}}</ref>"
+    )
+    cited = [name for role, name, _ in uses(text) if role == "reference"]
+    assert cited == [
+        "https://b.example/x?y=1",
+        "https://c.example/z",
+        "https://d.example/",
+        "https://e.example/(old)",
+    ]
+
+
+def test_comments_and_nowiki_show_nothing() -> None:
+    assert uses("<!-- [[File:A.png]] --><nowiki>[[File:B.png]]</nowiki><pre>x=C.png|</pre>") == []
+
+
+def test_a_file_counts_once_in_each_role() -> None:
+    assert uses("[[File:A.png]] [[File:A.png|thumb]] <gallery>\nA.png\n</gallery>") == [
+        ("text", "File:A.png", None),
+        ("gallery", "File:A.png", None),
+    ]
+
+
+@given(st.lists(_PIECES, max_size=40).map("".join))
+def test_no_text_breaks_the_reading(wikitext: str) -> None:
+    for role, name, _ in uses(wikitext):
+        assert name.startswith("https://" if role == "reference" else "File:")
+
+
+@pytest.mark.fault(6, "hostile wikitext about files")
+@pytest.mark.parametrize(
+    "piece",
+    ["[[File:", "[[a|[[a|", "<gallery>", "=a", "= a.png ", "[[File:a|[[b]]", "https://", "<ref>", "|"],
+)
+def test_hostile_wikitext_costs_bounded_time(piece: str) -> None:
+    started = time.perf_counter()
+    uses(piece * (200_000 // len(piece)))
+    assert time.perf_counter() - started < 5
