@@ -86,7 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--files", type=int, default=2_000, help="small files")
     parser.add_argument("--large", type=_bytes, default="512M", help="size of the large file, such as 2G")
-    parser.add_argument("--in-flight", type=int, default=16, help="files at once")
+    parser.add_argument("--in-flight", type=int, default=8, help="files at once")
     parser.add_argument("--rounds", type=int, default=1, help="how often each contender fetches all")
     options = parser.parse_args()
     present = [contender for contender in CONTENDERS if contender.is_installed]
