@@ -19,7 +19,8 @@ _UNMISTAKABLE = (
 )
 """Signatures that nothing else has; puremagic would name several types for some of them."""
 _WEBP = re.compile(rb"RIFF.{4}WEBP", re.DOTALL)
-_START = rb"^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*|<!DOCTYPE svg[^>]*>\s*)*"
+# Atomic: otherwise each of many comments could also end where a later one does, and all would be tried.
+_START = rb"^(?:\xef\xbb\xbf)?\s*(?>(?:<\?xml[^>]*>\s*|<!--.*?-->\s*|<!DOCTYPE svg[^>]*>\s*)*)"
 _HTML = re.compile(_START + rb"<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 _SVG = re.compile(_START + rb"<svg\b", re.IGNORECASE | re.DOTALL)
 _SURE = 0.4
@@ -96,4 +97,5 @@ def _by_puremagic(head: bytes) -> Sequence[str]:
         found = puremagic.magic_string(head)
     except (puremagic.PureError, ValueError):
         return []
-    return [one.mime_type for one in found if one.mime_type and one.confidence >= _SURE]
+    # It takes any comment for the start of a page; `is_html` knows better.
+    return [one.mime_type for one in found if one.mime_type not in {"", HTML} and one.confidence >= _SURE]
