@@ -2,6 +2,7 @@ import io
 import json
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from http import HTTPStatus
 from typing import Any
@@ -163,6 +164,16 @@ def test_a_row_revives_from_json() -> None:
     record = json.loads(json.dumps({**row, "built_at": NOON.isoformat()}))
     assert SHIPS.revive(record) == row
     assert SHIPS.revive({**record, "built_at": None})["built_at"] is None
+
+
+def test_times_within_lists_and_structs_revive_too() -> None:
+    moments = pa.list_(pa.struct([("at", type_time), ("name", pa.string())]))
+    table = replace(
+        SHIPS, columns=(*SHIPS.columns, Column("calls", moments, "Calls at ports", nullable=True))
+    )
+    record = {"calls": [{"at": NOON.isoformat(), "name": "Nem"}, {"at": None, "name": None}]}
+    assert table.revive(record)["calls"] == [{"at": NOON, "name": "Nem"}, {"at": None, "name": None}]
+    assert table.revive({"calls": None})["calls"] is None
 
 
 def test_table_names_are_unique() -> None:

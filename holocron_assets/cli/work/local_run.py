@@ -157,10 +157,6 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
         def answered(work: Work, items: int) -> None:
             progress.update(task, description=f"{work}: {items} answered")
 
-        def fetched(work: Work, far: FilesFetched) -> None:
-            rate = f"{decimal(far.total_bytes)}, {decimal(int(far.bytes_per_second))}/s"
-            progress.update(task, description=f"{work}: {far.done} of {far.wanted} files, {rate}")
-
         run = LocalRun(
             lake=lake,
             sources=[source for source in sources if isinstance(source, Source)],
@@ -174,7 +170,7 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
             ended=ended,
             resting=resting,
             answered=answered,
-            fetched=fetched,
+            fetched=lambda work, far: progress.update(task, description=_fetched(work, far)),
             models=models,
             tags=tags or {},
         )
@@ -192,6 +188,11 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
             repairing(lambda: pack_journals(lake, now=utc_now()), lambda _: None)  # reported at the end
         progress.update(task, description="done")
     return report
+
+
+def _fetched(work: Work, far: FilesFetched) -> str:
+    rate = f"{decimal(far.total_bytes)}, {decimal(int(far.bytes_per_second))}/s"
+    return f"{work}: {far.done} of {far.wanted} files, {rate}"
 
 
 def _in_lines(progress: Progress) -> AbstractContextManager[None]:

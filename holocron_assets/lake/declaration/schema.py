@@ -87,6 +87,10 @@ class Table:
         )
 
     @cached_property
+    def _types(self) -> Mapping[str, pa.DataType]:
+        return {c.name: c.type for c in self.columns}
+
+    @cached_property
     def added_columns(self) -> list[str]:
         """Names of the columns that older files lack."""
         return [c.name for c in self.columns if c.added]
@@ -118,11 +122,7 @@ class Table:
 
     def revive(self, record: Row) -> dict[str, Any]:
         """Turn a row from JSON back into the declared types: times become datetimes again."""
-        times = {c.name for c in self.columns if pa.types.is_timestamp(c.type)}
-        return {
-            name: datetime.fromisoformat(value) if name in times and value is not None else value
-            for name, value in record.items()
-        }
+        return {name: _revived(value, self._types.get(name)) for name, value in record.items()}
 
     def check(self, table: pa.Table, partition: str) -> None:
         """Raise SchemaError unless columns, types, required values and unique keys are as declared."""
@@ -179,3 +179,16 @@ def _same_type(one: pa.DataType, other: pa.DataType) -> bool:
             _same_type(left.type, right.type) for left, right in zip(one, other, strict=True)
         )
     return bool(one == other)
+
+
+def _revived(value: Any, kind: pa.DataType | None) -> Any:
+    """A value from JSON in its declared type, also within lists and structs."""
+    if value is None or kind is None:
+        return value
+    if pa.types.is_timestamp(kind):
+        return datetime.fromisoformat(value)
+    if pa.types.is_list(kind) and pa.types.is_nested(kind.value_type):
+        return [_revived(item, kind.value_type) for item in value]
+    if pa.types.is_struct(kind):
+        return {field.name: _revived(value.get(field.name), field.type) for field in kind}
+    return value
