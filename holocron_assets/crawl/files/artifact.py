@@ -68,6 +68,7 @@ class Candidate:
 def artifact_of(row: Row) -> Artifact:
     """The artifact of a row of table `file_batches` or `file_list`."""
     stated = {name: row.get(name) for name in ("url", "size_bytes", "sha1", "sha256", "mime")}
+    stated |= {name: stated[name] and str(stated[name]).lower() for name in ("sha1", "sha256", "mime")}
     fields = json.loads(row["fields"]) if row.get("fields") else None
     return Artifact(row["artifact_id"], row["name"], **stated, fields=fields)
 

@@ -89,7 +89,9 @@ def usable(candidate: Candidate) -> str:
     Raises:
         ArtifactError: it is no address that can be asked for.
     """
-    return normalized_url(original(normalized_url(candidate.url)))
+    normal = normalized_url(candidate.url)
+    best = original(normal)
+    return normal if best == normal else normalized_url(best)
 
 
 def by_template(label: str, template: str, artifact: Artifact) -> list[Candidate]:

@@ -42,6 +42,8 @@ class FileStore:
 
     def has(self, sha256: str) -> bool:
         """Whether the bytes are here, or in the store that machines share."""
+        if not _SHA256.fullmatch(sha256):
+            return False
         path = self.path(sha256)
         return path.is_file() or (self._shared is not None and self._shared.has(path))
 

@@ -56,12 +56,14 @@ class Rig:
         lake: where everything goes.
         store: its objects.
         fetching: fetches candidates.
+        http: what it sends with.
         attempts: the rows of table `http_attempts`.
     """
 
     lake: Lake
     store: FileStore
     fetching: Fetching
+    http: HttpClient
     attempts: list[Row] = field(default_factory=list)
 
     def fetch(self, url: str, held: Held | None = None, *, head: bool = False, **wanted: Any) -> Transfer:
@@ -108,4 +110,4 @@ def rigged(folder: Path, *, deadline_seconds: float = 5.0, politeness: Politenes
             safe_point=lambda: None,
         )
         opened.callback(hosts.close)
-        yield Rig(lake, store, Fetching(hosts, store, lambda *_: nullcontext()), attempts)
+        yield Rig(lake, store, Fetching(hosts, store, lambda *_: nullcontext()), http, attempts)

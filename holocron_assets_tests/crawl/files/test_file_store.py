@@ -62,6 +62,7 @@ def test_what_is_not_there_is_named(store: FileStore) -> None:
 def test_only_a_sha256_is_a_name(name: str, store: FileStore) -> None:
     with pytest.raises(ValueError, match="is no SHA-256"):
         store.path(name)
+    assert not store.has(name)
 
 
 def test_what_no_row_names_is_removed_after_a_week(store: FileStore) -> None:

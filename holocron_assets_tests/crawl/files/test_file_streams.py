@@ -1,8 +1,12 @@
 """Files that stream to disk: whole, resumed, or not at all."""
 
+import errno
 import gzip
 import hashlib
+import os
+import threading
 from collections.abc import Iterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -260,3 +264,46 @@ def test_the_servers_name_is_never_a_path(server: FileServer, rig: Rig) -> None:
     rig.fetch(server.serve("/a.png", named))
     assert rig.objects() == [PNG]
     assert list(rig.lake.root.rglob("*evil*")) == []
+
+
+def test_a_stream_that_is_given_up_keeps_what_came(server: FileServer, tmp_path: Path) -> None:
+    came = threading.Event()
+
+    def half(wire: Wire, _: Asked) -> None:
+        wire.sendall(head(200, {"Content_Length": len(PNG), "ETag": '"v1"'}) + PNG[:300_000])
+        came.set()
+        wire.recv(1)
+
+    url = server.serve("/a.png", half, file(PNG))
+    with rigged(tmp_path) as rig, ThreadPoolExecutor(1) as pool:
+        fetched = pool.submit(rig.fetch, url)
+        assert came.wait(10)
+        rig.http.give_up()
+        with pytest.raises(CancelledError):
+            fetched.result(10)
+    with rigged(tmp_path) as later:
+        assert later.fetch(url).is_ok
+        assert later.objects() == [PNG]
+
+
+def test_a_full_disk_is_no_fault_of_the_server(
+    server: FileServer, rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = server.serve("/a.png", file(PNG))
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(parts, "_write", full)
+        with pytest.raises(OSError, match="free some space on its disk") as caught:
+            rig.fetch(url)
+    assert ".parts" in str(caught.value)
+    assert [row["outcome"] for row in rig.attempts if row["resolver"]] == []
+    assert rig.fetch(url).is_ok
+
+
+def test_a_stated_type_that_is_none_is_not_sent(server: FileServer, rig: Rig) -> None:
+    rig.fetch(server.serve("/a.png", file(PNG)), mime="image/png\r\nX-Evil: yes")
+    assert server.asked[0].headers["accept"].startswith("image/png, image/jpeg")
+    assert "x-evil" not in server.asked[0].headers

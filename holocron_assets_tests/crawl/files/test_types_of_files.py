@@ -54,6 +54,11 @@ def test_a_source_may_expect_types_and_kinds_of_types() -> None:
     assert not is_expected(None, ("image/*",))
 
 
+def test_a_page_of_many_comments_is_read_at_once() -> None:
+    assert not is_html(b"<!---->" * 580)
+    assert is_html(b"<!-- a --> " * 300 + b"<html>")
+
+
 @given(st.binary(max_size=200))
 def test_no_bytes_break_the_reading_of_types(head: bytes) -> None:
     assert type_of(head) is None or isinstance(type_of(head), str)

@@ -1,7 +1,8 @@
 """Which type bytes have, by how they begin; and whether it is one that was expected."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 import puremagic
 
@@ -18,7 +19,8 @@ _UNMISTAKABLE = (
 )
 """Signatures that nothing else has; puremagic would name several types for some of them."""
 _WEBP = re.compile(rb"RIFF.{4}WEBP", re.DOTALL)
-_START = rb"^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*|<!DOCTYPE svg[^>]*>\s*)*"
+# Atomic: otherwise each of many comments could also end where a later one does, and all would be tried.
+_START = rb"^(?:\xef\xbb\xbf)?\s*(?>(?:<\?xml[^>]*>\s*|<!--.*?-->\s*|<!DOCTYPE svg[^>]*>\s*)*)"
 _HTML = re.compile(_START + rb"<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 _SVG = re.compile(_START + rb"<svg\b", re.IGNORECASE | re.DOTALL)
 _SURE = 0.4
@@ -72,7 +74,7 @@ def is_expected(mime: str | None, expect: Collection[str]) -> bool:
     )
 
 
-def _possible_types(head: bytes) -> list[str]:
+def _possible_types(head: bytes) -> Sequence[str]:
     if _WEBP.match(head):
         return ["image/webp"]
     if is_html(head):
@@ -89,9 +91,11 @@ def _others_like(mime: str) -> list[str]:
     return [kind for group in _ALIKE if mime in group for kind in sorted(group - {mime})]
 
 
-def _by_puremagic(head: bytes) -> list[str]:
+@lru_cache(maxsize=64)  # the same bytes are looked at when they come, at their end, and for their row
+def _by_puremagic(head: bytes) -> Sequence[str]:
     try:
         found = puremagic.magic_string(head)
     except (puremagic.PureError, ValueError):
         return []
-    return [one.mime_type for one in found if one.mime_type and one.confidence >= _SURE]
+    # It takes any comment for the start of a page; `is_html` knows better.
+    return [one.mime_type for one in found if one.mime_type not in {"", HTML} and one.confidence >= _SURE]

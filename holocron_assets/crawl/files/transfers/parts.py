@@ -101,9 +101,7 @@ class Part:
         with trouble_named(self.path):
             if self.side and not self.size and len(data) != self.side.length:
                 self._write_side(self.side)
-            left = memoryview(data)
-            while left:
-                left = left[os.write(self._file, left) :]
+            _write(self._file, data)
         self._hash(data)
 
     def publish(self) -> Path:
@@ -160,6 +158,12 @@ def _opened(path: Path) -> tuple[Path, int]:
             if os.path.samestat(os.fstat(file), path.stat()):
                 return path, file
         os.close(file)  # its last owner made it an object, or removed it, before the lock was ours
+
+
+def _write(file: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(file, left) :]
 
 
 def _read_side(path: Path) -> Side | None:

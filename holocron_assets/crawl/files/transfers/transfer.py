@@ -1,5 +1,6 @@
 """What becomes of one candidate address, and how it is asked for."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,6 +21,7 @@ _TYPES = (
 )
 """Types that are asked for by name. With `image/webp` or `*/*`, some servers send WebP in place of what was
 uploaded; its checksum is another."""
+_MIME = re.compile(r"[a-z]+/[a-z0-9.+-]+")
 _UNSENT = Verdict("wrong", "unsent")
 _OK = frozenset({"whole", "rest", "all_held", "unchanged"})
 
@@ -123,7 +125,8 @@ def request_headers(asked: Asked, held: Held | None, wanted: Wanted) -> dict[str
         held: what the store holds of the artifact; None if it must not be asked whether it changed.
         wanted: what the bytes must be.
     """
-    types = dict.fromkeys([*([wanted.mime] if wanted.mime else []), *wanted.expect, *_TYPES])
+    stated = [wanted.mime] if wanted.mime and _MIME.fullmatch(wanted.mime) else []
+    types = dict.fromkeys([*stated, *wanted.expect, *_TYPES])
     headers = {"Accept": ", ".join(types), "Accept-Encoding": "identity"}
     if asked.start and asked.validator:
         return {**headers, "Range": f"bytes={asked.start}-", "If-Range": asked.validator}

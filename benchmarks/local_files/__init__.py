@@ -1,0 +1,1 @@
+"""A local server of files, for benchmarks."""
