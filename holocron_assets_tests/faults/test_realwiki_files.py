@@ -16,7 +16,7 @@ from real_mediawiki import SHARED, RealWiki, wiki_of
 from unattended import start_ui
 from whole_holocron import WholeHolocron, kill_group, until, whole_holocron
 
-from holocron_assets.crawl.files.store import FileStore
+from holocron_assets.lake.files.store import FileStore
 
 pytestmark = pytest.mark.realwiki
 

@@ -18,11 +18,11 @@ from filelock import Timeout
 from shared_lakes import SharedPlace, environment_of, shared_place
 from whole_holocron import until
 
-from holocron_assets.crawl.files.store import FileStore
 from holocron_assets.crawl.files.transfers.parts import Part
 from holocron_assets.lake.declaration.schema import Column, Table, type_int, type_string
 from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition, write_partition
 from holocron_assets.lake.files.quarantine import all_set_aside, set_aside
+from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.files.verifying import damage_of
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.journals.packing import pack_journals

@@ -9,11 +9,11 @@ from rich.console import Console
 
 from holocron_assets.cli.console import print_records, print_rows, to_json
 from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake, source_option
-from holocron_assets.crawl.files.store import FileStore
 from holocron_assets.crawl.sources.added_files import ADDED, add_to_list, make_added_source
 from holocron_assets.crawl.sources.file_source import FileListing
 from holocron_assets.crawl.sources.files import load_file_source
 from holocron_assets.crawl.sources.lists import Item, read_list
+from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.settings import sources_folder

@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from holocron_assets.crawl.files.store import FileStore
 from holocron_assets.lake.files.parquet import read_table
+from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import FILES

@@ -14,7 +14,6 @@ from holocron_assets.crawl.fetch import Group
 from holocron_assets.crawl.files.artifact import Artifact, ArtifactError, Candidate, artifact_of
 from holocron_assets.crawl.files.outcomes import Outcome, outcome_of, row_of, status_of
 from holocron_assets.crawl.files.resolvers import Link, ResolverError, asks_its_wiki, chain_of, usable
-from holocron_assets.crawl.files.store import FileStore
 from holocron_assets.crawl.files.transfers import kinds
 from holocron_assets.crawl.files.transfers.addresses import host_of
 from holocron_assets.crawl.files.transfers.answers import Verdict
@@ -31,6 +30,7 @@ from holocron_assets.crawl.politeness.limits import HostLimits
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.telemetry.context import about

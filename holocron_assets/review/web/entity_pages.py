@@ -11,9 +11,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 
-from holocron_assets.crawl.files.store import FileStore
 from holocron_assets.decisions.log import standing
 from holocron_assets.entities.deciding import kinds_for_entity, kinds_for_statement
+from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.paths import PartitionNameError
 from holocron_assets.review.choices import (
     Choice,

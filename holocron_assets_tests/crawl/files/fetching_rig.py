@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from holocron_assets.crawl.files.artifact import Candidate
-from holocron_assets.crawl.files.store import FileStore
 from holocron_assets.crawl.files.transfers.fetching import Fetching
 from holocron_assets.crawl.files.transfers.hosts import Hosts
 from holocron_assets.crawl.files.transfers.receiving import Wanted
@@ -19,6 +18,7 @@ from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.politeness import limits, shared_state
 from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.paths import Lake
 
 FAST = Politeness(

@@ -15,9 +15,9 @@ from reading_rig import POLITE, a_list, a_wiki, attempts, imageinfo, read_one, r
 from holocron_assets.crawl.errors import HostBusy, WikiUnavailable
 from holocron_assets.crawl.files.artifact import Artifact
 from holocron_assets.crawl.files.resolvers import ResolverError
-from holocron_assets.crawl.files.store import FileStore
 from holocron_assets.crawl.sources.file_source import Resolver
 from holocron_assets.crawl.sources.settings import QuietHours
+from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.paths import Lake
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels" * 1000

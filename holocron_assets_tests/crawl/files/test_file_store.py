@@ -8,9 +8,9 @@ from time import time
 
 import pytest
 
-from holocron_assets.crawl.files.store import FileStore
 from holocron_assets.crawl.files.transfers.parts import Part
 from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import FILE_BATCHES, FILE_USES, FILES
 from holocron_assets.operations.backups.copying import Copier

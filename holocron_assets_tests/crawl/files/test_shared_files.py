@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from holocron_assets.crawl.files.store import FileStore
 from holocron_assets.crawl.files.transfers.parts import Part
+from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.shared import contents
 from holocron_assets.lake.shared.mirror import Mirror

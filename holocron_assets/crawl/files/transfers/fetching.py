@@ -9,7 +9,6 @@ from urllib.parse import urljoin
 
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.files.artifact import Candidate
-from holocron_assets.crawl.files.store import FileStore
 from holocron_assets.crawl.files.transfers import kinds
 from holocron_assets.crawl.files.transfers.addresses import RedirectError, is_login, redirected
 from holocron_assets.crawl.files.transfers.answers import Asked, Verdict
@@ -22,6 +21,7 @@ from holocron_assets.crawl.http.client import HttpClient, Verb
 from holocron_assets.crawl.http.outcomes import HttpAnswer, is_challenge
 from holocron_assets.crawl.http.polite_requests import PATIENCE_SECONDS, Request, Sent
 from holocron_assets.crawl.http.streaming import Receiver
+from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.clock import utc_now
 
 _MOST_REDIRECTS = 5

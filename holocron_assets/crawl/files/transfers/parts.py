@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from holocron_assets.crawl.files.store import FileStore
 from holocron_assets.lake.files.durable import make_folder, trouble_named
+from holocron_assets.lake.files.store import FileStore
 
 HEAD_BYTES = 4096
 """Bytes of a file's start that say which type it has."""

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from holocron_assets.crawl.files.artifact import Candidate
-from holocron_assets.crawl.files.store import FileStore
 from holocron_assets.crawl.files.transfers import kinds
 from holocron_assets.crawl.files.transfers.answers import Asked, Verdict
 from holocron_assets.crawl.files.transfers.parts import HEAD_BYTES, Part
 from holocron_assets.crawl.files.transfers.receiving import HeadReception, Reception, Wanted, stated_type
 from holocron_assets.crawl.http.client import Verb
 from holocron_assets.crawl.http.polite_requests import Sent
+from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.clock import utc_now
 
 _TYPES = (
