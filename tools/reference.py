@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from holocron_assets.cli.main import main
+from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -79,6 +80,7 @@ def reference_markdown() -> str:
             _HEAD,
             _section("Settings", "Variables of the environment; in brackets, without them.", _settings()),
             _section("Source files", "`data/sources/NAME.yaml`; [sources.md](sources.md).", _keys(Source)),
+            _section("Sources of files", "`data/sources/NAME.yaml`; [files.md](files.md).", _keys(FileSource)),
             _section(
                 "Interrogations",
                 "`data/interrogations/KEY.yaml`; [interrogations.md](interrogations.md).",
