@@ -25,8 +25,6 @@ from holocron_assets.crawl.files.transfers.transfer import Held, Transfer
 from holocron_assets.crawl.files.transfers.turns import resolver_turns
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.http.log import HttpLog, Tally
-from holocron_assets.crawl.mediawiki.client import WikiClient
-from holocron_assets.crawl.politeness.limits import HostLimits
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.declaration.schema import Row
@@ -246,18 +244,6 @@ def file_reader(  # noqa: PLR0913 - the same as for `page_reader`
             safe_point=safe_point,
         )
         opened.callback(hosts.close)
-        wiki = None
-        if asks_its_wiki(source):
-            limits = opened.enter_context(HostLimits(host_of(source.address), politeness, politeness_folder))
-            wiki = WikiClient(
-                source.address,
-                http,
-                limits,
-                record,
-                source=source.name,
-                scope=batch,
-                maxlag=politeness.maxlag,
-                safe_point=safe_point,
-            )
+        wiki = opened.enter_context(hosts.wiki(source.address)) if asks_its_wiki(source) else None
         store, turns = FileStore(lake), opened.enter_context(resolver_turns(source, politeness_folder))
         yield FileReader(source, chain_of(source, wiki), Fetching(hosts, store, turns), store, http)

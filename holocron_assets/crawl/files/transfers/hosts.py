@@ -10,6 +10,7 @@ from threading import Lock
 from holocron_assets.crawl.files.transfers.addresses import host_of
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.http.polite_requests import PoliteRequests
+from holocron_assets.crawl.mediawiki.client import WikiClient
 from holocron_assets.crawl.politeness.limits import HostLimits
 from holocron_assets.crawl.politeness.robots import Robots
 from holocron_assets.crawl.sources.settings import Politeness
@@ -77,6 +78,21 @@ class Hosts:
             with self._opening:
                 host.users -= 1
                 self._close_all_but(_MOST_OPEN)
+
+    @contextmanager
+    def wiki(self, api_url: str) -> Iterator[WikiClient]:
+        """A client of a wiki's API, whose host stays open until the block ends."""
+        with self.using(api_url) as host:
+            yield WikiClient(
+                api_url,
+                self._http,
+                host.requests.limits,
+                self._record,
+                source=self._source,
+                scope=self._scope,
+                maxlag=self._politeness.maxlag,
+                safe_point=self._safe_point,
+            )
 
     def close(self) -> None:
         """Close all hosts that nobody uses."""
