@@ -80,7 +80,7 @@ def reference_markdown() -> str:
             _HEAD,
             _section("Settings", "Variables of the environment; in brackets, without them.", _settings()),
             _section("Source files", "`data/sources/NAME.yaml`; [sources.md](sources.md).", _keys(Source)),
-            _section("Sources of files", "Files in the same folder; [files.md](files.md).", _keys(FileSource)),
+            _section("Sources of files", "Also there; [files.md](files.md).", _keys(FileSource)),
             _section(
                 "Interrogations",
                 "`data/interrogations/KEY.yaml`; [interrogations.md](interrogations.md).",

@@ -89,7 +89,10 @@ def open_file(name: str, *, only_print: bool) -> None:
     held = [file for file in _found(lake, name) if file["sha256"]]
     if not held:
         fail(f"{name!r} is listed, but not fetched: `holocron files show {name!r}` says why")
-    path = FileStore(lake).path(held[0]["sha256"])
+    try:
+        path = FileStore(lake).bring(held[0]["sha256"])
+    except FileNotFoundError as error:
+        fail(str(error))
     click.echo(path)
     if not only_print:
         click.launch(str(path), wait=False)

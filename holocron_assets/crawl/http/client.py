@@ -1,14 +1,12 @@
 """The one module that speaks HTTP. Each request gets a plain answer, whatever happens on the way."""
 
 import asyncio
-import sys
 import threading
 import time
 import zlib
 from collections.abc import AsyncIterable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from importlib.util import find_spec
 from types import TracebackType
 from typing import Literal, Self
 from urllib.parse import urlsplit
@@ -19,10 +17,6 @@ import httpx
 from holocron_assets.crawl.http.connecting import AddressRefusedError, PublicNetwork
 from holocron_assets.crawl.http.outcomes import HttpAnswer
 from holocron_assets.crawl.http.streaming import PEEKED_BYTES, Pouring, Receiver, ReceiverFailedError, peek
-
-if find_spec("sniffio") is None:
-    # The library looks for it on the disk at each request, and takes asyncio without it: a third of the time.
-    sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 _GZIP = zlib.MAX_WBITS | 16
 _MEMBER_STARTS = b"\x1f"

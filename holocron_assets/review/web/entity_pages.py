@@ -100,9 +100,12 @@ class EntityPages:
         sha256 = request.path_params["sha256"]
         with reading(self.desk.lake) as reader:
             file = file_of(reader, sha256)
-        path = FileStore(self.desk.lake).path(sha256) if file else None
-        if file is None or path is None or not path.is_file():
+        if file is None:
             raise HTTPException(HTTPStatus.NOT_FOUND, "The lake holds no such file.")
+        try:
+            path = FileStore(self.desk.lake).bring(sha256)
+        except FileNotFoundError as error:
+            raise HTTPException(HTTPStatus.NOT_FOUND, f"{error}.") from error
         is_picture = file["mime"] in SHOWN_TYPES
         return FileResponse(
             path,
