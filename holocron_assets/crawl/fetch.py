@@ -4,9 +4,10 @@ An item is a page, or the artifact of a file.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 from holocron_assets.crawl.frontier.attempts import failed_page, settle_failure
@@ -182,7 +183,7 @@ class _Reading:
             crashes = self.progress.crashes[key]
             if key not in self.progress.rows and crashes and attempts >= MAX_ATTEMPTS:
                 error = f"the process was killed while reading it, in {crashes} of {attempts} attempts"
-                self._keep([wanted], [self._failed_after(wanted, error, attempts)])
+                self._keep([[wanted]], {key: self._failed_after(wanted, error, attempts)})
 
     def read_all(self) -> None:
         """Read until every wanted item has a row.
@@ -194,8 +195,7 @@ class _Reading:
         with ThreadPoolExecutor(self._reader.groups_at_once, thread_name_prefix="read-batch") as pool:
             try:
                 while self._start_groups(pool):
-                    for future in wait(self._running, return_when=FIRST_COMPLETED).done:
-                        self._settle(future)
+                    self._settle(wait(self._running, return_when=FIRST_COMPLETED).done)
             except BaseException as error:
                 self._end_orderly(in_a_hurry=not isinstance(error, Exception))
                 raise
@@ -207,34 +207,40 @@ class _Reading:
         waiting = [wanted for wanted in self._wanted if self.progress.key(wanted) not in known]
         last_chances = [wanted for wanted in waiting if self.progress.is_last_chance(wanted)]
         others = [wanted for wanted in waiting if not self.progress.is_last_chance(wanted)]
-        for group in _groups(others, self.progress, self._reader.group_sizes):
-            if len(self._running) == self._reader.groups_at_once:
-                break
-            self._start(pool, group)
-        if last_chances and not self._running:
-            self._start(pool, last_chances[:1])
+        room = self._reader.groups_at_once - len(self._running)
+        groups = list(islice(_groups(others, self.progress, self._reader.group_sizes), room))
+        if last_chances and not groups and not self._running:
+            groups = [last_chances[:1]]
+        self._start(pool, groups)
         return bool(self._running)
 
-    def _start(self, pool: ThreadPoolExecutor, group: Group) -> None:
-        self._journal.append({"started": self.progress.keys(group)})
-        self._running[pool.submit(carried(self._reader.read), group, self._run_id)] = group
+    def _start(self, pool: ThreadPoolExecutor, groups: Sequence[Group]) -> None:
+        """Start groups; one record says so of all, since each record waits for the disk."""
+        if groups:
+            self._journal.append({"started": self._keys_of(groups)})
+        for group in groups:
+            self._running[pool.submit(carried(self._reader.read), group, self._run_id)] = group
 
-    def _settle(self, future: Future[list[dict[str, Any]]]) -> None:
-        """Take in the result of reading one group."""
-        group = self._running[future]
-        try:
-            rows = self._counted_rows(future.result(), group)
-        except GroupError as error:
-            if len(group) > 1:
-                self._journal.append(
-                    {"ended": self.progress.keys(group), "suspects": self.progress.keys(group)}
-                )
-                self.progress.suspicions.update(self.progress.keys(group))
-            else:
-                self._keep(group, [self._failed(group[0], str(error))])
-        else:
-            self._keep(group, rows)
-        del self._running[future]
+    def _settle(self, done: Iterable[Future[list[dict[str, Any]]]]) -> None:
+        """Take in the results of reading some groups, in one record."""
+        read: dict[int, Row] = {}
+        suspects: list[Group] = []
+        ended = {future: self._running[future] for future in done}
+        for future, group in ended.items():
+            try:
+                rows = self._counted_rows(future.result(), group)
+            except GroupError as error:
+                if len(group) > 1:
+                    suspects.append(group)
+                    continue
+                rows = [self._failed(group[0], str(error))]
+            read.update(zip(self.progress.keys(group), rows, strict=True))
+        self._keep(list(ended.values()), read, suspects)
+        for future in ended:
+            del self._running[future]
+
+    def _keys_of(self, groups: Iterable[Group]) -> list[int]:
+        return [key for group in groups for key in self.progress.keys(group)]
 
     def _end_orderly(self, *, in_a_hurry: bool) -> None:
         """Record that no crash ended the groups being read, wait for them, and keep their rows."""
@@ -249,13 +255,16 @@ class _Reading:
             rows = self._counted_rows(future.result(), group)
             self._journal.append({"rows": rows})
 
-    def _keep(self, group: Group, rows: Sequence[Row]) -> None:
-        for row in rows:
+    def _keep(self, ended: Sequence[Group], read: Mapping[int, Row], suspects: Sequence[Group] = ()) -> None:
+        for row in read.values():
             if row["status"] in {"failed", "dead"}:
                 what = {name: row[name] for name in ("source", "status", "attempts", "error")}
                 _LOG.warning("read no page", page=row[self.progress.kind.name], **what)
-        self._journal.append({"ended": self.progress.keys(group), "rows": rows})
-        self.progress.rows.update(zip(self.progress.keys(group), rows, strict=True))
+        suspected = self._keys_of(suspects)
+        record = {"ended": self._keys_of(ended), "suspects": suspected, "rows": list(read.values())}
+        self._journal.append({name: values for name, values in record.items() if values})
+        self.progress.rows.update(read)
+        self.progress.suspicions.update(suspected)
 
     def _failed(self, wanted: Row, error: str) -> Row:
         row = self._failed_after(wanted, error, self.progress.attempts_before(wanted) + 1)
