@@ -61,7 +61,7 @@ def test_every_asset_says_what_it_is_and_whose(spec: dg.AssetSpec) -> None:
     assert (spec.partitions_def is not None) == is_table
     assert spec.group_name in {
         *("crawl", "signals", "classification", "derivations", "entities", "tags", "review", "views"),
-        "operation",
+        *("files", "operation"),
     }
     if spec.group_name != "operation":  # which writes nothing
         assert all(column.description for column in spec.metadata["dagster/column_schema"].columns)
@@ -92,7 +92,7 @@ def test_sensors_and_schedules_run_without_being_switched_on() -> None:
         for thing in [*(defs.sensors or ()), *(defs.schedules or ())]
         if isinstance(thing, dg.SensorDefinition | dg.ScheduleDefinition)
     }
-    of_work = ["new_pages", "lost_runs", "changed_pages", "settle", "promotion", "stale_views"]
+    of_work = ["new_pages", "new_files", "lost_runs", "changed_pages", "settle", "promotion", "stale_views"]
     of_models = ["model_dispatch", "model_dispatch_code"]
     sensors = [*of_work, *of_models, "tell_webhooks", "raise_alerts", "read_schedules"]
     schedules = ["check_quality_hourly", "upkeep", "compaction", "report_status_hourly"]

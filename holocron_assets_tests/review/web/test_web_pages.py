@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import Iterator
+from hashlib import sha1, sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote
@@ -11,11 +12,14 @@ import pytest
 from review_lake import ALSO_NEM, BATCH, HOSTILE, MENTIONED, NEM, OSK, PAIR, QUAY, SOURCE, review_lake
 from starlette.testclient import TestClient
 
+from holocron_assets.crawl.files.artifact import artifact_key
 from holocron_assets.decisions.log import all_decisions
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.files.store import FileStore
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import PAGE_TYPES, PAGES
+from holocron_assets.lake.tables import ENTITIES, FILE_LIST, FILE_USES, FILES, PAGE_TYPES, PAGES
 from holocron_assets.review.store import store_review
 from holocron_assets.review.web.app import make_app
 from holocron_assets.review.web.desk import Desk
@@ -371,3 +375,51 @@ def test_an_empty_lake_says_what_to_do(tmp_path: Path) -> None:
     with browser(Lake(tmp_path / "nothing")) as page:
         assert "holocron run" in page.get("/").text
         assert "Nothing has been crawled yet" in page.get("/").text
+
+
+def put_file(lake: Lake, name: str, content: bytes, mime: str) -> str:
+    """Let Nem's page use a file that the lake holds, and give the hash of its bytes."""
+    digest, artifact_id = sha256(content).hexdigest(), f"sha1:{sha1(content).hexdigest()}"  # noqa: S324
+    path = FileStore(lake).path(digest)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    [nem] = [row for row in read_partition(lake, ENTITIES, "PersonCharacter") if row["entity_id"] == NEM]
+    page = {"source": SOURCE, "batch": BATCH, "title": nem["title"], "title_key": nem["title_key"]}
+    use = {**page, "role": "infobox", "name": name, "caption": "<b>Nem</b>", "position": 0}
+    write_partition(lake, FILE_USES, BATCH, [use])
+    artifact = {"name": name, "artifact_id": artifact_id, "artifact_key": artifact_key(artifact_id)}
+    listed = {"position": 0, "pages_of": [SOURCE], "origin": "pages", "listed_at": utc_now()}
+    write_partition(lake, FILE_LIST, "files", [{"source": "files", **artifact, **listed}])
+    of_bytes = {"sha256": digest, "mime": mime, "size_bytes": len(content)}
+    outcome = {"status": "ok", "reason": "http-200", "attempts": 1, "fetched_at": utc_now(), "candidates": []}
+    row = {"source": "files", "batch": "files-000001", "position": 0, "run_id": "run"}
+    write_partition(lake, FILES, "files-000001", [{**row, **artifact, **of_bytes, **outcome}])
+    return digest
+
+
+def test_a_picture_is_shown_on_its_entitys_page_with_a_strict_type(lake: Lake) -> None:
+    digest = put_file(lake, "File:Nem.png", b"\x89PNG pixels", "image/png")
+    with browser(lake) as client:
+        shown = client.get(f"/entity/{NEM}").text
+        assert f'src="/file/{digest}"' in shown
+        assert "<b>Nem</b>" not in shown
+        served = client.get(f"/file/{digest}")
+    assert served.content == b"\x89PNG pixels"
+    assert served.headers["content-type"] == "image/png"
+    assert served.headers["x-content-type-options"] == "nosniff"
+    assert served.headers["content-disposition"].startswith("inline")
+
+
+@pytest.mark.parametrize("mime", ["image/svg+xml", "text/html", "application/pdf"])
+def test_what_may_hold_a_script_is_never_shown_and_only_saved(lake: Lake, mime: str) -> None:
+    digest = put_file(lake, "File:Nem.svg", b"<svg onload=alert(1)>", mime)
+    with browser(lake) as client:
+        assert digest not in client.get(f"/entity/{NEM}").text
+        served = client.get(f"/file/{digest}")
+    assert served.headers["content-type"] == "application/octet-stream"
+    assert served.headers["content-disposition"].startswith("attachment")
+
+
+@pytest.mark.parametrize("name", ["0" * 64, "x", "..%2f..%2fetc%2fpasswd"])
+def test_a_file_that_the_lake_does_not_hold_is_not_found(page: TestClient, name: str) -> None:
+    assert page.get(f"/file/{name}").status_code == 404

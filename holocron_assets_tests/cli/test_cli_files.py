@@ -1,0 +1,147 @@
+"""`holocron files`, and what other commands say of files."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from file_server import FileServer, answer
+
+from holocron_assets.cli.main import main
+from holocron_assets.crawl.sources.files import load_file_source
+from holocron_assets.lake.files.store import FileStore
+from holocron_assets.lake.place.paths import Lake
+
+pytestmark = pytest.mark.system
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"salt" * 100
+
+
+@dataclass
+class Commands:
+    """Commands over folders of their own, and the server that they fetch from."""
+
+    folder: Path
+    server: FileServer
+
+    @property
+    def lake(self) -> Lake:
+        return Lake(self.folder / "data")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "HOLOCRON_DATA": str(self.folder / "data"),
+            "HOLOCRON_SOURCES": str(self.folder / "sources"),
+            "HOLOCRON_STATE": str(self.folder / "state"),
+            "DAGSTER_HOME": str(self.folder / "dagster"),
+            "HOLOCRON_LLM": "off",
+            "COLUMNS": "100",
+        }
+
+    def __call__(self, *words: str) -> Result:
+        return CliRunner().invoke(main, list(words), env=self.environment)
+
+    def json(self, *words: str) -> Any:
+        done = self(*words, "--json")
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)
+
+    def crawl(self) -> None:
+        """Crawl in a process of its own, since Dagster's definitions keep the folders of their process."""
+        command = [str(Path(sys.executable).parent / "holocron"), "crawl", "--source", "added"]
+        environment = {**os.environ, **self.environment}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def add(self, *words: str) -> Result:
+        """Add to a source of our own, which may ask loopback and is quick."""
+        done = self("files", "add", *words, "--contact", "tests@example.org")
+        path = self.folder / "sources" / "added.yaml"
+        if path.exists():
+            quick = path.read_text().replace("requests_per_second: 1\n", "requests_per_second: 100\n")
+            hosts = "" if "private_hosts" in quick else "private_hosts: [127.0.0.1]\n"
+            path.write_text(quick + hosts)
+        return done
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Commands]:
+    (tmp_path / "sources").mkdir()
+    with FileServer() as server:
+        yield Commands(tmp_path, server)
+
+
+def test_what_a_person_adds_is_fetched_once_shown_opened_and_verified(run: Commands) -> None:
+    url = run.server.serve("/salt.png", answer(200, PNG, Content_Type="image/png", ETag='"1"'))
+    gone = run.server.url("/gone.png")
+    assert "added 2 files" in run.add(url, gone).output
+    assert "added 0 files to source added; 1 were there already" in run.add(url).output
+    run.crawl()
+    listed = {row["name"]: row for row in run.json("files", "list")}
+    assert {name: row["state"] for name, row in listed.items()} == {url: "ok", gone: "missing"}
+    [shown] = run.json("files", "show", url)
+    assert [one["reason"] for one in shown["attempts"]] == ["http-200"]
+    opened = run("files", "open", url, "--print").output.strip()
+    assert Path(opened).read_bytes() == PNG
+    assert "1 file verified, 0 wrong" in run("files", "verify").output
+    run.crawl()
+    assert len(run.server.asked_for("/salt.png")) == 1
+
+
+def test_why_and_status_speak_of_files(run: Commands) -> None:
+    url = run.server.serve("/salt.png", answer(200, PNG, Content_Type="image/png"))
+    run.add(url)
+    assert run("why", url).exit_code == 1  # no list was read yet, so nothing is known of it
+    run.crawl()
+    [told] = run.json("why", url)
+    assert (told["source"], told["answers"][0]["about"]) == ("added", "fetched")
+    assert "It was fetched" in told["answers"][0]["says"]
+    status = run.json("status")
+    assert [(one["source"], one["kind"]) for one in status["sources"]] == [("added", "http_files")]
+    assert [(one["stage"], one["done"]) for one in status["stages"]] == [("files", 1)]
+
+
+def test_a_damaged_object_is_found(run: Commands) -> None:
+    url = run.server.serve("/salt.png", answer(200, PNG, Content_Type="image/png"))
+    run.add(url)
+    run.crawl()
+    [row] = run.json("files", "show", url)
+    FileStore(run.lake).path(row["file"]["sha256"]).write_bytes(b"other bytes")
+    done = run("files", "verify")
+    assert done.exit_code == 1
+    assert url.rpartition("/")[2] in done.output.replace("\n", "")
+
+
+def test_a_list_with_a_wrong_line_adds_nothing_and_names_the_line(run: Commands) -> None:
+    listed = run.folder / "list.csv"
+    listed.write_text("url\nhttps://a.example/x\nnonsense\n")
+    done = run.add("--from", str(listed))
+    assert done.exit_code == 1
+    assert "line 3" in done.output
+    assert load_file_source(run.folder / "sources" / "added.yaml").lists
+    assert (run.folder / "sources" / "lists" / "added.jsonl").read_text() == ""
+
+
+def test_a_new_source_wants_a_contact_and_a_page_source_takes_no_files(run: Commands) -> None:
+    done = run("files", "add", "https://a.example/x")
+    assert done.exit_code == 1
+    assert "--contact" in done.output
+    (run.folder / "sources" / "wiki.yaml").write_text(
+        "name: wiki\nenabled: false\nkind: mediawiki_dump\naddress: wiki.xml\n"
+    )
+    done = run("files", "add", "https://a.example/x", "--source", "wiki")
+    assert done.exit_code == 1
+    assert "kind" in done.output
+
+
+def test_a_file_that_nobody_knows_is_named_with_what_lists_them(run: Commands) -> None:
+    done = run("files", "show", "File:Nothing.png")
+    assert done.exit_code == 1
+    assert "holocron files list" in done.output

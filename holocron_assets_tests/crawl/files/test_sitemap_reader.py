@@ -1,0 +1,52 @@
+"""Sitemaps are read over HTTP as politely as everything else."""
+
+from pathlib import Path
+
+import pytest
+from file_rows import list_source
+from file_server import FileServer, answer
+
+from holocron_assets.crawl.errors import WikiRefused
+from holocron_assets.crawl.files.sitemaps import sitemap_reader
+from holocron_assets.crawl.files.transfers.addresses import RedirectError
+from holocron_assets.crawl.sources.lists import ListError
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import HTTP_ATTEMPTS
+
+
+def read(tmp_path: Path, url: str) -> bytes:
+    source = list_source(private_hosts=["127.0.0.1"])
+    with sitemap_reader(Lake(tmp_path), source, tmp_path / "politeness") as read_url:
+        return read_url(url)
+
+
+def test_a_redirect_is_followed_and_every_request_recorded(tmp_path: Path) -> None:
+    with FileServer() as server:
+        server.serve("/new.xml", answer(200, b"<urlset/>"))
+        url = server.serve("/old.xml", answer(301, Location="/new.xml"))
+        assert read(tmp_path, url) == b"<urlset/>"
+    assert Lake(tmp_path).partitions(HTTP_ATTEMPTS)
+
+
+def test_robots_txt_is_obeyed(tmp_path: Path) -> None:
+    with FileServer(robots="User-agent: *\nDisallow: /s") as server:
+        url = server.serve("/s.xml", answer(200, b"<urlset/>"))
+        with pytest.raises(WikiRefused, match=r"robots\.txt"):
+            read(tmp_path, url)
+    assert server.asked == []
+
+
+def test_redirects_without_end_are_refused(tmp_path: Path) -> None:
+    with FileServer() as server:
+        url = server.serve("/a.xml", answer(302, Location="/a.xml"))
+        with pytest.raises((ListError, RedirectError), match="redirects"):
+            read(tmp_path, url)
+
+
+def test_an_address_of_the_own_network_is_refused(tmp_path: Path) -> None:
+    with (
+        FileServer() as server,
+        sitemap_reader(Lake(tmp_path), list_source(), tmp_path / "politeness") as read_url,
+        pytest.raises(WikiRefused, match="private_hosts"),
+    ):
+        read_url(server.url("/s.xml"))
