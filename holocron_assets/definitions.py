@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 from holocron_assets.derive.dispatch.pools import DispatchError, DispatchSettings, read_dispatch_settings
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.orchestration.assets.batches import BATCH_ASSETS
 from holocron_assets.orchestration.assets.change_readings import page_changes
 from holocron_assets.orchestration.assets.crawl import batch_pages, pages, seed_titles, sites

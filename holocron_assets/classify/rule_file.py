@@ -1,5 +1,6 @@
 """A rule as a YAML file declares it, and the reading of such files."""
 
+import hashlib
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -8,9 +9,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from ruamel.yaml.error import YAMLError
 
-from holocron_assets.classify.taxonomy import WORK, load_taxonomy
+from holocron_assets.classify.taxonomy import TAXONOMY_FILE, WORK, load_taxonomy
 from holocron_assets.errors import PermanentError
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.people_yaml import load_yaml
+
+RULES_FOLDER = Path(__file__).with_name("rules")
 
 Context = Literal["title", "qualifier", "title_word", "infobox", "category", "lead"]
 Flag = Literal["is_redirect", "is_disambiguation", "is_list", "timeline_markers"]
@@ -198,3 +202,15 @@ def _claim(rule: Rule, path: Path, claims: dict[tuple[str, str], str]) -> None:
         if (kind, text) in claims:
             raise RuleError(f"{path}: rule {rule.id!r}: {kind} {text!r} is taken by {claims[kind, text]}")
         claims[kind, text] = f"rule {rule.id!r} in {path.name}"
+
+
+def rules_version(folder: Path) -> str:
+    """A version that changes with any rule, word or threshold, with the taxonomy and with the engine."""
+    digest = hashlib.sha256(TAXONOMY_FILE.read_bytes())
+    for path in sorted(folder.glob("*.yaml")):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return f"{code_version('holocron_assets.classify.rules')}-{digest.hexdigest()[:12]}"
+
+
+RULES_VERSION = rules_version(RULES_FOLDER)

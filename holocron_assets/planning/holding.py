@@ -3,7 +3,7 @@
 from holocron_assets.decisions.controls import DRAIN, Hold, standing_controls
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES, SEED_TITLES
-from holocron_assets.planning.batch_steps import BATCH_STEPS
+from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
 from holocron_assets.planning.job_names import BATCH_JOB, SEEDS_JOB, SETTLE_JOB
 from holocron_assets.planning.work import Work
 
@@ -25,7 +25,7 @@ def _is_begun(lake: Lake, work: Work) -> bool:
     if work.job == BATCH_JOB:
         return is_begun(lake, work.partition)
     if work.job == SETTLE_JOB:  # a missing table belongs to the batch; making one again is new work
-        return not all(lake.has(step.table, work.partition) for step in BATCH_STEPS)
+        return not all(lake.has(one.table, work.partition) for one in BATCH_DERIVATIONS)
     return work.job == SEEDS_JOB and lake.journal(SEED_TITLES, work.partition).exists()
 
 

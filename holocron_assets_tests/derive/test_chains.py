@@ -22,7 +22,7 @@ from holocron_assets.derive.gpu.question import Question
 from holocron_assets.derive.gpu.turns import Dispatched
 from holocron_assets.derive.interrogations.chains import ChainError, linked, upstream_tables
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.items.items import derivation_of
+from holocron_assets.derive.items.recipe import derivation_of
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.parquet import read_partition
@@ -176,7 +176,7 @@ def test_items_that_a_changed_answer_asks_again_are_counted_without_making_them(
         work.start(item)
         work.record(item, Outcome("ok", {"kind": "person" if item.subject == "Cedar" else "place"}))
     work.publish("run")
-    monkeypatch.setattr("holocron_assets.derive.dispatch.backlog.PartitionWork", pytest.fail)
+    monkeypatch.setattr("holocron_assets.derive.results.partition_work.PartitionWork", pytest.fail)
     [row] = stale_rows(lake, [sayings], {SMALL: DIGEST})
     assert (row["why"], row["to_ask"], row["kept"], row["dead"]) == (["derived_kinds"], 1, 3, 0)
 

@@ -13,7 +13,6 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
-from holocron_assets.crawl.dumps.export import read_site
 from holocron_assets.crawl.sources.problems import KeyPath, dotted, explain, first_hand
 from holocron_assets.crawl.sources.source import NAME_PATTERN, Source
 from holocron_assets.errors import PermanentError
@@ -153,6 +152,8 @@ def write_dump_source(folder: Path, name: str, dump_path: Path) -> Path:
         SourceError: the name is no valid name, or the file is already there.
         DumpError: the export cannot be read.
     """
+    from holocron_assets.crawl.dumps.export import read_site  # noqa: PLC0415 - few commands read an export
+
     path = _path_of(folder, name)
     if path.exists():
         raise SourceError(path, Problem(0, "", "is there already: choose another name, or edit it by hand"))

@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import ValidationError
 from ruamel.yaml.error import YAMLError
@@ -17,8 +16,8 @@ from holocron_assets.derive.interrogations.answer_schema import sample_answer
 from holocron_assets.derive.interrogations.chains import ChainError, linked, linked_to
 from holocron_assets.derive.interrogations.conditions import ConditionError, check_condition
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
+from holocron_assets.derive.interrogations.loading import Reading
 from holocron_assets.derive.interrogations.questions import SAMPLES
-from holocron_assets.derive.interrogations.remembering import Memory
 from holocron_assets.derive.interrogations.templates import TemplateError, holds, rendered
 from holocron_assets.derive.items.inputs import input_variables, sample_inputs
 from holocron_assets.derive.items.prompting import system_part
@@ -26,7 +25,6 @@ from holocron_assets.derive.items.values import query_names
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.settings import interrogations_folder
 
 _MAIN_FILE = "interrogation.yaml"
 _FURTHER_FILES = {
@@ -69,19 +67,6 @@ _READERS = {
 }
 
 
-class Reading(NamedTuple):
-    """The result of reading some folders.
-
-    Attributes:
-        good: the interrogations that can be used, in the order of their names.
-        broken: why each of the others cannot, by the name of its file without the ending; or by a folder that
-            cannot be read.
-    """
-
-    good: tuple[Interrogation, ...]
-    broken: Mapping[str, str]
-
-
 class _BrokenError(InterrogationError):
     """One interrogation of several cannot be used.
 
@@ -93,37 +78,6 @@ class _BrokenError(InterrogationError):
         """Say which and why."""
         super().__init__(problem)
         self.name = interrogation.name
-
-
-def load_interrogations() -> tuple[Interrogation, ...]:
-    """The interrogations of the configured folder that can be used, read once by each process.
-
-    If another process has read the same files, its result is used.
-    """
-    return _loaded(interrogations_folder()).good
-
-
-def broken_interrogations() -> Mapping[str, str]:
-    """Why the others of that folder cannot be used, by name (see `Reading`)."""
-    return _loaded(interrogations_folder()).broken
-
-
-def refuse_broken(name: str) -> None:
-    """Raise InterrogationError, with the reason, if an interrogation has a file that cannot be used."""
-    if problem := broken_interrogations().get(name):
-        raise InterrogationError(problem)
-
-
-@cache
-def _loaded(folder: Path) -> Reading:
-    memory = Memory(folder)
-    known = memory.interrogations()
-    if known is not None:
-        return Reading(known, {})
-    reading = read_each(folder)
-    if not reading.broken:
-        memory.keep(reading.good)
-    return reading
 
 
 def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:

@@ -8,14 +8,9 @@ import pyarrow as pa
 from holocron_assets.entities.identity.candidates import SURE_ENOUGH
 from holocron_assets.entities.mentions.mentions import NO_MENTIONS, FoundMentions, mention_rows, said_names
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables.identity import EXTRACTION, LINKED
 from holocron_assets.lake.titles import DEFAULT_SITE, Site
 from holocron_assets.lake.views.database import query
-
-EXTRACTION = "derived_entity_extraction"
-"""The table of names that a model reads on list pages. It exists if an interrogation declares it."""
-
-LINKED = "derived_listed_names"
-"""The table of names that list pages link to. It exists if an interrogation declares it."""
 
 _SEARCH = files(__package__).joinpath("mentions.sql").read_text(encoding="utf-8")
 _COLUMNS = (

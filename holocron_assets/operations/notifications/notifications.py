@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition, write_partition
@@ -21,7 +21,9 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import NOTICES
 from holocron_assets.lake.views.database import connect, query
-from holocron_assets.operations.notifications.webhooks import Webhooks
+
+if TYPE_CHECKING:  # a client of HTTP, which only sending needs
+    from holocron_assets.operations.notifications.webhooks import Webhooks
 
 _Key = tuple[Any, ...]
 
@@ -63,7 +65,7 @@ class NoticeBook:
     _changed: dict[str, Journal] = field(default_factory=dict)
     _writing: Lock = field(default_factory=Lock)
 
-    def note(self, notices: Iterable[Notice], webhooks: Webhooks, *, is_history: bool = False) -> int:
+    def note(self, notices: Iterable[Notice], webhooks: "Webhooks", *, is_history: bool = False) -> int:
         """Record new notices, for each webhook that wants them.
 
         Args:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.results.result_journals import StateJournal, journal_path
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.packs.packs import FileMark

@@ -43,7 +43,7 @@ from holocron_assets.orchestration.resources.resources import LakeResource, Sour
 from holocron_assets.orchestration.runs.reaper import reap_dead_runs
 from holocron_assets.orchestration.runs.registration import batch_cut
 from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY, Requested, run_requests
-from holocron_assets.planning.batch_steps import BATCH_STEPS
+from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
 from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE
 from holocron_assets.planning.holding import holds_named
 from holocron_assets.planning.job_names import (
@@ -80,7 +80,7 @@ FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAG
 """The tables that `new_pages` reads."""
 SETTLED_TABLES = (
     *(SITES, PAGES, UNREAD_PAGES),
-    *(table for step in BATCH_STEPS for table in (step.table, *step.derivation.optional_inputs)),
+    *(table for one in BATCH_DERIVATIONS for table in (one.table, *one.optional_inputs)),
 )
 """The tables that `settle` reads."""
 SOURCE_TABLES = tuple(stage.table for stage in BY_SOURCE)

@@ -19,8 +19,8 @@ from holocron_assets.derive.dispatch.served import ServedModels, is_switched_off
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
 from holocron_assets.derive.gpu.slots import GPU_POOL
-from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.server.errors import ModelServerError
 from holocron_assets.derive.server.process.connection import fetch_command
 from holocron_assets.lake.journals.journal import Journal
