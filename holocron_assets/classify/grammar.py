@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from holocron_assets.classify.rule_file import RuleError, read_yaml
+from holocron_assets.errors import details_of
 
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2019.\-\u2013][^\W_]+)*|[,;:.!?&]")
 _PARENTHESES = re.compile(r"\([^()]*\)")
@@ -45,7 +46,7 @@ def read_grammar(path: Path) -> Grammar:
     try:
         return Grammar.model_validate(read_yaml(path))
     except ValidationError as error:
-        first = error.errors()[0]
+        first = details_of(error)[0]
         raise RuleError(f"{path}: key {first['loc'][0]!r}: {first['msg']}") from error
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from holocron_assets.classify.rule_file import RuleError, read_yaml
 from holocron_assets.classify.taxonomy import UNKNOWN
+from holocron_assets.errors import details_of
 from holocron_assets.lake.declaration.schema import Row
 
 MODEL_WEIGHING_FILE = Path(__file__).with_name("model_weighing.yaml")
@@ -60,7 +61,7 @@ def read_model_weighing(path: Path) -> ModelWeighing:
     try:
         return ModelWeighing.model_validate(read_yaml(path))
     except ValidationError as error:
-        first = error.errors()[0]
+        first = details_of(error)[0]
         raise RuleError(f"{path}: key {'.'.join(map(str, first['loc']))!r}: {first['msg']}") from error
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.classify.taxonomy import TAXONOMY_FILE, WORK, load_taxonomy
-from holocron_assets.errors import PermanentError
+from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.people_yaml import load_yaml
 
@@ -161,7 +161,7 @@ def read_rules(path: Path) -> Iterator[Rule]:
         try:
             yield Rule.model_validate(fields)
         except ValidationError as error:
-            first = error.errors()[0]
+            first = details_of(error)[0]
             where = ".".join(str(part) for part in first["loc"])
             name = repr(fields.get("id", f"number {number}"))
             problem = first["msg"].removeprefix("Value error, ")

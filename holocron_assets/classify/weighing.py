@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from holocron_assets.classify.evidence import Evidence
 from holocron_assets.classify.rule_file import RuleError, read_yaml
 from holocron_assets.classify.taxonomy import UNKNOWN
+from holocron_assets.errors import details_of
 
 # Title first, then infobox; categories and lead count together.
 _ROUNDS: tuple[frozenset[str], ...] = (
@@ -44,7 +45,7 @@ def read_weighing(path: Path) -> Weighing:
     try:
         return Weighing.model_validate(read_yaml(path))
     except ValidationError as error:
-        first = error.errors()[0]
+        first = details_of(error)[0]
         raise RuleError(f"{path}: key {first['loc'][0]!r}: {first['msg']}") from error
 
 

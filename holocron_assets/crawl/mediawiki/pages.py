@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from holocron_assets.crawl.mediawiki.answers import JsonObject
 from holocron_assets.crawl.mediawiki.values import Number, Time
+from holocron_assets.errors import details_of
 from holocron_assets.lake.declaration.keys import content_hash, title_key
 from holocron_assets.lake.declaration.schema import Row
 
@@ -82,7 +83,7 @@ def page_row(page: JsonObject | None, asked: Asked, extract: Extract) -> dict[st
     try:
         read = _Page.model_validate(page) if page is not None else None
     except ValidationError as error:
-        first = error.errors()[0]
+        first = details_of(error)[0]
         place = ".".join(str(step) for step in first["loc"])
         return _row(asked, "failed", f"the wiki's page object is not understood: {place}: {first['msg']}")
     if page is None or read is None:

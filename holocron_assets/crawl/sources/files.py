@@ -15,7 +15,7 @@ from ruamel.yaml.reader import ReaderError
 
 from holocron_assets.crawl.sources.problems import KeyPath, dotted, explain, first_hand
 from holocron_assets.crawl.sources.source import NAME_PATTERN, Source
-from holocron_assets.errors import PermanentError
+from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.lake.files.people_yaml import compose_yaml, load_yaml
 
 SUFFIX = ".yaml"
@@ -217,11 +217,7 @@ def _parse(path: Path, text: str) -> Source:
     try:
         return Source.model_validate(content, context={"file": path})
     except ValidationError as error:
-        problems = list(_problems(error, root))
-    # Raised without its cause, since a caller may keep the error. Python would never free the frames of all
-    # callers, which a kept ValidationError holds, and DuckDB's modules complain of that when the process
-    # ends.
-    raise SourceError(path, *problems)
+        raise SourceError(path, *_problems(error, root)) from None
 
 
 def _says(path: Path, text: str, wanted: Source) -> bool:
@@ -259,7 +255,7 @@ def _yaml_error(path: Path, text: str, error: Exception) -> SourceError:
 
 
 def _problems(error: ValidationError, root: Node, model: type[BaseModel] = Source) -> Iterator[Problem]:
-    for details in first_hand(error.errors()):
+    for details in first_hand(details_of(error)):
         keys = tuple(part for part in details["loc"] if part != "[key]")
         yield Problem(_line(_node_at(root, keys)), dotted(keys), explain(details, keys, model))
 

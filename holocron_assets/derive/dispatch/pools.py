@@ -11,7 +11,7 @@ from ruamel.yaml.error import YAMLError
 from holocron_assets.derive.code.kinds import CODE_KINDS
 from holocron_assets.derive.dispatch.choosing import ITEMS_A_TURN, Ageing
 from holocron_assets.derive.gpu.slots import GPU_POOL
-from holocron_assets.errors import PermanentError
+from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.lake.files.people_yaml import load_yaml
 
 CODE_POOL = "code"
@@ -117,7 +117,7 @@ def read_dispatch_settings(file: Path) -> DispatchSettings:
     except YAMLError as error:
         raise DispatchError(f"{file}: is not valid YAML: {error}") from error
     except ValidationError as error:
-        problems = (f"{_dotted(details['loc'])}: {details['msg']}" for details in error.errors())
+        problems = (f"{_dotted(details['loc'])}: {details['msg']}" for details in details_of(error))
         raise DispatchError(f"{file}: {'; '.join(problems)}") from error
 
 

@@ -22,6 +22,7 @@ from holocron_assets.derive.interrogations.templates import TemplateError, holds
 from holocron_assets.derive.items.inputs import input_variables, sample_inputs
 from holocron_assets.derive.items.prompting import system_part
 from holocron_assets.derive.items.values import query_names
+from holocron_assets.errors import details_of
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.paths import Lake
@@ -255,7 +256,7 @@ def _text(file: Path) -> str:
 
 
 def _problem(error: ValidationError) -> str:
-    first = error.errors()[0]
+    first = details_of(error)[0]
     key = ".".join(map(str, first["loc"]))
     words = {"extra_forbidden": "is no known key", "missing": "is missing"}
     problem = words.get(first["type"], first["msg"].removeprefix("Value error, "))

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.crawl.sources.problems import first_hand
-from holocron_assets.errors import PermanentError
+from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.lake.files.people_yaml import load_yaml
 
 
@@ -42,7 +42,9 @@ def read_settings(file: Path, kind: type[_Read]) -> _Read:
     except YAMLError as error:
         raise SettingsError(f"{file}: is not valid YAML: {error}") from error
     except ValidationError as error:
-        problems = (f"{_dotted(details['loc'])}: {details['msg']}" for details in first_hand(error.errors()))
+        problems = (
+            f"{_dotted(details['loc'])}: {details['msg']}" for details in first_hand(details_of(error))
+        )
         # Without its cause, which repeats the values: an address may be a secret.
         raise SettingsError(f"{file}: {'; '.join(problems)}") from None
 
