@@ -10,7 +10,7 @@ from holocron_assets.crawl.frontier.attempts import failed_page, settle_failure
 from holocron_assets.crawl.frontier.batches import manifest
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.files.parquet import rows_there, write_partition
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
@@ -112,8 +112,7 @@ def fetch_batch(lake: Lake, batch: str, reader: PageReader, run_id: str) -> list
 
 
 def _progress(lake: Lake, batch: str, journal: Journal) -> _Progress:
-    stored = read_partition(lake, PAGES, batch) if lake.has(PAGES, batch) else []
-    rows: dict[int, Row] = {row["requested_key"]: row for row in stored}
+    rows: dict[int, Row] = {row["requested_key"]: row for row in rows_there(lake, PAGES, batch)}
     crashes: Counter[int] = Counter()
     suspicions: Counter[int] = Counter()
     for record in journal.records():

@@ -14,7 +14,13 @@ from holocron_assets.entities.facts.rules import RuleBook, load_rule_book
 from holocron_assets.entities.identity.candidates import candidate_row
 from holocron_assets.entities.tags.page_tags import chunk_tag_rows, page_tag_rows
 from holocron_assets.lake.declaration.schema import Row, Table
-from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
+from holocron_assets.lake.files.parquet import (
+    Footer,
+    read_footer,
+    read_partition,
+    rows_there,
+    write_partition,
+)
 from holocron_assets.lake.freshness import Derivation, RowsOf
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
@@ -114,7 +120,7 @@ def _inputs(lake: Lake, derivation: Derivation, batch: str, rows_of: RowsOf) -> 
         table.name: read_partition(lake, table, batch) for table in derivation.inputs
     }
     for table in derivation.optional_inputs:
-        found[table.name] = read_partition(lake, table, batch) if lake.has(table, batch) else []
+        found[table.name] = rows_there(lake, table, batch)
     for table in derivation.source_inputs:
         found[table.name] = read_partition(lake, table, source_of(batch))
     if derivation.row_input:

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.files.parquet import rows_there, write_partition
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
@@ -187,7 +187,7 @@ def open_book(lake: Lake, *, patience_seconds: float) -> Iterator[NoticeBook]:
 
 def _store(lake: Lake, day: str, journal: Journal) -> None:
     rows: dict[_Key, Row] = {}
-    stored = read_partition(lake, NOTICES, day) if lake.has(NOTICES, day) else []
+    stored = rows_there(lake, NOTICES, day)
     journaled = [NOTICES.revive(row) for record in journal.records() for row in record["rows"]]
     for row in [*stored, *journaled]:
         rows[tuple(row[name] for name in NOTICES.key)] = row
