@@ -6,11 +6,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import duckdb
 from pydantic import ValidationError
 from ruamel.yaml.error import YAMLError
 
-from holocron_assets.derive.code.item_queries import check_columns
-from holocron_assets.derive.evidence.queries import AskSql, QueryError, locked_database, open_queries
+from holocron_assets.derive.code.answers import row_columns
+from holocron_assets.derive.evidence.queries import (
+    AskSql,
+    QueryError,
+    ask_query,
+    locked_database,
+    open_queries,
+)
 from holocron_assets.derive.evidence.room import room_for_evidence
 from holocron_assets.derive.interrogations.answer_schema import sample_answer
 from holocron_assets.derive.interrogations.chains import ChainError, linked, linked_to
@@ -326,7 +333,7 @@ def _check_queries(found: Collection[tuple[Path, Interrogation]], tables: Sequen
                 try:
                     _ask_all(interrogation, ask_sql)
                     if interrogation.kind == "sql":
-                        check_columns(connection, interrogation, dict.fromkeys(query_names(interrogation)))
+                        _check_rows(connection, interrogation)
                     if (condition := interrogation.wants.sql) is not None:
                         check_condition(condition, interrogation.over, interrogation.wants.of, empty)
                 except QueryError as error:
@@ -339,6 +346,20 @@ def _ask_all(interrogation: Interrogation, ask_sql: AskSql) -> None:
     values = dict.fromkeys(query_names(interrogation))
     for sql in interrogation.queries:
         ask_sql(sql, values, _QUERY_SECONDS)
+
+
+def _check_rows(connection: duckdb.DuckDBPyConnection, interrogation: Interrogation) -> None:
+    """Refuse a query of kind 'sql' whose columns are not those of the answer's rows."""
+    sql = (interrogation.sql or "").rstrip().removesuffix(";")
+    values = dict.fromkeys(query_names(interrogation))
+    # At least one row, so that its columns are known.
+    asked = ask_query(connection, f"from (select 1) left join ({sql}\n) on true", values, _QUERY_SECONDS)
+    found = asked.columns[1:]
+    known, required = row_columns(interrogation.answer_schema, interrogation.rows.each)
+    if lacking := sorted(required.difference(found)):
+        raise QueryError(f"it gives no {', '.join(lacking)}, which the answer's rows must have")
+    if unknown := sorted(set(found) - known):
+        raise QueryError(f"it gives {', '.join(unknown)}, which the answer's rows do not have")
 
 
 def _check_columns(path: Path, interrogation: Interrogation) -> None:
