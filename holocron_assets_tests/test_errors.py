@@ -19,10 +19,10 @@ from holocron_assets.errors import HolocronError, PermanentError, TransientError
 from holocron_assets.settings import PROJECT_FOLDER
 
 FOR_PEOPLE = {
-    *("ConditionError", "DamagedPartitionError", "DecisionError", "DispatchError", "DumpError"),
+    *("ConditionError", "DamagedPartitionError", "DecisionError", "DumpError"),
     *("FolderGoneError", "HeldBackError", "InterrogationError", "InvalidTitle", "MissingPartitionError"),
     *("ModelFileError", "ModelServerError", "NoManifestError", "ObserveError", "PartitionNameError"),
-    *("SchemaError", "SettingError", "SourceError", "UnknownModelError"),
+    *("SchemaError", "SettingError", "SettingsError", "SourceError", "UnknownModelError"),
 }
 
 

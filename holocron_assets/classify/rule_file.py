@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from ruamel.yaml.error import YAMLError
@@ -142,6 +142,22 @@ def read_yaml(path: Path) -> Any:
         return load_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise RuleError(f"{path}: cannot be read as YAML: {error}") from error
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def read_figures(path: Path, kind: type[_Model]) -> _Model:
+    """What a YAML file of words or figures says.
+
+    Raises:
+        RuleError: the file cannot be read, or a key is missing, unknown or wrong.
+    """
+    try:
+        return kind.model_validate(read_yaml(path))
+    except ValidationError as error:
+        first = details_of(error)[0]
+        raise RuleError(f"{path}: key {'.'.join(map(str, first['loc']))!r}: {first['msg']}") from error
 
 
 def read_rules(path: Path) -> Iterator[Rule]:

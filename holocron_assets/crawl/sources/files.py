@@ -13,9 +13,10 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
-from holocron_assets.crawl.sources.problems import KeyPath, dotted, explain, first_hand
+from holocron_assets.crawl.sources.problems import KeyPath, dotted, explain
 from holocron_assets.crawl.sources.source import NAME_PATTERN, Source
 from holocron_assets.errors import PermanentError, details_of
+from holocron_assets.lake.files.people_settings import first_hand
 from holocron_assets.lake.files.people_yaml import compose_yaml, load_yaml
 
 SUFFIX = ".yaml"
