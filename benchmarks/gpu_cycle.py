@@ -21,8 +21,8 @@ from typing import Any
 
 from holocron_assets.derive.dispatch.tallies import wanted_counts
 from holocron_assets.derive.gpu.gpu_log import merged, seconds_of
-from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.derive.server.model_files.catalog import shipped_catalog
 from holocron_assets.derive.server.model_files.fetching import own_model_files

@@ -31,8 +31,8 @@ from holocron_assets.classify.merge import page_type_row
 from holocron_assets.classify.model_weighing import load_model_weighing, weigh_answer
 from holocron_assets.classify.rules import classify_page, load_rules
 from holocron_assets.derive.engine.engine import Engine, open_client
-from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.interrogations.settings import Wants
 from holocron_assets.derive.items.derived_rows import derived_rows
 from holocron_assets.derive.results.partition_work import PartitionWork

@@ -5,8 +5,9 @@ from typing import Any
 
 import dagster as dg
 
-from holocron_assets.derive.dispatch.pools import DispatchError, DispatchSettings, read_dispatch_settings
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.dispatch.pools import DispatchSettings, read_dispatch_settings
+from holocron_assets.derive.interrogations.loading import load_interrogations
+from holocron_assets.lake.files.people_settings import SettingsError
 from holocron_assets.orchestration.assets.batches import BATCH_ASSETS
 from holocron_assets.orchestration.assets.change_readings import page_changes
 from holocron_assets.orchestration.assets.crawl import batch_pages, pages, seed_titles, sites
@@ -115,7 +116,7 @@ def _dispatch_settings() -> DispatchSettings:
     """How work is dispatched; the usual way where the file cannot be used, and then no sensor gives work."""
     try:
         return read_dispatch_settings(dispatch_file())
-    except DispatchError:
+    except SettingsError:
         return DispatchSettings()
 
 

@@ -27,8 +27,8 @@ VARIABLES: Mapping[str, str] = {
     "HOLOCRON_ALERTS": "The rules that raise alerts (`data/alerts.yaml`)",
     "HOLOCRON_SCHEDULES": "What is done when (`data/schedules.yaml`)",
     "HOLOCRON_GROUPS": "The folder of groups of work, done in sequence (`data/groups/`)",
-    "HOLOCRON_STATE": "What processes share about each wiki's host, and interrogations as they were last "
-    "read and checked (the user's state folder)",
+    "HOLOCRON_STATE": "What processes share about each wiki's host; interrogations as they were last read "
+    "and checked, and what was computed of lakes and code (the user's state folder)",
     "HOLOCRON_MODELS": "The model files of the embedded server (the user's cache folder)",
     "HOLOCRON_MODEL_FILES": "Model files, or folders of them, that are there already, parted as in PATH",
     "DAGSTER_HOME": "Dagster's folder (`$HOLOCRON_DATA/dagster`)",

@@ -1,24 +1,28 @@
 """Errors that people read have one base, and each name stands for one of them."""
 
 import ast
+import gc
+import weakref
 from collections import Counter
 from importlib import import_module
 from pkgutil import walk_packages
+from typing import Self
 
 import click
 import pytest
 from click.testing import CliRunner
+from pydantic import BaseModel, ValidationError, model_validator
 
 import holocron_assets
 from holocron_assets.cli.shared import clear_errors
-from holocron_assets.errors import HolocronError, PermanentError, TransientError
+from holocron_assets.errors import HolocronError, PermanentError, TransientError, details_of
 from holocron_assets.settings import PROJECT_FOLDER
 
 FOR_PEOPLE = {
-    *("ConditionError", "DamagedPartitionError", "DecisionError", "DispatchError", "DumpError"),
+    *("ConditionError", "DamagedPartitionError", "DecisionError", "DumpError"),
     *("FolderGoneError", "HeldBackError", "InterrogationError", "InvalidTitle", "MissingPartitionError"),
     *("ModelFileError", "ModelServerError", "NoManifestError", "ObserveError", "PartitionNameError"),
-    *("SchemaError", "SettingError", "SourceError", "UnknownModelError"),
+    *("SchemaError", "SettingError", "SettingsError", "SourceError", "UnknownModelError"),
 }
 
 
@@ -57,3 +61,28 @@ def test_a_command_shows_such_an_error_without_a_traceback(kind: type[HolocronEr
 
     shown = CliRunner().invoke(fails)
     assert (shown.exit_code, shown.stderr) == (1, "Error: the lake is gone: mount its disk\n")
+
+
+class _Checked(BaseModel):
+    number: int
+
+    @model_validator(mode="after")
+    def _is_small(self) -> Self:
+        raise ValueError(f"{self.number} is too large")
+
+
+def test_a_kept_error_of_pydantic_keeps_nothing_of_who_asked() -> None:
+    class Large: ...
+
+    def asked() -> "weakref.ref[Large]":
+        large = Large()
+        try:
+            _Checked(number=9)
+        except ValidationError as error:
+            kept = error  # so that the frame, with all that it names, is part of a cycle
+            assert details_of(kept)[0]["msg"] == "Value error, 9 is too large"
+        return weakref.ref(large)
+
+    large = asked()
+    gc.collect()
+    assert large() is None

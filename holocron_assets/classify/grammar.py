@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from holocron_assets.classify.rule_file import RuleError, read_yaml
+from holocron_assets.classify.rule_file import read_figures
 
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2019.\-\u2013][^\W_]+)*|[,;:.!?&]")
 _PARENTHESES = re.compile(r"\([^()]*\)")
@@ -42,11 +42,7 @@ def read_grammar(path: Path) -> Grammar:
     Raises:
         RuleError: the file cannot be read, or a key is missing, unknown or no list of words.
     """
-    try:
-        return Grammar.model_validate(read_yaml(path))
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise RuleError(f"{path}: key {first['loc'][0]!r}: {first['msg']}") from error
+    return read_figures(path, Grammar)
 
 
 class Phrase(NamedTuple):

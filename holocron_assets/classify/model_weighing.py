@@ -5,9 +5,9 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from holocron_assets.classify.rule_file import RuleError, read_yaml
+from holocron_assets.classify.rule_file import read_figures
 from holocron_assets.classify.taxonomy import UNKNOWN
 from holocron_assets.lake.declaration.schema import Row
 
@@ -57,11 +57,7 @@ def read_model_weighing(path: Path) -> ModelWeighing:
     Raises:
         RuleError: the file cannot be read, or a key is missing, unknown or out of range.
     """
-    try:
-        return ModelWeighing.model_validate(read_yaml(path))
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise RuleError(f"{path}: key {'.'.join(map(str, first['loc']))!r}: {first['msg']}") from error
+    return read_figures(path, ModelWeighing)
 
 
 @cache

@@ -1,16 +1,20 @@
 """A rule as a YAML file declares it, and the reading of such files."""
 
+import hashlib
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from ruamel.yaml.error import YAMLError
 
-from holocron_assets.classify.taxonomy import WORK, load_taxonomy
-from holocron_assets.errors import PermanentError
+from holocron_assets.classify.taxonomy import TAXONOMY_FILE, WORK, load_taxonomy
+from holocron_assets.errors import PermanentError, details_of
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.people_yaml import load_yaml
+
+RULES_FOLDER = Path(__file__).with_name("rules")
 
 Context = Literal["title", "qualifier", "title_word", "infobox", "category", "lead"]
 Flag = Literal["is_redirect", "is_disambiguation", "is_list", "timeline_markers"]
@@ -140,6 +144,22 @@ def read_yaml(path: Path) -> Any:
         raise RuleError(f"{path}: cannot be read as YAML: {error}") from error
 
 
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def read_figures(path: Path, kind: type[_Model]) -> _Model:
+    """What a YAML file of words or figures says.
+
+    Raises:
+        RuleError: the file cannot be read, or a key is missing, unknown or wrong.
+    """
+    try:
+        return kind.model_validate(read_yaml(path))
+    except ValidationError as error:
+        first = details_of(error)[0]
+        raise RuleError(f"{path}: key {'.'.join(map(str, first['loc']))!r}: {first['msg']}") from error
+
+
 def read_rules(path: Path) -> Iterator[Rule]:
     """The rules of one file, in order.
 
@@ -157,7 +177,7 @@ def read_rules(path: Path) -> Iterator[Rule]:
         try:
             yield Rule.model_validate(fields)
         except ValidationError as error:
-            first = error.errors()[0]
+            first = details_of(error)[0]
             where = ".".join(str(part) for part in first["loc"])
             name = repr(fields.get("id", f"number {number}"))
             problem = first["msg"].removeprefix("Value error, ")
@@ -198,3 +218,15 @@ def _claim(rule: Rule, path: Path, claims: dict[tuple[str, str], str]) -> None:
         if (kind, text) in claims:
             raise RuleError(f"{path}: rule {rule.id!r}: {kind} {text!r} is taken by {claims[kind, text]}")
         claims[kind, text] = f"rule {rule.id!r} in {path.name}"
+
+
+def rules_version(folder: Path) -> str:
+    """A version that changes with any rule, word or threshold, with the taxonomy and with the engine."""
+    digest = hashlib.sha256(TAXONOMY_FILE.read_bytes())
+    for path in sorted(folder.glob("*.yaml")):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return f"{code_version('holocron_assets.classify.rules')}-{digest.hexdigest()[:12]}"
+
+
+RULES_VERSION = rules_version(RULES_FOLDER)

@@ -1,6 +1,5 @@
 """The rules' answer to the question what a page is about."""
 
-import hashlib
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -10,36 +9,21 @@ from holocron_assets.classify.evidence import Evidence
 from holocron_assets.classify.grammar import read_grammar
 from holocron_assets.classify.infobox_stage import InfoboxStage
 from holocron_assets.classify.lead_stage import LeadStage
-from holocron_assets.classify.rule_file import read_rule_folder
-from holocron_assets.classify.taxonomy import TAXONOMY_FILE, WORK, Taxonomy, load_taxonomy
+from holocron_assets.classify.rule_file import RULES_FOLDER, read_rule_folder, rules_version
+from holocron_assets.classify.taxonomy import WORK, Taxonomy, load_taxonomy
 from holocron_assets.classify.title_stage import TitleStage
 from holocron_assets.classify.vocabulary import Vocabulary
 from holocron_assets.classify.weighing import Verdict, read_weighing, weigh
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.declaration.versions import code_version
 
-RULES_FOLDER = Path(__file__).with_name("rules")
 METHOD = "rules"
 
-_ENGINE_VERSION = code_version(__name__)
 _GRAMMAR_FILE = "grammar.yaml"
 _WEIGHING_FILE = "weighing.yaml"
 NOT_SAID = "unknown"
 """Medium or continuity of a work if nothing says it."""
 
 _BOTH = "both"
-
-
-def rules_version(folder: Path) -> str:
-    """A version that changes with any rule, word or threshold, with the taxonomy and with the engine."""
-    digest = hashlib.sha256(TAXONOMY_FILE.read_bytes())
-    for path in sorted(folder.glob("*.yaml")):
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
-    return f"{_ENGINE_VERSION}-{digest.hexdigest()[:12]}"
-
-
-RULES_VERSION = rules_version(RULES_FOLDER)
 
 
 class RuleBook:

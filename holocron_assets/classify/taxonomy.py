@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ruamel.yaml.error import YAMLError
 
-from holocron_assets.errors import PermanentError
+from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.lake.files.people_yaml import load_yaml
 
 TAXONOMY_FILE = Path(__file__).with_name("taxonomy.yaml")
@@ -75,7 +75,7 @@ def read_taxonomy(path: Path) -> Taxonomy:
         content = load_yaml(path.read_text(encoding="utf-8"))
         taxonomy = Taxonomy.model_validate(content)
     except ValidationError as error:
-        first = error.errors()[0]
+        first = details_of(error)[0]
         key = ".".join(str(part) for part in first["loc"]) or "(top)"
         raise TaxonomyError(f"{path}: key {key}: {first['msg']}") from error
     except (OSError, YAMLError) as error:

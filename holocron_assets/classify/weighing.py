@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from holocron_assets.classify.evidence import Evidence
-from holocron_assets.classify.rule_file import RuleError, read_yaml
+from holocron_assets.classify.rule_file import read_figures
 from holocron_assets.classify.taxonomy import UNKNOWN
 
 # Title first, then infobox; categories and lead count together.
@@ -41,11 +41,7 @@ def read_weighing(path: Path) -> Weighing:
     Raises:
         RuleError: the file cannot be read, or a key is missing, unknown or out of range.
     """
-    try:
-        return Weighing.model_validate(read_yaml(path))
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise RuleError(f"{path}: key {first['loc'][0]!r}: {first['msg']}") from error
+    return read_figures(path, Weighing)
 
 
 class Verdict(NamedTuple):

@@ -14,7 +14,8 @@ import click
 
 from holocron_assets.crawl.sources.files import AnySource, load_any_source, load_source, read_any_sources
 from holocron_assets.crawl.sources.source import Source
-from holocron_assets.derive.opening import left_out, open_lake
+from holocron_assets.derive.interrogations.loading import left_out
+from holocron_assets.derive.opening import open_lake
 from holocron_assets.errors import HolocronError
 from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.place.paths import Lake

@@ -14,7 +14,7 @@ from holocron_assets.crawl.frontier.attempts import failed_page, settle_failure
 from holocron_assets.crawl.frontier.batches import manifest
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.declaration.schema import Row, Table
-from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.files.parquet import rows_there, write_partition
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
@@ -153,8 +153,7 @@ def fetch_batch(
 
 
 def _progress(lake: Lake, batch: str, journal: Journal, kind: BatchKind) -> _Progress:
-    stored = read_partition(lake, kind.table, batch) if lake.has(kind.table, batch) else []
-    rows: dict[int, Row] = {row[kind.key]: row for row in stored}
+    rows: dict[int, Row] = {row[kind.key]: row for row in rows_there(lake, kind.table, batch)}
     crashes: Counter[int] = Counter()
     suspicions: Counter[int] = Counter()
     for record in journal.records():

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +18,7 @@ from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.http.log import HttpLog, Tally
 from holocron_assets.crawl.mediawiki import pages as api_pages
 from holocron_assets.crawl.mediawiki.client import MOST_TITLES, FetchedPages, WikiClient
+from holocron_assets.crawl.page_rows import Asked, Extract
 from holocron_assets.crawl.politeness.limits import HostLimits
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
@@ -40,7 +42,7 @@ class WikiReader:
 
     group_sizes: Sequence[int] = (MOST_TITLES, 10, 1)
 
-    def __init__(self, client: WikiClient, source: Source, extract: api_pages.Extract) -> None:
+    def __init__(self, client: WikiClient, source: Source, extract: Extract) -> None:
         """Read `source` through `client`; `extract` finds links and redirect target in a text."""
         self.groups_at_once = source.politeness.requests_in_flight
         self._client = client
@@ -67,13 +69,7 @@ class WikiReader:
         self._client.give_up()
 
     def _row(self, wanted: Row, fetched: FetchedPages, run_id: str) -> dict[str, Any]:
-        asked = api_pages.Asked(
-            **_asked(wanted),
-            attempts=1,  # `fetch` adds the earlier attempts
-            http_status=fetched.http_status,
-            fetched_at=fetched.fetched_at,
-            run_id=run_id,
-        )
+        asked = replace(_asked(wanted, fetched.fetched_at, run_id), http_status=fetched.http_status)
         row = api_pages.page_row(fetched.pages[wanted["title"]], asked, self._extract)
         return _in_namespace(row, wanted)
 
@@ -104,7 +100,7 @@ class DumpReader:
         self,
         lake: Lake,
         source: Source,
-        extract: api_pages.Extract,
+        extract: Extract,
         safe_point: Callable[[], object] = lambda: None,
     ) -> None:
         """Read the export of `source`; `extract` finds links and redirect target in a text."""
@@ -138,14 +134,14 @@ class DumpReader:
             return list(usable_index(self._lake, self._source).read(ordinals))
 
     def _row(self, wanted: Row, found: DumpPage | None, begun_at: datetime, run_id: str) -> dict[str, Any]:
-        asked = dump_pages.Asked(**_asked(wanted), fetched_at=begun_at, run_id=run_id)
+        asked = _asked(wanted, begun_at, run_id)
         return _in_namespace(dump_pages.page_row(found, asked, self._extract), wanted)
 
 
-def _asked(wanted: Row) -> dict[str, Any]:
+def _asked(wanted: Row, fetched_at: datetime, run_id: str) -> Asked:
     """A manifest's data about a page, as columns of table `pages`."""
     kept = {name: wanted[name] for name in ("source", "batch", "position", "depth", "discovered_from")}
-    return {**kept, "requested_title": wanted["title"]}
+    return Asked(**kept, requested_title=wanted["title"], fetched_at=fetched_at, run_id=run_id)
 
 
 def _in_namespace(row: dict[str, Any], wanted: Row) -> dict[str, Any]:
@@ -215,7 +211,7 @@ def page_reader(  # noqa: PLR0913 - the same
     lake: Lake,
     source: Source,
     batch: str,
-    extract: api_pages.Extract,
+    extract: Extract,
     politeness_folder: Path,
     *,
     tally: Tally | None = None,

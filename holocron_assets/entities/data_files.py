@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml.error import YAMLError
 
-from holocron_assets.errors import PermanentError
+from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.lake.files.people_yaml import load_yaml
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -31,7 +31,7 @@ def read_data_file(path: Path, model: type[_Model]) -> _Model:
     try:
         found: _Model = _parsed(path.read_text(encoding="utf-8"), model)
     except ValidationError as error:
-        raise DataFileError(f"{path}: {'; '.join(map(_problem, error.errors()))}") from error
+        raise DataFileError(f"{path}: {'; '.join(map(_problem, details_of(error)))}") from error
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise DataFileError(f"{path}: not a readable YAML file: {error}") from error
     return found

@@ -6,7 +6,7 @@ from string import Template
 
 from holocron_assets.crawl.frontier.views import frontier_views
 from holocron_assets.crawl.sources.source import Source
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.items.wanted_sql import versions_sql, wanted_sql
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.state.staleness import Staleness, staleness_sql

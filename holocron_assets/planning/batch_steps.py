@@ -1,54 +1,57 @@
 """The function of each derived asset of a batch: it takes rows of its inputs, and gives its own rows."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from holocron_assets.classify.decided_types import read_decided_types
 from holocron_assets.classify.merge import page_type_row
-from holocron_assets.classify.rules import RULES_VERSION, classify_page, unclassified_row
+from holocron_assets.classify.rules import classify_page, unclassified_row
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.frontier.batches import source_of
-from holocron_assets.crawl.sources.files import AnySource
-from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.entities.facts.page_facts import page_fact_rows
-from holocron_assets.entities.facts.rules import RULES_FOLDER, RuleBook, load_rule_book, rules_version
+from holocron_assets.entities.facts.rules import RuleBook, load_rule_book
 from holocron_assets.entities.identity.candidates import candidate_row
-from holocron_assets.entities.mentions.search import EXTRACTION
 from holocron_assets.entities.tags.page_tags import chunk_tag_rows, page_tag_rows
 from holocron_assets.lake.declaration.schema import Row, Table
-from holocron_assets.lake.declaration.versions import code_version
-from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
-from holocron_assets.lake.freshness import Derivation, RowInput, RowsOf, stale_partitions
+from holocron_assets.lake.files.parquet import (
+    Footer,
+    read_footer,
+    read_partition,
+    rows_there,
+    write_partition,
+)
+from holocron_assets.lake.freshness import Derivation, RowsOf
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
-    BATCH_PAGES,
     DECISIONS,
-    ENTITY_CANDIDATES,
-    FILE_USES,
-    PAGE_FACTS,
-    PAGE_LINKS,
     PAGE_SIGNALS,
-    PAGE_TAGS,
     PAGE_TYPES,
     PAGES,
     RULE_CLASSIFICATIONS,
     SITES,
 )
 from holocron_assets.lake.tables.classify import MODEL_TABLE
+from holocron_assets.lake.tables.identity import EXTRACTION
 from holocron_assets.lake.titles import Site
-from holocron_assets.planning.page_by_page import PageByPage, unread_input
+from holocron_assets.planning.batch_derivations import (
+    CANDIDATES_DERIVATION,
+    FACTS_DERIVATION,
+    FILE_USES_DERIVATION,
+    LINKS_DERIVATION,
+    RULES_DERIVATION,
+    SIGNALS_DERIVATION,
+    TAGS_DERIVATION,
+    TYPES_DERIVATION,
+)
+from holocron_assets.planning.page_by_page import PageByPage
 from holocron_assets.settings import infobox_rules_folder
-from holocron_assets.signals.extract import SIGNALS_VERSION, signal_row, unread_row
-from holocron_assets.signals.file_uses import FILE_USES_VERSION, file_use_rows
+from holocron_assets.signals.extract import signal_row, unread_row
+from holocron_assets.signals.file_uses import file_use_rows
 from holocron_assets.signals.infobox.values import infobox_values
-from holocron_assets.signals.links import LINKS_VERSION, link_rows
+from holocron_assets.signals.links import link_rows
 
-_TAXONOMY = load_taxonomy()
-_ENTITY_TYPES = frozenset(_TAXONOMY.entity_worthy_types)
-_MODEL_TABLES = tuple(each.table for each in load_interrogations() if each.table.name == MODEL_TABLE)
-_LISTS_READ = tuple(each.table for each in load_interrogations() if each.table.name == EXTRACTION)
+_ENTITY_TYPES = frozenset(load_taxonomy().entity_worthy_types)
 
 _NOTED = 40
 
@@ -119,7 +122,7 @@ def _inputs(lake: Lake, derivation: Derivation, batch: str, rows_of: RowsOf) -> 
         table.name: read_partition(lake, table, batch) for table in derivation.inputs
     }
     for table in derivation.optional_inputs:
-        found[table.name] = read_partition(lake, table, batch) if lake.has(table, batch) else []
+        found[table.name] = rows_there(lake, table, batch)
     for table in derivation.source_inputs:
         found[table.name] = read_partition(lake, table, source_of(batch))
     if derivation.row_input:
@@ -234,108 +237,13 @@ def _fields_without_rule(lake: Lake, batch: str) -> Mapping[str, Sequence[str]]:
     return {"fields_without_rule": [f"{name} ({count})" for name, count in counts.most_common(_NOTED)]}
 
 
-PAGE_LINKS_STEP = Step(
-    Derivation(PAGE_LINKS, (PAGES,), (SITES,), LINKS_VERSION, row_input=unread_input(PAGE_LINKS)),
-    "signals",
-    _page_links,
-    "kind",
-)
-PAGE_SIGNALS_STEP = Step(
-    Derivation(PAGE_SIGNALS, (PAGES,), (SITES,), SIGNALS_VERSION, row_input=unread_input(PAGE_SIGNALS)),
-    "signals",
-    _page_signals,
-    "continuity",
-)
-FILE_USES_STEP = Step(
-    Derivation(
-        FILE_USES, (PAGES, PAGE_SIGNALS), (SITES,), FILE_USES_VERSION, row_input=unread_input(FILE_USES)
-    ),
-    "files",
-    _file_uses,
-    "role",
-)
-RULES_STEP = Step(
-    Derivation(
-        RULE_CLASSIFICATIONS,
-        (PAGE_SIGNALS,),
-        (),
-        f"{_TAXONOMY.taxonomy_version}-{RULES_VERSION}",
-        row_input=unread_input(RULE_CLASSIFICATIONS),
-    ),
-    "classification",
-    _rule_classifications,
-    "primary_type",
-)
-PAGE_TYPES_STEP = Step(
-    Derivation(
-        PAGE_TYPES,
-        (PAGE_SIGNALS, RULE_CLASSIFICATIONS),
-        (),
-        code_version("holocron_assets.classify.merge", "holocron_assets.classify.decided_types"),
-        optional_inputs=_MODEL_TABLES,
-        row_input=RowInput(DECISIONS, read_decided_types),
-    ),
-    "classification",
-    _page_types,
-    "primary_type",
-)
-CANDIDATES_STEP = Step(
-    Derivation(
-        ENTITY_CANDIDATES,
-        (PAGE_TYPES, PAGE_SIGNALS),
-        (),
-        code_version("holocron_assets.entities.identity.candidates"),
-    ),
-    "entities",
-    _entity_candidates,
-    "entity_type",
-)
-_FACTS_CODE = code_version(
-    "holocron_assets.entities.facts.page_facts", "holocron_assets.signals.infobox.values"
-)
-PAGE_FACTS_STEP = Step(
-    Derivation(
-        PAGE_FACTS,
-        (PAGES, PAGE_SIGNALS),
-        (SITES,),
-        f"{_FACTS_CODE}-{rules_version(RULES_FOLDER, infobox_rules_folder())}",
-        row_input=unread_input(PAGE_FACTS),
-    ),
-    "entities",
-    _page_facts,
-    "key",
-    _fields_without_rule,
-)
-PAGE_TAGS_STEP = Step(
-    Derivation(
-        PAGE_TAGS,
-        (PAGE_SIGNALS, PAGE_TYPES),
-        (),
-        code_version("holocron_assets.entities.tags.page_tags"),
-        optional_inputs=_LISTS_READ,
-    ),
-    "tags",
-    _page_tags,
-    "method",
-)
-
 BATCH_STEPS: tuple[Step, ...] = (
-    PAGE_LINKS_STEP,
-    PAGE_SIGNALS_STEP,
-    FILE_USES_STEP,
-    RULES_STEP,
-    PAGE_TYPES_STEP,
-    CANDIDATES_STEP,
-    PAGE_TAGS_STEP,
-    PAGE_FACTS_STEP,
+    Step(LINKS_DERIVATION, "signals", _page_links, "kind"),
+    Step(SIGNALS_DERIVATION, "signals", _page_signals, "continuity"),
+    Step(FILE_USES_DERIVATION, "files", _file_uses, "role"),
+    Step(RULES_DERIVATION, "classification", _rule_classifications, "primary_type"),
+    Step(TYPES_DERIVATION, "classification", _page_types, "primary_type"),
+    Step(CANDIDATES_DERIVATION, "entities", _entity_candidates, "entity_type"),
+    Step(TAGS_DERIVATION, "tags", _page_tags, "method"),
+    Step(FACTS_DERIVATION, "entities", _page_facts, "key", _fields_without_rule),
 )
-
-
-def stale_batches(lake: Lake, sources: Iterable[AnySource]) -> list[str]:
-    """Fetched batches with a stale derived table: today's code, rules and inputs would give another.
-
-    Stale steps are found in order: what follows a stale one is redone with it.
-    """
-    names = {source.name for source in sources}
-    batches = [batch for batch in lake.partitions(BATCH_PAGES) if source_of(batch) in names]
-    return stale_partitions(lake, [step.derivation for step in BATCH_STEPS], batches)

@@ -24,7 +24,6 @@ from holocron_assets.entities.identity.judgement_store import (
     stale_judgements,
 )
 from holocron_assets.entities.identity.pair_store import PAIRS_VERSION, stale_pairs
-from holocron_assets.entities.mentions.search import EXTRACTION, LINKED
 from holocron_assets.entities.mentions.store import MENTIONS_VERSION, stale_mentions
 from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.entities.store import (
@@ -62,6 +61,7 @@ from holocron_assets.lake.tables import (
     TAG_RELATIONS,
     TAGS,
 )
+from holocron_assets.lake.tables.identity import EXTRACTION, LINKED
 from holocron_assets.review.store import REVIEW_VERSION, stale_review
 from holocron_assets.settings import tags_file
 

@@ -4,7 +4,7 @@ from holocron_assets.decisions.controls import DRAIN, Hold, standing_controls
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import FILE_LIST, FILES, PAGES, SEED_TITLES
-from holocron_assets.planning.batch_steps import BATCH_STEPS
+from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
 from holocron_assets.planning.job_names import BATCH_JOB, FILES_JOB, LIST_FILES_JOB, SEEDS_JOB, SETTLE_JOB
 from holocron_assets.planning.work import Work
 
@@ -26,7 +26,7 @@ def _is_begun(lake: Lake, work: Work) -> bool:
     if work.job == BATCH_JOB:
         return is_begun(lake, work.partition)
     if work.job == SETTLE_JOB:  # a missing table belongs to the batch; making one again is new work
-        return not all(lake.has(step.table, work.partition) for step in BATCH_STEPS)
+        return not all(lake.has(one.table, work.partition) for one in BATCH_DERIVATIONS)
     if work.job == FILES_JOB:
         return is_begun(lake, work.partition, FILES)
     listed = {SEEDS_JOB: SEED_TITLES, LIST_FILES_JOB: FILE_LIST}.get(work.job)

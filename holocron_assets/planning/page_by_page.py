@@ -21,7 +21,7 @@ from holocron_assets.decisions.log import standing
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.durable import open_in_folder
-from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.files.parquet import rows_there, write_partition
 from holocron_assets.lake.freshness import Derivation, RowInput, RowsOf
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
@@ -246,8 +246,7 @@ def _nothing(_batch: str) -> Sequence[Row]:
 
 
 def _stored(lake: Lake, table: Table, batch: str) -> Sequence[Row]:
-    scope = _scope(batch, table)
-    return read_partition(lake, UNREAD_PAGES, scope) if lake.has(UNREAD_PAGES, scope) else []
+    return rows_there(lake, UNREAD_PAGES, _scope(batch, table))
 
 
 def _not_requeued(lake: Lake, rows: Sequence[Row]) -> Sequence[Row]:

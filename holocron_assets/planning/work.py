@@ -15,7 +15,7 @@ from holocron_assets.derive.dispatch.backlog import waiting_of
 from holocron_assets.derive.dispatch.pools import CODE_POOL
 from holocron_assets.derive.dispatch.served import served_by_code
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.interrogations.unread import refuse_unread_answers
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.keys import content_hash
@@ -25,7 +25,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES, SITES
 from holocron_assets.lake.views.publishing import views_are_stale
 from holocron_assets.operations.views import all_views
-from holocron_assets.planning.batch_steps import BATCH_STEPS, stale_batches
+from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS, stale_batches
 from holocron_assets.planning.derive_job_names import job_name
 from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, stale_partitions
 from holocron_assets.planning.job_names import (
@@ -42,7 +42,7 @@ from holocron_assets.planning.job_names import (
     VIEWS_JOB,
 )
 
-SETTLED_VERSION = "-".join(step.derivation.code_version for step in BATCH_STEPS)
+SETTLED_VERSION = "-".join(one.code_version for one in BATCH_DERIVATIONS)
 """Version of all the code that makes a batch's derived tables."""
 
 
@@ -150,11 +150,10 @@ def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
     Raises:
         InterrogationError: answers that some of it is made from cannot be read now.
     """
-    derivations = [step.derivation for step in BATCH_STEPS]
-    refuse_unread_answers(lake, (derivation.table.name for derivation in derivations))
+    refuse_unread_answers(lake, (derivation.table.name for derivation in BATCH_DERIVATIONS))
     stale = stale_batches(lake, sources)
     # New answers of models and new decisions of people change the work's version.
-    late = [(derivation, derivation.rows_of(lake)) for derivation in derivations]
+    late = [(derivation, derivation.rows_of(lake)) for derivation in BATCH_DERIVATIONS]
     marks = {
         batch: {
             name: mark

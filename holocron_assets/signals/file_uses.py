@@ -8,15 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.titles import FILE_NAMESPACE, InvalidTitle, PageTitle, Site
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.extract import LONGEST_WIKITEXT
 from holocron_assets.signals.hidden import apart, at_length
 from holocron_assets.signals.vocabulary import VOCABULARY
-
-FILE_USES_VERSION = code_version(__name__)
-"""The version of uses: it changes when the same text may give others."""
 
 _MEDIA_NAMESPACE = -2
 _LONGEST_ADDRESS = 2000

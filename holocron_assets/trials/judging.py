@@ -16,7 +16,7 @@ from holocron_assets.entities.facts.checks import failed_checks
 from holocron_assets.entities.facts.marked_statements import Marked
 from holocron_assets.entities.facts.sentences import PageRead
 from holocron_assets.lake.declaration.schema import Row, Table
-from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition
+from holocron_assets.lake.files.parquet import rows_there
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, LLM_RUNS
@@ -229,11 +229,7 @@ def _by_item(lake: Lake, table: Table, items: Sequence[Item]) -> Mapping[tuple[s
     wanted = {_place(item) for item in items}
     found: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for partition in sorted({partition for partition, _ in wanted}):
-        try:
-            rows = read_partition(lake, table, partition)
-        except MissingPartitionError:
-            continue
-        for row in rows:
+        for row in rows_there(lake, table, partition):
             if (partition, row["item_id"]) in wanted:
                 found[partition, row["item_id"]].append(row)
     return found
@@ -244,10 +240,7 @@ def _runs(lake: Lake, asked: Interrogation, items: Sequence[Item]) -> Mapping[tu
     wanted = {_place(item) for item in items}
     found: dict[tuple[str, str], Row] = {}
     for partition in sorted({partition for partition, _ in wanted}):
-        try:
-            rows = read_partition(lake, LLM_RUNS, scope_of(asked.name, partition), _RUN_COLUMNS)
-        except MissingPartitionError:
-            continue
+        rows = rows_there(lake, LLM_RUNS, scope_of(asked.name, partition), _RUN_COLUMNS)
         found |= {(partition, row["item_id"]): row for row in rows if (partition, row["item_id"]) in wanted}
     return found
 

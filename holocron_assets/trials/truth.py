@@ -13,7 +13,7 @@ from holocron_assets.entities.facts.marked_statements import Marked
 from holocron_assets.entities.facts.sentences import PageRead
 from holocron_assets.entities.facts.vocabulary import load_vocabulary
 from holocron_assets.lake.declaration.schema import Row, Table
-from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition
+from holocron_assets.lake.files.parquet import rows_there
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_FACTS, ENTITY_RELATIONS, PAGE_FACTS, RULE_CLASSIFICATIONS
 from holocron_assets.lake.views.database import connect, query
@@ -182,10 +182,4 @@ def _certain_types(lake: Lake, batches: Iterable[str], keys: Iterable[int]) -> M
 
 
 def _rows(lake: Lake, table: Table, partitions: Iterable[str], columns: Sequence[str]) -> list[Row]:
-    found: list[Row] = []
-    for partition in partitions:
-        try:
-            found += read_partition(lake, table, partition, columns)
-        except MissingPartitionError:
-            continue
-    return found
+    return [row for partition in partitions for row in rows_there(lake, table, partition, columns)]

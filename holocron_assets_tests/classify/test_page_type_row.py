@@ -2,7 +2,8 @@ import pytest
 from pages_read import signals, typed
 
 from holocron_assets.classify.merge import page_type_row
-from holocron_assets.classify.rules import RULES_VERSION, classify_page
+from holocron_assets.classify.rule_file import RULES_VERSION
+from holocron_assets.classify.rules import classify_page
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.tables import PAGE_TYPES, RULE_CLASSIFICATIONS
 

@@ -5,14 +5,11 @@ from pathlib import Path
 import pytest
 from pages_read import signals
 
-from holocron_assets.classify.rule_file import RuleError
+from holocron_assets.classify.rule_file import RULES_FOLDER, RULES_VERSION, RuleError, rules_version
 from holocron_assets.classify.rules import (
-    RULES_FOLDER,
-    RULES_VERSION,
     RuleBook,
     classify_page,
     load_rules,
-    rules_version,
 )
 
 RULE = """

@@ -19,7 +19,7 @@ from holocron_assets.cli.main import main
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import PAUSE, Scope, control
 from holocron_assets.derive.dispatch.pools import DispatchSettings
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.items.wanted import conditions_of
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.declaration.keys import title_key

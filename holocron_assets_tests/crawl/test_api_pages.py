@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from holocron_assets.crawl.mediawiki.answers import JsonObject
-from holocron_assets.crawl.mediawiki.pages import Asked, page_row, replay
+from holocron_assets.crawl.mediawiki.pages import page_row, replay
+from holocron_assets.crawl.page_rows import Asked
 from holocron_assets.lake.declaration.keys import content_hash, title_key
 from holocron_assets.lake.tables import PAGES
 

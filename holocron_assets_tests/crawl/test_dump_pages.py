@@ -11,8 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from holocron_assets.crawl.dumps.export import DumpPage, read_pages
-from holocron_assets.crawl.dumps.pages import Asked, page_row, replay
+from holocron_assets.crawl.dumps.pages import page_row, replay
 from holocron_assets.crawl.mediawiki import pages as api_pages
+from holocron_assets.crawl.page_rows import Asked
 from holocron_assets.lake.declaration.keys import content_hash, title_key
 from holocron_assets.lake.tables import PAGES
 
@@ -117,7 +118,7 @@ def test_the_same_page_makes_the_same_row_as_the_api(tmp_path: Path) -> None:
             ],
             "categories": [{"ns": 14, "title": "Category:Ice: worlds"}],
         },
-        api_pages.Asked(**vars(asked("Home")), attempts=1, http_status=None),
+        asked("Home"),
         extract,
     )
     from_dump = row_of(page_of(tmp_path, page_xml("<model>wikitext</model>")))

@@ -14,6 +14,7 @@ from holocron_assets.crawl.dumps.export import read_pages, read_site
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.mediawiki import pages as api_pages
 from holocron_assets.crawl.mediawiki.client import WikiClient
+from holocron_assets.crawl.page_rows import Asked, Extract
 from holocron_assets.crawl.politeness.limits import HostLimits
 from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.lake.titles import Site
@@ -41,7 +42,7 @@ MADE_BY_THE_WIKI = "Pages with broken file links"
 ARGUMENTS_OF_A_MISSING_TEMPLATE = "{{RelatedCategories"
 
 
-def extractor(site: Site) -> api_pages.Extract:
+def extractor(site: Site) -> Extract:
     def extract(text: str) -> tuple[list[str], list[str], str | None]:
         found = extract_links(text, site)
         redirect = found.redirect.title if found.redirect else None
@@ -105,11 +106,11 @@ def test_the_export_of_a_wiki_makes_the_same_rows_as_its_api(realwiki: RealWiki,
             for title in wanted:
                 from_api = api_pages.page_row(
                     fetched[title],
-                    api_pages.Asked(**ASKED, requested_title=title, attempts=1, http_status=200),
+                    Asked(**ASKED, requested_title=title, http_status=200),
                     extract,
                 )
                 from_dump = dump_pages.page_row(
-                    exported[title], dump_pages.Asked(**ASKED, requested_title=title), extract
+                    exported[title], Asked(**ASKED, requested_title=title), extract
                 )
                 assert comparable(from_dump) == comparable(from_api)
                 assert_same_categories(from_dump, from_api)

@@ -136,17 +136,18 @@ def test_a_row_that_the_reader_calls_failed_is_settled_too(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize(
-    "error",
+    "trouble",
     [
-        WikiUnavailable("host", "down", utc_now(), "server_error"),
-        WikiRefused("host", "no", "client_error"),
-        KeyboardInterrupt(),
-        RuntimeError("unknown"),
+        lambda: WikiUnavailable("host", "down", utc_now(), "server_error"),
+        lambda: WikiRefused("host", "no", "client_error"),
+        KeyboardInterrupt,
+        RuntimeError,
     ],
 )
 def test_an_orderly_error_ends_the_run_keeps_what_was_read_and_counts_against_no_page(
-    lake: Lake, error: BaseException
+    lake: Lake, trouble: Callable[[], BaseException]
 ) -> None:
+    error = trouble()
     put_manifest(lake, BATCH, *"ABCDEF")
     for _ in range(6):
         with pytest.raises(type(error)):

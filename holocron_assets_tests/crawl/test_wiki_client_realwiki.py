@@ -11,7 +11,8 @@ import pytest
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.mediawiki.client import WikiClient
-from holocron_assets.crawl.mediawiki.pages import Asked, page_row, replay
+from holocron_assets.crawl.mediawiki.pages import page_row, replay
+from holocron_assets.crawl.page_rows import Asked
 from holocron_assets.crawl.politeness.host_state import HostState
 from holocron_assets.crawl.politeness.limits import HostLimits
 from holocron_assets.crawl.politeness.rules import Decision
@@ -48,7 +49,7 @@ class Crawl:
 
 
 def asked(title: str, position: int, http_status: int | None) -> Asked:
-    return Asked("real", "real-000001", position, title, 0, None, 1, http_status, utc_now(), "run")
+    return Asked("real", "real-000001", position, title, 0, None, utc_now(), "run", http_status=http_status)
 
 
 @pytest.fixture

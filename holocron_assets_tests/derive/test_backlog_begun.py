@@ -18,6 +18,7 @@ from holocron_assets.derive.dispatch.backlog import REQUEUED, StalePartition, ba
 from holocron_assets.derive.dispatch.tallies import interrogation_rows, stale_rows
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.results import partition_work
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.derive.results.superseded import superseded_pages
 from holocron_assets.lake.place.paths import Lake
@@ -92,7 +93,7 @@ def test_a_batch_is_opened_again_only_when_its_journal_grew(
         opened.append(arguments[2])
         return PartitionWork(*arguments, **named)
 
-    monkeypatch.setattr(backlog_module, "PartitionWork", counted)
+    monkeypatch.setattr(partition_work, "PartitionWork", counted)
     one(lake)
     assert opened == []
     ask(lake, most=1)

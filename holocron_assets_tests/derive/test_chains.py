@@ -22,7 +22,8 @@ from holocron_assets.derive.gpu.question import Question
 from holocron_assets.derive.gpu.turns import Dispatched
 from holocron_assets.derive.interrogations.chains import ChainError, linked, upstream_tables
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.items.items import derivation_of
+from holocron_assets.derive.items import query_digests
+from holocron_assets.derive.items.recipe import derivation_of
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.parquet import read_partition
@@ -176,7 +177,7 @@ def test_items_that_a_changed_answer_asks_again_are_counted_without_making_them(
         work.start(item)
         work.record(item, Outcome("ok", {"kind": "person" if item.subject == "Cedar" else "place"}))
     work.publish("run")
-    monkeypatch.setattr("holocron_assets.derive.dispatch.backlog.PartitionWork", pytest.fail)
+    monkeypatch.setattr("holocron_assets.derive.results.partition_work.PartitionWork", pytest.fail)
     [row] = stale_rows(lake, [sayings], {SMALL: DIGEST})
     assert (row["why"], row["to_ask"], row["kept"], row["dead"]) == (["derived_kinds"], 1, 3, 0)
 
@@ -258,6 +259,29 @@ def test_what_was_answered_can_choose_the_pages(lake: Lake, sql: str) -> None:
     assert why_stale(lake, chosen) == [("queries",)]
     assert [item.subject for item in work_of(lake, chosen).items] == ["Birch", "Elm"]
     assert wanted_counts(lake, [chosen]) == {("sayings", BATCH): 2}
+
+
+def test_what_one_process_computed_of_the_same_tables_the_next_one_reads(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLOCRON_STATE", str(tmp_path / "state"))
+    kinds, chosen = chain({**READS, "wants": {"sql": "title_key in (select title_key from derived_kinds)"}})
+    answer(lake, kinds, ["Ash"])
+    found = query_digests.query_digests(lake, chosen)
+    assert found
+
+    def next_process(*, wanted: bool) -> query_digests.Digests:
+        query_digests._KNOWN.clear()  # noqa: SLF001 - as in a new process
+        with monkeypatch.context() as patched:
+            if not wanted:
+                patched.setattr(query_digests, "_computed", pytest.fail)
+            return query_digests.query_digests(lake, chosen)
+
+    assert next_process(wanted=False) == found
+    answer(lake, kinds, ["Birch"])
+    newer = next_process(wanted=True)
+    assert newer != found
+    assert next_process(wanted=False) == newer
 
 
 def test_a_chain_of_three_goes_on_in_one_run_of_one_model(lake: Lake) -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from holocron_assets.derive.dispatch.choosing import Ageing, Waiting
 from holocron_assets.derive.dispatch.plans import plan, plan_pool
-from holocron_assets.derive.dispatch.pools import DispatchError, DispatchSettings, read_dispatch_settings
+from holocron_assets.derive.dispatch.pools import DispatchSettings, read_dispatch_settings
+from holocron_assets.lake.files.people_settings import SettingsError
 from holocron_assets.settings import PROJECT_FOLDER, dispatch_file
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -67,7 +68,7 @@ def test_code_has_a_pool_of_its_own_whatever_patterns_say(tmp_path: Path) -> Non
     ],
 )
 def test_a_wrong_file_names_the_key_and_the_reason(tmp_path: Path, text: str, problem: str) -> None:
-    with pytest.raises(DispatchError, match=r"dispatch\.yaml: ") as caught:
+    with pytest.raises(SettingsError, match=r"dispatch\.yaml: ") as caught:
         settings(tmp_path, text)
     assert problem in str(caught.value)
 

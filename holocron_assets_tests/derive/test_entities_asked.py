@@ -16,7 +16,8 @@ from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.interrogations.chains import linked
 from holocron_assets.derive.interrogations.files import read_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
-from holocron_assets.derive.items.items import Item, derivation_of, wanted_items
+from holocron_assets.derive.items.items import Item, wanted_items
+from holocron_assets.derive.items.recipe import derivation_of
 from holocron_assets.derive.repeat.sample import sample_items
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition

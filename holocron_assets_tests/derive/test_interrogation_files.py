@@ -8,8 +8,9 @@ from ruamel.yaml import YAML
 
 from holocron_assets.derive.evidence.quotes import is_quoted
 from holocron_assets.derive.evidence.room import room_for_evidence
-from holocron_assets.derive.interrogations.files import load_interrogations, read_interrogations
+from holocron_assets.derive.interrogations.files import read_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.items.prompting import system_part
 from holocron_assets.derive.items.tokens import estimate_tokens
 from holocron_assets.settings import PROJECT_FOLDER, interrogations_folder

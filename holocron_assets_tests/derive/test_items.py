@@ -9,7 +9,8 @@ from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.derived_rows import derived_rows
-from holocron_assets.derive.items.items import Item, derivation_of, wanted_items
+from holocron_assets.derive.items.items import Item, wanted_items
+from holocron_assets.derive.items.recipe import derivation_of
 from holocron_assets.derive.items.tokens import estimate_tokens
 from holocron_assets.derive.items.wanted import wanted_rows
 from holocron_assets.lake.declaration.keys import title_key

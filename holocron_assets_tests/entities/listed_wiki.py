@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from holocron_assets.derive.evidence.page_text import page_text
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.entities.mentions.listed_names import listed_names
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.keys import title_key

@@ -16,7 +16,7 @@ from holocron_assets.entities.facts.rules import (
     read_rule_file,
     rules_version,
 )
-from holocron_assets.planning.batch_steps import PAGE_FACTS_STEP
+from holocron_assets.planning.batch_derivations import FACTS_DERIVATION
 from holocron_assets.settings import PROJECT_FOLDER, infobox_rules_folder
 
 
@@ -84,7 +84,7 @@ def test_another_word_in_a_rule_makes_another_version(tmp_path: Path) -> None:
 
 def test_another_word_in_a_shipped_rule_makes_page_facts_again() -> None:
     version = rules_version(RULES_FOLDER, infobox_rules_folder())
-    assert PAGE_FACTS_STEP.derivation.code_version.endswith(f"-{version}")
+    assert FACTS_DERIVATION.code_version.endswith(f"-{version}")
     assert rules_version(infobox_rules_folder()) != version
 
 

@@ -7,7 +7,7 @@ from listed_wiki import LINKED, ListedWiki, droid, list_of, named
 
 from holocron_assets.derive.evidence.page_text import page_text
 from holocron_assets.entities.mentions.listed_names import LONGEST_EVIDENCE, listed_names, type_of_list
-from holocron_assets.entities.mentions.search import LINKED as READ_TABLE
+from holocron_assets.lake.tables.identity import LINKED as READ_TABLE
 from holocron_assets.lake.titles import DEFAULT_SITE
 
 TABLE = """\

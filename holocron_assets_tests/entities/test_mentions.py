@@ -7,11 +7,11 @@ import pytest
 from listed_wiki import EXTRACTION, SOURCE, ListedWiki, droid, list_of, named
 
 from holocron_assets.entities.mentions.mentions import LONGEST_NAME, clean_name, said_names
-from holocron_assets.entities.mentions.search import EXTRACTION as READ_TABLE
 from holocron_assets.entities.mentions.store import stale_mentions, store_mentions
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables.identity import EXTRACTION as READ_TABLE
 from holocron_assets.lake.titles import DEFAULT_SITE
 
 pytestmark = pytest.mark.system

@@ -6,7 +6,7 @@ from typing import Any
 
 from listed_wiki import SOURCE, ListedWiki
 
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.entities.facts.checks import failed_checks, statement_of
 from holocron_assets.entities.facts.model_tables import CHECKS, FACTS, LISTED, RELATIONS, SENTENCES
 from holocron_assets.entities.facts.sentences import PageRead

@@ -13,7 +13,7 @@ from small_and_open import TEXTS
 from whole_holocron import UNFINISHED, WholeHolocron, kill_group, until, whole_holocron
 
 from holocron_assets.definitions import defs
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.tables import (
     ALL_TABLES,

@@ -10,8 +10,9 @@ from xml.parsers import expat
 from dump_files import PACKERS
 
 from holocron_assets.crawl.dumps.export import DumpError, list_pages, read_pages, read_site
-from holocron_assets.crawl.dumps.pages import Asked, DumpPage, page_row, replay
+from holocron_assets.crawl.dumps.pages import DumpPage, page_row, replay
 from holocron_assets.crawl.dumps.parser import ALL_PAGES, PageParser, RawPage
+from holocron_assets.crawl.page_rows import Asked
 from holocron_assets.lake.tables import PAGES, SITES
 from holocron_assets.lake.titles import DEFAULT_SITE, Site
 from holocron_assets.signals.links import link_extractor

@@ -8,9 +8,10 @@ from holocron_assets.crawl.changes.rows import Seen, change_rows, merged
 from holocron_assets.crawl.http.outcomes import HttpAnswer
 from holocron_assets.crawl.mediawiki.answers import ApiAnswer, JsonObject, read_answer
 from holocron_assets.crawl.mediawiki.changes import Change, difference, read_changes
-from holocron_assets.crawl.mediawiki.pages import Asked, page_row, replay
+from holocron_assets.crawl.mediawiki.pages import page_row, replay
 from holocron_assets.crawl.mediawiki.sites import site_row
 from holocron_assets.crawl.mediawiki.titles import AnsweredPages
+from holocron_assets.crawl.page_rows import Asked
 from holocron_assets.lake.tables import PAGE_CHANGES, PAGES, SITES
 from holocron_assets.lake.titles import DEFAULT_SITE, Site
 from holocron_assets.signals.links import link_extractor
@@ -51,7 +52,7 @@ def _check_pages(answer: ApiAnswer) -> None:
 
 
 def _check_page(title: str, found: JsonObject | None) -> None:
-    asked = Asked("sample", "sample-000001", 0, title, 0, None, 1, 200, _AT, "run")
+    asked = Asked("sample", "sample-000001", 0, title, 0, None, _AT, "run", http_status=200)
     extract = link_extractor(DEFAULT_SITE)
     row = page_row(found, asked, extract)
     PAGES.to_arrow([row], "sample-000001").to_pylist()

@@ -10,6 +10,7 @@ import pytest
 import time_machine
 from receiver import SECRET_ENV, SECRET_VALUE, Receiver, webhooks_yaml
 
+from holocron_assets.lake.files.people_settings import SettingsError
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.notifications.alert_rules import (
@@ -23,7 +24,6 @@ from holocron_assets.operations.notifications.blind_rules import NoSnapshot, bli
 from holocron_assets.operations.notifications.delivering import deliver
 from holocron_assets.operations.notifications.notifications import open_book
 from holocron_assets.operations.notifications.webhooks import read_webhooks
-from holocron_assets.operations.notifications.yaml_file import SettingsError
 from holocron_assets.operations.state.status import HeldBack, Models, SourceSetting, Status
 from holocron_assets.operations.state.status_rows import Queue, Stage
 from holocron_assets.settings import PROJECT_FOLDER

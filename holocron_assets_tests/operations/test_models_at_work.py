@@ -15,7 +15,7 @@ from sample_holocron import Holocron, sample_holocron
 from test_snapshot import snapshot_of
 
 from holocron_assets.derive.gpu.slots import GPU_POOL, GpuLock, place_of
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import LLM_ATTEMPTS

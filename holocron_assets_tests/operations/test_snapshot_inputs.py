@@ -28,7 +28,7 @@ _ASKING = """\
 import sys, time
 from pathlib import Path
 from holocron_assets.derive.dispatch.under_way import lock_name
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.derive.results.result_journals import StateJournal, journal_path
 

@@ -22,7 +22,7 @@ from knowledge_rows import row_of
 
 from holocron_assets.crawl.frontier.requeue import requeue
 from holocron_assets.crawl.sources.source import Source
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.clock import utc_now

@@ -12,6 +12,7 @@ import time_machine
 from receiver import SECRET_ENV, SECRET_VALUE, Receiver, answering, hanging_up, webhooks_yaml
 
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.people_settings import SettingsError
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import NOTICES
@@ -19,7 +20,6 @@ from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.notifications.delivering import deliver, send
 from holocron_assets.operations.notifications.notifications import Notice, open_book
 from holocron_assets.operations.notifications.webhooks import Webhook, Webhooks, read_webhooks
-from holocron_assets.operations.notifications.yaml_file import SettingsError
 
 pytestmark = pytest.mark.system
 

@@ -25,8 +25,8 @@ from holocron_assets.lake.tables import (
 )
 from holocron_assets.orchestration.assets import batches as batch_assets
 from holocron_assets.orchestration.assets.partitions import ENTITY_TYPES
+from holocron_assets.planning import batch_derivations, work
 from holocron_assets.planning import batch_steps as steps
-from holocron_assets.planning import work
 from holocron_assets.planning.batch_steps import run_step
 from holocron_assets.planning.page_by_page import PageByPage
 from holocron_assets.planning.work import batches_to_settle
@@ -69,9 +69,9 @@ def replace_step(
         return run_step(lake, new if step is old else step, batch, run_id)
 
     monkeypatch.setattr(batch_assets, "run_step", run)
-    with_new = tuple(new if step is old else step for step in steps.BATCH_STEPS)
-    for module in (steps, work):
-        monkeypatch.setattr(module, "BATCH_STEPS", with_new)
+    with_new = tuple(derivation if step is old else step.derivation for step in steps.BATCH_STEPS)
+    for module in (batch_derivations, work):
+        monkeypatch.setattr(module, "BATCH_DERIVATIONS", with_new)
 
 
 def test_seeds_and_a_whole_batch_are_materialized_and_say_what_is_inside(
@@ -229,14 +229,15 @@ def test_an_input_replaced_while_it_is_read_leaves_the_result_stale(
     holocron = finished_sample.copy_to(tmp_path)
     lake = holocron.lake
     lake.file(ENTITY_CANDIDATES, SAMPLE_BATCH).unlink()
+    candidates = next(step for step in steps.BATCH_STEPS if step.table is ENTITY_CANDIDATES)
     types = read_partition(lake, PAGE_TYPES, SAMPLE_BATCH)
 
     def replaced_meanwhile(inputs: steps.Inputs, run_id: str, pages: PageByPage) -> Sequence[Row]:
         write_partition(lake, PAGE_TYPES, SAMPLE_BATCH, types[:1])
-        return steps.CANDIDATES_STEP.make(inputs, run_id, pages)
+        return candidates.make(inputs, run_id, pages)
 
-    run_step(lake, dataclasses.replace(steps.CANDIDATES_STEP, make=replaced_meanwhile), SAMPLE_BATCH, "run")
-    assert steps.CANDIDATES_STEP.derivation.is_stale(lake, SAMPLE_BATCH)
+    run_step(lake, dataclasses.replace(candidates, make=replaced_meanwhile), SAMPLE_BATCH, "run")
+    assert candidates.derivation.is_stale(lake, SAMPLE_BATCH)
 
 
 def test_a_taxonomy_type_is_a_partition_of_entities() -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from sample_holocron import Holocron
 
 from holocron_assets.cli.main import main
-from holocron_assets.derive.interrogations import files
+from holocron_assets.derive.interrogations import loading
 from holocron_assets.derive.interrogations.files import read_each, read_interrogations
 from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.derive.interrogations.unread import refuse_unread_answers
@@ -146,4 +146,4 @@ def test_status_names_what_is_left_out(broken_types: Path, finished_sample: Holo
     assert shown.exit_code == 0, shown.output
     assert "An interrogation is left out: " in shown.stderr
     assert "page_classification/interrogation.yaml" in shown.stderr
-    assert files.broken_interrogations().keys() == {"page_classification"}
+    assert loading.broken_interrogations().keys() == {"page_classification"}

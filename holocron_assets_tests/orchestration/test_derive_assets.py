@@ -187,11 +187,10 @@ def _described(asked: AskedHolocron) -> dict[str, Any]:
 
 def _read_anew() -> None:
     """Reload the code location, as far as interrogations go."""
-    from holocron_assets.derive import opening  # noqa: PLC0415 - its cache is what is cleared
-    from holocron_assets.derive.interrogations import files as interrogation_files  # noqa: PLC0415 - the same
+    from holocron_assets.derive.interrogations import loading  # noqa: PLC0415 - its caches are cleared
 
-    interrogation_files._loaded.cache_clear()  # noqa: SLF001 - a process reads interrogations once
-    opening._tables.cache_clear()  # noqa: SLF001 - the same
+    loading._loaded.cache_clear()  # noqa: SLF001 - a process reads interrogations once
+    loading._tables.cache_clear()  # noqa: SLF001 - the same
 
 
 def test_checks_warn_of_what_was_given_up_and_of_quotes_that_are_not_there(

@@ -154,11 +154,10 @@ def test_a_person_who_names_a_model_is_not_kept_waiting_by_another_of_higher_pri
     asked: AskedHolocron, instance: dg.DagsterInstance
 ) -> None:
     write_interrogation(asked.holocron.folder, "first", LARGE, 900)
-    from holocron_assets.derive import opening  # noqa: PLC0415 - its cache is what is cleared
-    from holocron_assets.derive.interrogations import files as interrogation_files  # noqa: PLC0415 - the same
+    from holocron_assets.derive.interrogations import loading  # noqa: PLC0415 - its caches are cleared
 
-    interrogation_files._loaded.cache_clear()  # noqa: SLF001 - a process reads interrogations once
-    opening._tables.cache_clear()  # noqa: SLF001 - the same
+    loading._loaded.cache_clear()  # noqa: SLF001 - a process reads interrogations once
+    loading._tables.cache_clear()  # noqa: SLF001 - the same
     assert outcome(instance, derive(asked, instance, model=SMALL, dispatched=True)) == "stopped"
     assert asked.ollama.chats == []
     assert outcome(instance, derive(asked, instance, model=SMALL)) == "complete"

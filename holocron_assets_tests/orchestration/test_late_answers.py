@@ -15,11 +15,12 @@ from holocron_assets.lake.files.parquet import read_footer, read_partition, writ
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGE_SIGNALS, PAGE_TAGS, PAGE_TYPES
 from holocron_assets.lake.tables.classify import MODEL_TABLE
-from holocron_assets.planning.batch_steps import BATCH_STEPS, PAGE_TAGS_STEP, PAGE_TYPES_STEP, run_step
+from holocron_assets.planning.batch_derivations import TAGS_DERIVATION, TYPES_DERIVATION
+from holocron_assets.planning.batch_steps import BATCH_STEPS, run_step
 from holocron_assets.planning.work import batches_to_settle
 
-(ANSWERS,) = (table for table in PAGE_TYPES_STEP.derivation.optional_inputs if table.name == MODEL_TABLE)
-(LISTS,) = PAGE_TAGS_STEP.derivation.optional_inputs
+(ANSWERS,) = (table for table in TYPES_DERIVATION.optional_inputs if table.name == MODEL_TABLE)
+(LISTS,) = TAGS_DERIVATION.optional_inputs
 OTHER_BATCH = "sample-000002"
 
 

@@ -15,7 +15,7 @@ from fake_ollama import LARGE, SMALL, FakeOllama
 from sample_holocron import Holocron
 
 from holocron_assets.derive.gpu.slots import NotedLock
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import GPU_RUNS, PAGE_TAGS, RULE_CLASSIFICATIONS
 from holocron_assets.settings import PROJECT_FOLDER

@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 from queue import Queue
 
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.results.result_journals import journal_path
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.journals.packing import pack_journals

@@ -134,16 +134,16 @@ def test_what_readers_open_is_published_again_after_a_moment(
     expect_waits(result, PUBLISHING)
 
 
-@pytest.mark.parametrize("error", [KeyError("title"), ValueError("no number"), PermanentError("bad input")])
+@pytest.mark.parametrize("error", [KeyError, ValueError, PermanentError])
 def test_pure_computation_and_bad_input_are_not_tried_again(
-    sample: Holocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, error: Exception
+    sample: Holocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
-    monkeypatch.setattr(batch_assets, "run_step", raising(error))
+    monkeypatch.setattr(batch_assets, "run_step", raising(error("bad input")))
     result = run_job(sample, instance, "settle_batch", SAMPLE_BATCH)
     assert (result.success, waits(result)) == (False, [])
     failure = failure_of(instance, result.run_id)
     assert failure.is_permanent
-    assert str(error) in failure.reason
+    assert "bad input" in failure.reason
 
 
 def raising(error: Exception) -> Any:

@@ -12,10 +12,10 @@ from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.tables import ENTITY_MENTIONS, ENTITY_TAGS, PAGE_SIGNALS, TAG_RELATIONS, TAGS
 from holocron_assets.lake.views.database import connect, query
-from holocron_assets.planning.batch_steps import PAGE_TAGS_STEP
+from holocron_assets.planning.batch_derivations import TAGS_DERIVATION
 
 LIST = "List of members of the Concord of Nine"
-(LISTS,) = PAGE_TAGS_STEP.derivation.optional_inputs
+(LISTS,) = TAGS_DERIVATION.optional_inputs
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from holocron_assets.classify.decided_types import decide_type
 from holocron_assets.cli.main import main
 from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.derive.dispatch.backlog import stale_partitions
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.parquet import read_partition, write_partition

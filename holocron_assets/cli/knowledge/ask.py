@@ -15,8 +15,9 @@ from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.derive.gpu.question import Answered, Question
 from holocron_assets.derive.gpu.slots import place_of
-from holocron_assets.derive.interrogations.files import load_interrogations, refuse_broken
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.loading import load_interrogations
+from holocron_assets.derive.interrogations.unread import refuse_broken
 from holocron_assets.derive.server.process.connection import model_server
 from holocron_assets.errors import HolocronError
 from holocron_assets.lake.views.named_pages import find_page

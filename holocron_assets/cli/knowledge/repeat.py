@@ -11,8 +11,9 @@ from holocron_assets.cli.console import print_records, print_rows, to_json
 from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake, waiting_reported
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
-from holocron_assets.derive.interrogations.files import load_interrogations, refuse_broken
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.loading import load_interrogations
+from holocron_assets.derive.interrogations.unread import refuse_broken
 from holocron_assets.derive.repeat.agreement import Agreement, Compared, agreement_of
 from holocron_assets.derive.repeat.compare import compared_tags, compared_times, compared_with_shadow
 from holocron_assets.derive.repeat.experiments import Experiment, run_experiment

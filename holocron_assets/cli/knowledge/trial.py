@@ -13,8 +13,9 @@ from holocron_assets.cli.knowledge.repeat import ask_all, check_tag, chosen
 from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
-from holocron_assets.derive.interrogations.files import load_interrogations, read_version
+from holocron_assets.derive.interrogations.files import read_version
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.repeat.experiments import Experiment
 from holocron_assets.derive.repeat.sample import sample_items
 from holocron_assets.entities.facts.marked_statements import read_marked

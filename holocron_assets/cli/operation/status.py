@@ -19,7 +19,7 @@ from holocron_assets.operations.state.snapshot import take_snapshot
 from holocron_assets.operations.state.staleness import FailedRuns
 from holocron_assets.operations.state.status import Status
 from holocron_assets.orchestration.internals.failed_runs import may_have_failed_runs
-from holocron_assets.planning.batch_steps import stale_batches
+from holocron_assets.planning.batch_derivations import stale_batches
 from holocron_assets.settings import politeness_folder
 
 _A_DAY = timedelta(days=1)

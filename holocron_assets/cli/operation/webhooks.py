@@ -10,13 +10,13 @@ from rich.console import Console
 from holocron_assets.cli.console import print_rows, to_json
 from holocron_assets.cli.shared import bare_lake, clear_errors, counted, fail, json_option
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.people_settings import SettingsError
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import NOTICES
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.notifications.delivering import GIVEN_UP_AFTER, deliver, send
 from holocron_assets.operations.notifications.notifications import Notice, open_book
 from holocron_assets.operations.notifications.webhooks import TEST_EVENT, Webhook, Webhooks, read_webhooks
-from holocron_assets.operations.notifications.yaml_file import SettingsError
 from holocron_assets.settings import webhooks_file
 
 _PATIENCE_SECONDS = 60.0  # the sensor holds the notifications for less

@@ -32,7 +32,8 @@ from holocron_assets.decisions.controls import (
     control,
     standing_controls,
 )
-from holocron_assets.derive.interrogations.files import load_interrogations, refuse_broken
+from holocron_assets.derive.interrogations.loading import load_interrogations
+from holocron_assets.derive.interrogations.unread import refuse_broken
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.named_pages import find_page
 from holocron_assets.settings import sources_folder

@@ -15,7 +15,7 @@ from holocron_assets.derive.dispatch.pools import DispatchSettings, read_dispatc
 from holocron_assets.derive.dispatch.served import gpu_holder, is_switched_off, served_models
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.dispatch.tallies import stale_rows
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.settings import dispatch_file
 

@@ -7,10 +7,8 @@ from datetime import UTC, datetime
 from hashlib import sha1
 from typing import Any, Literal
 
-from holocron_assets.crawl.mediawiki.pages import Extract
-from holocron_assets.lake.declaration.keys import content_hash, title_key
+from holocron_assets.crawl.page_rows import Asked, Extract, text_columns
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.tables import PAGES
 from holocron_assets.lake.titles import DEFAULT_SITE, InterwikiTitle, InvalidTitle, Site
 
 Elements = Mapping[str, Any]
@@ -179,20 +177,6 @@ def _contributor(revision: Elements) -> str | None:
 _SHA1_END = 1 << 160
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What is known of a page before the export is read for it. Columns of table `pages`."""
-
-    source: str
-    batch: str
-    position: int
-    requested_title: str
-    depth: int
-    discovered_from: str | None
-    fetched_at: datetime
-    run_id: str
-
-
 def page_row(page: DumpPage | None, asked: Asked, extract: Extract) -> dict[str, Any]:
     """Make the row of one page.
 
@@ -208,8 +192,8 @@ def page_row(page: DumpPage | None, asked: Asked, extract: Extract) -> dict[str,
     """
     if page is None or page.title != asked.requested_title:
         found = f"{page.title!r} has its place" if page else "the export ends before it"
-        return _row(asked, "failed", f"the export has changed since it was listed: {found} now")
-    return _row(asked, page.status, page.error) | {
+        return asked.row("failed", f"the export has changed since it was listed: {found} now")
+    return asked.row(page.status, page.error) | {
         "namespace": page.namespace,
         "page_id": page.page_id,
         "revision_id": page.revision_id,
@@ -236,35 +220,12 @@ def replay(row: Row) -> DumpPage:
     return replace(page, title=row["title"], namespace=row["namespace"], status=row["status"], error=error)
 
 
-def _row(asked: Asked, status: str, error: str | None) -> dict[str, Any]:
-    """A row with everything that is known without a page; the columns of its content are empty."""
-    key = title_key(asked.source, asked.requested_title)
-    return {
-        **dict.fromkeys(column.name for column in PAGES.columns),
-        **vars(asked),
-        "requested_key": key,
-        "title": asked.requested_title,
-        "title_key": key,
-        "namespace": 0,
-        "attempts": 1,
-        "status": status,
-        "error": f"{asked.requested_title}: {error}" if error else None,
-    }
-
-
 def _text_columns(page: DumpPage, extract: Extract) -> dict[str, Any]:
     if page.text is None:
         return {}
     is_wikitext = page.model in {None, "wikitext"}
     links, categories, target = extract(page.text) if is_wikitext else ([], [], None)
-    return {
-        "wikitext": page.text,
-        "size_bytes": len(page.text.encode("utf-8")),
-        "content_hash": content_hash(page.text),
-        "links": list(dict.fromkeys(links)),
-        "categories": list(dict.fromkeys(categories)),
-        "redirect_target": page.redirect_title or target,
-    }
+    return text_columns(page.text, links, categories, page.redirect_title or target)
 
 
 def _sha1(page: DumpPage) -> str | None:

@@ -2,20 +2,16 @@
 
 import copy
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from holocron_assets.crawl.mediawiki.answers import JsonObject
 from holocron_assets.crawl.mediawiki.values import Number, Time
-from holocron_assets.lake.declaration.keys import content_hash, title_key
+from holocron_assets.crawl.page_rows import Asked, Extract, text_columns
+from holocron_assets.errors import details_of
+from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
-
-Extract = Callable[[str], tuple[list[str], list[str], str | None]]
-"""Reads links, categories and the redirect target out of wikitext."""
 
 
 class _Slot(BaseModel):
@@ -50,22 +46,6 @@ class _Page(BaseModel):
     links: list[_Titled] | None = None
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What is known of a page without its page object: columns of table `pages`."""
-
-    source: str
-    batch: str
-    position: int
-    requested_title: str
-    depth: int
-    discovered_from: str | None
-    attempts: int
-    http_status: int | None
-    fetched_at: datetime
-    run_id: str
-
-
 def page_row(page: JsonObject | None, asked: Asked, extract: Extract) -> dict[str, Any]:
     """Make the row of one page.
 
@@ -82,13 +62,13 @@ def page_row(page: JsonObject | None, asked: Asked, extract: Extract) -> dict[st
     try:
         read = _Page.model_validate(page) if page is not None else None
     except ValidationError as error:
-        first = error.errors()[0]
+        first = details_of(error)[0]
         place = ".".join(str(step) for step in first["loc"])
-        return _row(asked, "failed", f"the wiki's page object is not understood: {place}: {first['msg']}")
+        return asked.row("failed", f"the wiki's page object is not understood: {place}: {first['msg']}")
     if page is None or read is None:
-        return _row(asked, "failed", "the wiki's answer left it out")
+        return asked.row("failed", "the wiki's answer left it out")
     status, error_text = _status(read)
-    row = _row(asked, status, error_text) | {"payload": _payload(page)}
+    row = asked.row(status, error_text) | {"payload": _payload(page)}
     if status == "invalid":
         return row
     row |= {"title": read.title, "title_key": title_key(asked.source, read.title), "namespace": read.ns}
@@ -109,33 +89,6 @@ def replay(row: Row) -> JsonObject:
     if row["wikitext"] is not None:
         page["revisions"][0]["slots"]["main"]["content"] = row["wikitext"]
     return page
-
-
-def _row(asked: Asked, status: str, error: str | None) -> dict[str, Any]:
-    """A row with everything that is known without a page; the columns of its content are empty."""
-    key = title_key(asked.source, asked.requested_title)
-    return {
-        **vars(asked),
-        "requested_key": key,
-        "title": asked.requested_title,
-        "title_key": key,
-        "namespace": 0,
-        "page_id": None,
-        "revision_id": None,
-        "revision_at": None,
-        "sha1": None,
-        "content_hash": None,
-        "content_model": None,
-        "wikitext": None,
-        "size_bytes": None,
-        "categories": None,
-        "links": None,
-        "redirect_target": None,
-        "status": status,
-        "error": f"{asked.requested_title}: {error}" if error else None,
-        "due_at": None,
-        "payload": None,
-    }
 
 
 def _status(page: _Page) -> tuple[str, str | None]:
@@ -183,14 +136,8 @@ def _text_columns(page: _Page, extract: Extract) -> dict[str, Any]:
     links, _, target = extract(text) if is_wikitext else ([], [], None)
     if page.links is not None:
         links = [link.title for link in page.links]
-    return {
-        "wikitext": text,
-        "size_bytes": len(text.encode("utf-8")),
-        "content_hash": content_hash(text),
-        "links": list(dict.fromkeys(links)),
-        "categories": list(dict.fromkeys(item.title.partition(":")[2] for item in page.categories)),
-        "redirect_target": target if page.redirect else None,
-    }
+    categories = (item.title.partition(":")[2] for item in page.categories)
+    return text_columns(text, links, categories, target if page.redirect else None)
 
 
 def _payload(page: JsonObject) -> str:

@@ -19,13 +19,13 @@ from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.crawl.sources.source import (
     LARGEST_BATCH,
     HostName,
-    Pattern,
     Settings,
     host_of,
     name_of_file,
     refuse_unless_api,
     with_contact,
 )
+from holocron_assets.lake.files.people_settings import Pattern
 
 FileKind = Literal["mediawiki_files", "http_files"]
 FILE_KINDS: tuple[FileKind, ...] = ("mediawiki_files", "http_files")

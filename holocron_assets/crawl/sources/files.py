@@ -13,11 +13,11 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
-from holocron_assets.crawl.dumps.export import read_site
 from holocron_assets.crawl.sources.file_source import FILE_KINDS, FileSource
-from holocron_assets.crawl.sources.problems import KeyPath, dotted, explain, first_hand
+from holocron_assets.crawl.sources.problems import KeyPath, dotted, explain
 from holocron_assets.crawl.sources.source import NAME_PATTERN, Source
-from holocron_assets.errors import PermanentError
+from holocron_assets.errors import PermanentError, details_of
+from holocron_assets.lake.files.people_settings import first_hand
 from holocron_assets.lake.files.people_yaml import compose_yaml, load_yaml
 
 SUFFIX = ".yaml"
@@ -202,6 +202,8 @@ def write_dump_source(folder: Path, name: str, dump_path: Path) -> Path:
         SourceError: the name is no valid name, or the file is already there.
         DumpError: the export cannot be read.
     """
+    from holocron_assets.crawl.dumps.export import read_site  # noqa: PLC0415 - few commands read an export
+
     path = _path_of(folder, name)
     if path.exists():
         raise SourceError(path, Problem(0, "", "is there already: choose another name, or edit it by hand"))
@@ -269,11 +271,7 @@ def _parse(path: Path, text: str) -> AnySource:
             _OfAnyKind.model_validate(content)
         return model.model_validate(content, context={"file": path})
     except ValidationError as error:
-        problems = list(_problems(error, root, model))
-    # Raised without its cause, since a caller may keep the error. Python would never free the frames of all
-    # callers, which a kept ValidationError holds, and DuckDB's modules complain of that when the process
-    # ends.
-    raise SourceError(path, *problems)
+        raise SourceError(path, *_problems(error, root, model)) from None
 
 
 def _says(path: Path, text: str, wanted: AnySource) -> bool:
@@ -311,7 +309,7 @@ def _yaml_error(path: Path, text: str, error: Exception) -> SourceError:
 
 
 def _problems(error: ValidationError, root: Node, model: type[BaseModel] = Source) -> Iterator[Problem]:
-    for details in first_hand(error.errors()):
+    for details in first_hand(details_of(error)):
         keys = tuple(part for part in details["loc"] if part != "[key]")
         yield Problem(_line(_node_at(root, keys)), dotted(keys), explain(details, keys, model))
 

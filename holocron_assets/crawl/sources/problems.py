@@ -3,7 +3,7 @@
 import difflib
 import re
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import get_args
 
 from pydantic import BaseModel
@@ -30,16 +30,6 @@ _TYPES = {
 def dotted(keys: KeyPath) -> str:
     """A key path as people write it: `seeds.titles[0]`."""
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
-
-
-def first_hand(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
-    """Errors without those that only follow from others: pydantic counts only the valid items of a list."""
-    return [
-        one
-        for one in errors
-        if one["type"] != "too_short"
-        or not any(other is not one and other["loc"][: len(one["loc"])] == one["loc"] for other in errors)
-    ]
 
 
 def explain(details: ErrorDetails, keys: KeyPath, root: type[BaseModel] = Source) -> str:

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import SplitResult, urlsplit
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -22,6 +20,7 @@ from pydantic import (
 )
 
 from holocron_assets.crawl.sources.settings import Changes, Politeness
+from holocron_assets.lake.files.people_settings import Pattern
 
 Kind = Literal["mediawiki_api", "mediawiki_dump"]
 LinksFrom = Literal["wikitext", "api"]
@@ -39,15 +38,6 @@ _DEFAULT_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
 def _title(text: str) -> str:
     if not text.strip() or _CONTROL.search(text):
         raise ValueError("must be a page title: not empty, and without line breaks or control characters")
-    return text
-
-
-def _pattern(text: str) -> str:
-    try:
-        # Arrow compiles it with RE2, as DuckDB does for the frontier
-        pc.match_substring_regex(pa.scalar(""), text)
-    except (pa.ArrowInvalid, UnicodeEncodeError) as error:
-        raise ValueError(f"must be a regular expression as RE2 reads it: {error}") from error
     return text
 
 
@@ -69,7 +59,6 @@ def _host(text: str) -> str:
 
 
 Title = Annotated[StrictStr, AfterValidator(_title)]
-Pattern = Annotated[StrictStr, AfterValidator(_pattern)]
 HostName = Annotated[StrictStr, AfterValidator(_host)]
 TypeName = Annotated[StrictStr, AfterValidator(_type_name)]
 Namespace = Annotated[StrictInt, Field(ge=0, le=100_000)]

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import EntryPoint
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from holocron_assets.derive.code.given import CodeItem
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.declaration.versions import code_version, module_version
 
-CodeFunction = Callable[[CodeItem], Iterable[Row]]
+if TYPE_CHECKING:  # to read pages takes libraries that only the functions need
+    from holocron_assets.derive.code.given import CodeItem
+
+CodeFunction = Callable[["CodeItem"], Iterable[Row]]
 """Makes an item's rows. It is called for one item at a time, and perhaps several times for an item."""
 
 _GROUP = "holocron.interrogations"

@@ -1,34 +1,28 @@
 """How work is dispatched, as data: live or shadow, how waiting counts, and which models share a machine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, model_validator
-from ruamel.yaml.error import YAMLError
+from pydantic import Field, StrictInt, StrictStr, model_validator
 
 from holocron_assets.derive.code.kinds import CODE_KINDS
 from holocron_assets.derive.dispatch.choosing import ITEMS_A_TURN, Ageing
-from holocron_assets.derive.gpu.slots import GPU_POOL
-from holocron_assets.errors import PermanentError
-from holocron_assets.lake.files.people_yaml import load_yaml
+from holocron_assets.derive.gpu.slots import GPU_POOL, place_of
+from holocron_assets.lake.files.people_settings import Settings, SettingsError, read_settings
+from holocron_assets.settings import dispatch_file
 
 CODE_POOL = "code"
 """Pool of interrogations that code answers: they need no GPU and no model server."""
 
+Places = Callable[[str], str]
+"""The place of a model, which one process has at a time: see `place_of`."""
+
 PoolName = Annotated[StrictStr, Field(pattern=r"^[a-z][a-z0-9_]{0,29}$")]
 
 
-class DispatchError(PermanentError, ValueError):
-    """The file that says how work is dispatched cannot be used; the message names file, key and reason."""
-
-
-class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Pool(_Settings):
+class Pool(Settings):
     """Models that are served elsewhere than on this machine's GPU.
 
     Attributes:
@@ -40,7 +34,7 @@ class Pool(_Settings):
     limit: Annotated[StrictInt, Field(ge=1, le=100)]
 
 
-class AgeingSettings(_Settings):
+class AgeingSettings(Settings):
     """How waiting raises a priority; see `dispatch.Ageing`.
 
     Attributes:
@@ -52,7 +46,7 @@ class AgeingSettings(_Settings):
     most_points: Annotated[StrictInt, Field(ge=0, le=1000)] = Ageing.most_points
 
 
-class DispatchSettings(_Settings):
+class DispatchSettings(Settings):
     """How work is dispatched.
 
     Attributes:
@@ -66,7 +60,7 @@ class DispatchSettings(_Settings):
     mode: Literal["live", "shadow"] = "live"
     ageing: AgeingSettings = AgeingSettings()
     items_a_turn: Annotated[StrictInt, Field(ge=1, le=10_000)] = ITEMS_A_TURN
-    pools: dict[PoolName, Pool] = {}
+    pools: dict[PoolName, Pool] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _one_gpu(self) -> Self:
@@ -104,22 +98,15 @@ def read_dispatch_settings(file: Path) -> DispatchSettings:
     """How work is dispatched; the defaults where there is no file.
 
     Raises:
-        DispatchError: the file cannot be used; names file, key and reason.
+        SettingsError: the file cannot be used; names file, key and reason.
     """
-    try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return DispatchSettings()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DispatchError(f"{file}: cannot be read: {error}") from error
-    try:
-        return DispatchSettings.model_validate(load_yaml(text) or {})
-    except YAMLError as error:
-        raise DispatchError(f"{file}: is not valid YAML: {error}") from error
-    except ValidationError as error:
-        problems = (f"{_dotted(details['loc'])}: {details['msg']}" for details in error.errors())
-        raise DispatchError(f"{file}: {'; '.join(problems)}") from error
+    return read_settings(file, DispatchSettings)
 
 
-def _dotted(keys: Sequence[str | int]) -> str:
-    return ".".join(str(key) for key in keys if key != "[key]") or "the file"
+def configured_places() -> Places:
+    """Places as the dispatch file says; if that file cannot be used, all models share the GPU."""
+    try:
+        settings = read_dispatch_settings(dispatch_file())
+    except SettingsError:
+        settings = DispatchSettings()
+    return lambda model: place_of(settings.pool_of(model), model)

@@ -1,6 +1,5 @@
 """Which models can be asked, and which are loaded: a short request to the server, which starts nothing."""
 
-import asyncio
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,19 +7,13 @@ from dataclasses import dataclass
 
 import duckdb
 
+from holocron_assets.derive.engine.problems import ModelServerUnavailable
 from holocron_assets.derive.gpu.slots import GPU_POOL, Holder, NotedLock
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.server.errors import ModelServerError, UnknownModelError
 from holocron_assets.derive.server.model_files.catalog import Catalog, shipped_catalog
 from holocron_assets.derive.server.process.connection import running_server
-from holocron_assets.lake.attempts import delay_after
-from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-
-_LATEST = ":latest"
-
-ANSWER_SECONDS = 3.0
-"""Even a busy server lists its models in this time."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +73,10 @@ def served_models(
     if address is None:
         listed, running = _of_catalog(names, shipped_catalog()), set[str]()
     else:
-        listed, running = _of_server(address)
+        # The client of a model server takes a fifth of a second to import.
+        from holocron_assets.derive.dispatch.listed_models import models_at  # noqa: PLC0415
+
+        listed, running = models_at(address)
     found = {name: listed[name] for name in names if name in listed}
     lacking = frozenset(models[0] for models in wanted if not found.keys() & set(models))
     return ServedModels({**found, **by_code.digests}, frozenset(found.keys() & running), lacking)
@@ -94,9 +90,6 @@ def read_served_models(interrogations: Sequence[Interrogation]) -> tuple[ServedM
     """
     if is_switched_off():
         return None, "no model is asked: HOLOCRON_LLM is off"
-    # The client of a model server takes a fifth of a second to import.
-    from holocron_assets.derive.engine.problems import ModelServerUnavailable  # noqa: PLC0415
-
     try:
         served = served_models(interrogations)
     except (ModelServerError, ModelServerUnavailable) as error:
@@ -119,31 +112,6 @@ def holders_at(lake: Lake, places: Iterable[str]) -> list[Holder | None]:
     """
     locks = [NotedLock(lake, f"gpu-{place}") for place in places]
     return [lock.holder() for lock in locks if lock.is_held()]
-
-
-def _of_server(address: str) -> tuple[dict[str, str], set[str]]:
-    # As above: the client is imported only if a server is asked.
-    from holocron_assets.derive.engine.problems import (  # noqa: PLC0415
-        ModelServerUnavailable,
-        failure_of_call,
-    )
-
-    try:
-        return asyncio.run(_listing(address))
-    except Exception as error:  # the client passes on the errors of its transport
-        reason = failure_of_call(error, model="the server", timeout_seconds=ANSWER_SECONDS).reason
-        raise ModelServerUnavailable(reason, utc_now() + delay_after(1)) from error
-
-
-async def _listing(address: str) -> tuple[dict[str, str], set[str]]:
-    """Digests of the server's models, and the names of those loaded; with and without the tag 'latest'."""
-    from holocron_assets.derive.engine.bounded_client import open_client  # noqa: PLC0415 - as above
-
-    async with asyncio.timeout(ANSWER_SECONDS), open_client(address) as client:
-        had = {one.model: one.digest or "" for one in (await client.list()).models if one.model}
-        running = {one.model for one in (await client.ps()).models if one.model}
-    short = {name.removesuffix(_LATEST): digest for name, digest in had.items()}
-    return short | had, running | {name.removesuffix(_LATEST) for name in running}
 
 
 def _of_catalog(names: Iterable[str], catalog: Catalog) -> dict[str, str]:

@@ -12,7 +12,7 @@ from time import time_ns
 from filelock import Timeout
 
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.items.items import derivation_of
+from holocron_assets.derive.items.recipe import derivation_of
 from holocron_assets.derive.results.result_journals import StateJournal, journal_path
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.paths import Lake

@@ -4,12 +4,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
-from typing import Any, NoReturn
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import json_repair
-import jsonschema
-from jsonschema.protocols import Validator
+# `json_repair` and `jsonschema` take a twentieth of a second to import: the first reply imports them.
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+    from jsonschema.protocols import Validator
 
 _INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060\u00a0\0"
 """Characters that some models write around an answer, and that JSON does not count as white space."""
@@ -73,7 +74,9 @@ def check_answer(answer: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     Raises:
         InvalidAnswerError: names the place in the answer, and what is wrong there.
     """
-    error = jsonschema.exceptions.best_match(_validator(json.dumps(schema)).iter_errors(answer))
+    from jsonschema.exceptions import best_match  # noqa: PLC0415 - see above
+
+    error = best_match(_validator(json.dumps(schema)).iter_errors(answer))
     if error is not None:
         place = ".".join(["answer", *map(str, error.absolute_path)])
         raise InvalidAnswerError(f"{place}: {_shortened(error.message)}")
@@ -101,6 +104,8 @@ def _fenced(text: str) -> Any:
 
 
 def _repaired(text: str) -> Any:
+    import json_repair  # noqa: PLC0415 - see above
+
     _refuse_several(text)
     if len(text) > _MOST_CHARACTERS_REPAIRED or text.count("{") + text.count("[") > _MOST_BRACKETS_REPAIRED:
         raise MalformedReplyError("it is too long, or too nested, to be repaired")
@@ -157,19 +162,26 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-def _max_words(_: Validator, most: int, text: object, __: object) -> Iterable[jsonschema.ValidationError]:
+def _max_words(_: "Validator", most: int, text: object, __: object) -> "Iterable[ValidationError]":
+    from jsonschema import ValidationError  # noqa: PLC0415 - see above
+
     if isinstance(text, str) and (words := len(text.split())) > most:
-        yield jsonschema.ValidationError(f"has {words} words; at most {most} are allowed")
+        yield ValidationError(f"has {words} words; at most {most} are allowed")
 
 
-_CHECKS: type[Validator] = jsonschema.validators.extend(  # type: ignore[no-untyped-call] # it has no types
-    jsonschema.Draft202012Validator, {"maxWords": _max_words}
-)
+@cache
+def _checks() -> "type[Validator]":
+    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415 - see above
+
+    checks: type[Validator] = validators.extend(  # type: ignore[no-untyped-call] # it has no types
+        Draft202012Validator, {"maxWords": _max_words}
+    )
+    return checks
 
 
 @lru_cache(maxsize=64)
-def _validator(schema: str) -> Validator:
-    return _CHECKS(json.loads(schema), format_checker=_CHECKS.FORMAT_CHECKER)
+def _validator(schema: str) -> "Validator":
+    return _checks()(json.loads(schema), format_checker=_checks().FORMAT_CHECKER)
 
 
 def _kind(value: object) -> str:

@@ -26,7 +26,7 @@ class _Spec(BaseModel):
         limit_bytes: the most UTF-8 bytes of it to keep.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     # A label stands in the line that opens an item, where nothing may resemble a delimiter.
     label: str | None = Field(default=None, pattern=r"^[\w ,.'()-]{1,60}$")

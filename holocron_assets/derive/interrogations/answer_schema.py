@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-import jsonschema
 import pyarrow as pa
 
 from holocron_assets.classify.taxonomy import Taxonomy, load_taxonomy
@@ -63,6 +62,8 @@ def read_answer_schema(declared: Schema) -> dict[str, Any]:
     Raises:
         AnswerSchemaError: it is no JSON schema, describes no object, or uses something that is not allowed.
     """
+    import jsonschema  # noqa: PLC0415 - slow to import; only those who check files need it
+
     schema = _completed(declared, "answer")
     if schema["type"] != "object":
         raise AnswerSchemaError(f"answer: must be an object, not {schema['type']!r}")

@@ -8,7 +8,7 @@ from holocron_assets.derive.evidence.queries import relations_named
 from holocron_assets.derive.interrogations.conditions import relations_of_condition
 from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.items.items import derivation_of
+from holocron_assets.derive.items.recipe import derivation_of
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.tables import ALL_TABLES
 from holocron_assets.lake.views.public_views import tables_behind

@@ -2,31 +2,37 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
+import duckdb
 from pydantic import ValidationError
 from ruamel.yaml.error import YAMLError
 
-from holocron_assets.derive.code.item_queries import check_columns
-from holocron_assets.derive.evidence.queries import AskSql, QueryError, locked_database, open_queries
+from holocron_assets.derive.code.answers import row_columns
+from holocron_assets.derive.evidence.queries import (
+    AskSql,
+    QueryError,
+    ask_query,
+    locked_database,
+    open_queries,
+)
 from holocron_assets.derive.evidence.room import room_for_evidence
 from holocron_assets.derive.interrogations.answer_schema import sample_answer
 from holocron_assets.derive.interrogations.chains import ChainError, linked, linked_to
 from holocron_assets.derive.interrogations.conditions import ConditionError, check_condition
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
+from holocron_assets.derive.interrogations.loading import Reading
 from holocron_assets.derive.interrogations.questions import SAMPLES
-from holocron_assets.derive.interrogations.remembering import Memory
 from holocron_assets.derive.interrogations.templates import TemplateError, holds, rendered
 from holocron_assets.derive.items.inputs import input_variables, sample_inputs
 from holocron_assets.derive.items.prompting import system_part
 from holocron_assets.derive.items.values import query_names
+from holocron_assets.errors import details_of
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.settings import interrogations_folder
 
 _MAIN_FILE = "interrogation.yaml"
 _FURTHER_FILES = {
@@ -69,19 +75,6 @@ _READERS = {
 }
 
 
-class Reading(NamedTuple):
-    """The result of reading some folders.
-
-    Attributes:
-        good: the interrogations that can be used, in the order of their names.
-        broken: why each of the others cannot, by the name of its file without the ending; or by a folder that
-            cannot be read.
-    """
-
-    good: tuple[Interrogation, ...]
-    broken: Mapping[str, str]
-
-
 class _BrokenError(InterrogationError):
     """One interrogation of several cannot be used.
 
@@ -93,37 +86,6 @@ class _BrokenError(InterrogationError):
         """Say which and why."""
         super().__init__(problem)
         self.name = interrogation.name
-
-
-def load_interrogations() -> tuple[Interrogation, ...]:
-    """The interrogations of the configured folder that can be used, read once by each process.
-
-    If another process has read the same files, its result is used.
-    """
-    return _loaded(interrogations_folder()).good
-
-
-def broken_interrogations() -> Mapping[str, str]:
-    """Why the others of that folder cannot be used, by name (see `Reading`)."""
-    return _loaded(interrogations_folder()).broken
-
-
-def refuse_broken(name: str) -> None:
-    """Raise InterrogationError, with the reason, if an interrogation has a file that cannot be used."""
-    if problem := broken_interrogations().get(name):
-        raise InterrogationError(problem)
-
-
-@cache
-def _loaded(folder: Path) -> Reading:
-    memory = Memory(folder)
-    known = memory.interrogations()
-    if known is not None:
-        return Reading(known, {})
-    reading = read_each(folder)
-    if not reading.broken:
-        memory.keep(reading.good)
-    return reading
 
 
 def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:
@@ -301,7 +263,7 @@ def _text(file: Path) -> str:
 
 
 def _problem(error: ValidationError) -> str:
-    first = error.errors()[0]
+    first = details_of(error)[0]
     key = ".".join(map(str, first["loc"]))
     words = {"extra_forbidden": "is no known key", "missing": "is missing"}
     problem = words.get(first["type"], first["msg"].removeprefix("Value error, "))
@@ -371,7 +333,7 @@ def _check_queries(found: Collection[tuple[Path, Interrogation]], tables: Sequen
                 try:
                     _ask_all(interrogation, ask_sql)
                     if interrogation.kind == "sql":
-                        check_columns(connection, interrogation, dict.fromkeys(query_names(interrogation)))
+                        _check_rows(connection, interrogation)
                     if (condition := interrogation.wants.sql) is not None:
                         check_condition(condition, interrogation.over, interrogation.wants.of, empty)
                 except QueryError as error:
@@ -384,6 +346,20 @@ def _ask_all(interrogation: Interrogation, ask_sql: AskSql) -> None:
     values = dict.fromkeys(query_names(interrogation))
     for sql in interrogation.queries:
         ask_sql(sql, values, _QUERY_SECONDS)
+
+
+def _check_rows(connection: duckdb.DuckDBPyConnection, interrogation: Interrogation) -> None:
+    """Refuse a query of kind 'sql' whose columns are not those of the answer's rows."""
+    sql = (interrogation.sql or "").rstrip().removesuffix(";")
+    values = dict.fromkeys(query_names(interrogation))
+    # At least one row, so that its columns are known.
+    asked = ask_query(connection, f"from (select 1) left join ({sql}\n) on true", values, _QUERY_SECONDS)
+    found = asked.columns[1:]
+    known, required = row_columns(interrogation.answer_schema, interrogation.rows.each)
+    if lacking := sorted(required.difference(found)):
+        raise QueryError(f"it gives no {', '.join(lacking)}, which the answer's rows must have")
+    if unknown := sorted(set(found) - known):
+        raise QueryError(f"it gives {', '.join(unknown)}, which the answer's rows do not have")
 
 
 def _check_columns(path: Path, interrogation: Interrogation) -> None:

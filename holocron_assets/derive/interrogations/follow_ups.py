@@ -29,7 +29,7 @@ class FollowUp(BaseModel):
         otherwise: a template of the question where it does not hold; if left out, nothing more is asked.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     when: _Text | None = None
     ask: _Text

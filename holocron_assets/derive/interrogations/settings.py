@@ -23,7 +23,7 @@ Seed = Annotated[StrictInt, Field(ge=0, lt=1 << 31)]
 class Settings(BaseModel):
     """A part of a file, with known keys only."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Wants(Settings):

@@ -1,14 +1,20 @@
-"""Answers in the lake whose interrogation cannot be read now. Tables made from them stay as they are."""
+"""Interrogations that cannot be read now: they are not asked, and what is made from their answers stays."""
 
 from collections.abc import Iterable
 
 from holocron_assets.derive.interrogations.chains import MADE_FROM_ANSWERS
 from holocron_assets.derive.interrogations.derived_tables import LAYER
-from holocron_assets.derive.interrogations.files import broken_interrogations
 from holocron_assets.derive.interrogations.interrogation import InterrogationError
+from holocron_assets.derive.interrogations.loading import broken_interrogations
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import interrogations_folder
+
+
+def refuse_broken(name: str) -> None:
+    """Raise InterrogationError, with the reason, if an interrogation has a file that cannot be used."""
+    if problem := broken_interrogations().get(name):
+        raise InterrogationError(problem)
 
 
 def refuse_unread_answers(lake: Lake, tables: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.derived_rows import answer_rows
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition
+from holocron_assets.lake.files.parquet import rows_there
 from holocron_assets.lake.place.paths import Lake
 
 ABOUT: Mapping[Over, tuple[str, ...]] = {
@@ -99,11 +99,7 @@ def _columns(one: Interrogation) -> tuple[str, ...]:
 
 def _by_subject(lake: Lake, one: Interrogation, partition: str) -> Mapping[Subject, Sequence[Row]]:
     columns = _columns(one)
-    try:
-        answers = read_partition(lake, one.table, partition, (*ABOUT[one.over], *columns))
-    except MissingPartitionError:
-        return {}
     found: dict[Subject, list[Row]] = defaultdict(list)
-    for row in answers:
+    for row in rows_there(lake, one.table, partition, (*ABOUT[one.over], *columns)):
         found[subject_of(one.over, row)].append({name: row[name] for name in columns})
     return found

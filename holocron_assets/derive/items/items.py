@@ -23,8 +23,6 @@ from holocron_assets.derive.evidence.queries import (
 )
 from holocron_assets.derive.evidence.redaction import Redactor
 from holocron_assets.derive.evidence.room import fitting, room_for_evidence
-from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
-from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.questions import (
     entity_variables,
@@ -51,19 +49,9 @@ from holocron_assets.derive.items.prompting import system_part
 from holocron_assets.derive.items.values import query_values_of
 from holocron_assets.derive.items.wanted import Superseded, wanted_rows
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.declaration.versions import code_version
-from holocron_assets.lake.freshness import Derivation
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import PAGE_SIGNALS, PAGES
 
-__all__ = ["Item", "derivation_of", "wanted_items"]
-
-_CODE = (
-    __name__,
-    "holocron_assets.derive.items.derived_rows",
-    "holocron_assets.derive.results.answer_tables",
-)
-"""The modules that make an interrogation's table: its items, and the rows of their answers."""
+__all__ = ["Item", "wanted_items"]
 
 _CODE_SECONDS = 60.0
 """How long a query of kind 'sql' may take about one item; about all, it may take some times longer."""
@@ -135,22 +123,6 @@ def _asking(
     values = [query_values_of(interrogation.over, row, pages) for row, pages in items]
     with asking_at_once(database, values) as ask_sql:
         yield ask_sql
-
-
-def derivation_of(interrogation: Interrogation) -> Derivation:
-    """How an interrogation's table is made from others. Its own file is not part of the code's version."""
-    inputs = (
-        (PAGES, PAGE_SIGNALS, TYPE_TABLES[interrogation.wants.of])
-        if interrogation.over == "pages"
-        else (ROW_TABLES[interrogation.over],)
-    )
-    return Derivation(
-        interrogation.table,
-        inputs,
-        (),
-        code_version(*_CODE),
-        optional_inputs=tuple(one.table for one in interrogation.upstream),
-    )
 
 
 @dataclass(frozen=True)

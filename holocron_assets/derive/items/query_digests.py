@@ -1,12 +1,15 @@
 """Digests of the rows that an interrogation's queries give, one a partition, computed for all at once.
 
 Each is kept in the footer of the partition's table. When the lake grows, only those partitions become stale
-for which the queries give other rows.
+for which the queries give other rows. The digests that were computed last are kept in the state folder too:
+no process computes those of the same tables again.
 """
 
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
@@ -21,9 +24,12 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.values import row_names
 from holocron_assets.derive.items.wanted_sql import WANTED_TABLES, wanted_sql
 from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.versions import code_version
+from holocron_assets.lake.files.kept import keep
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect
 from holocron_assets.lake.views.public_views import all_behind
+from holocron_assets.settings import state_folder
 from holocron_assets.telemetry.logs import logger
 
 Digests = Mapping[str, str]
@@ -32,6 +38,9 @@ Digests = Mapping[str, str]
 _LOG = logger(__name__)
 _UNKNOWN = "cannot find out which partitions a query makes stale"
 _KNOWN: dict[tuple[Path, str], "_Known"] = {}
+
+_MOST_FILES = 64
+"""Files of digests that are kept, the newest: one for each interrogation of a lake."""
 
 REST = 10.0
 """The shortest pause between computing digests, as a multiple of the time that it takes.
@@ -115,22 +124,39 @@ def query_digests(lake: Lake, interrogation: Interrogation) -> Digests:
     mark = lake.mark(dict.fromkeys((*WANTED_TABLES, *interrogation.tables_read)))
     if known and (known.asked, known.mark) == (asked, mark):
         return known.digests
-    digests = _computed_or_none(lake, interrogation)
+    digests = _kept(lake, interrogation, content_hash(f"{asked}\n{mark}\n{_computed_by()}"))
     until = monotonic() + REST * (monotonic() - started)
     _KNOWN[place] = _Known(asked, mark, until, digests)
     return digests
 
 
-def _computed_or_none(lake: Lake, interrogation: Interrogation) -> Digests:
+def _kept(lake: Lake, interrogation: Interrogation, state: str) -> Digests:
+    """The digests of a state of the tables: as a process kept them, or else computed and kept now."""
+    name = content_hash(f"{lake.root.resolve()}\n{interrogation.name}")
+    file = state_folder() / "digests" / f"{name}.json"
+    with suppress(OSError, ValueError):
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        if kept["state"] == state:
+            return dict(kept["digests"])
     try:
-        return _computed(lake, interrogation)
+        digests, is_whole = _computed(lake, interrogation)
     except duckdb.Error as error:  # the error shows, with its page, when a partition is opened
         _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
         return {}
+    if is_whole:  # a query may fail for now
+        keep(file, json.dumps({"state": state, "digests": digests}).encode(), most=_MOST_FILES)
+    return digests
 
 
-def _computed(lake: Lake, interrogation: Interrogation) -> Digests:
+@cache
+def _computed_by() -> str:
+    return f"{code_version(__name__)} duckdb {duckdb.__version__}"
+
+
+def _computed(lake: Lake, interrogation: Interrogation) -> tuple[Digests, bool]:
+    """The digests, and whether no query failed."""
     parts: dict[str, list[str]] = defaultdict(list)
+    is_whole = True
     with connect(lake, relations=_relations(lake, interrogation)) as connection:
         wanted = wanted_sql([interrogation], "superseded_pages")
         values = ", ".join(f"known.{name}" for name in row_names(interrogation.over))
@@ -138,9 +164,10 @@ def _computed(lake: Lake, interrogation: Interrogation) -> Digests:
         connection.execute(_ITEMS.format(items=ITEMS, values=values, wanted=wanted, joined=joined))
         lock_database(connection, lake)  # so far, only our own SQL and a checked condition were asked
         for number, digests in enumerate(_of_queries(connection, interrogation)):
-            for partition, digest in digests.items():
+            is_whole = is_whole and digests is not None
+            for partition, digest in (digests or {}).items():
                 parts[partition].append(f"{number} {digest}")
-    return {partition: content_hash(json.dumps(own)) for partition, own in parts.items()}
+    return {partition: content_hash(json.dumps(own)) for partition, own in parts.items()}, is_whole
 
 
 def _relations(lake: Lake, interrogation: Interrogation) -> Collection[str] | None:
@@ -153,8 +180,13 @@ def _relations(lake: Lake, interrogation: Interrogation) -> Collection[str] | No
     return None if all_behind(lake, names).unknown else names
 
 
-def _of_queries(connection: duckdb.DuckDBPyConnection, interrogation: Interrogation) -> Iterator[Digests]:
-    """The digests of each query: the one that chooses the items, if there is one, and those about them."""
+def _of_queries(
+    connection: duckdb.DuckDBPyConnection, interrogation: Interrogation
+) -> Iterator[Digests | None]:
+    """The digests of each query: the one that chooses the items, if there is one, and those about them.
+
+    None for a query that fails.
+    """
     if interrogation.wants.sql is not None and relations_of_condition(interrogation.wants.sql):
         yield dict(connection.execute(_CHOSEN.format(items=ITEMS)).fetchall())
     for sql in interrogation.queries:
@@ -162,7 +194,7 @@ def _of_queries(connection: duckdb.DuckDBPyConnection, interrogation: Interrogat
             yield _of_query(connection, sql)
         except (NotAtOnceError, duckdb.Error) as error:
             _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
-            yield {}
+            yield None
 
 
 def _of_query(connection: duckdb.DuckDBPyConnection, sql: str) -> Digests:

@@ -6,13 +6,23 @@ from functools import partial
 
 from pydantic import BaseModel
 
+from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
+from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.items.items import derivation_of
 from holocron_assets.derive.items.query_digests import Digests, query_digests
 from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer
 from holocron_assets.lake.freshness import Derivation
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import PAGE_SIGNALS, PAGES
+
+_CODE = (
+    "holocron_assets.derive.items.items",
+    "holocron_assets.derive.items.derived_rows",
+    "holocron_assets.derive.results.answer_tables",
+)
+"""The modules that make an interrogation's table: its items, and the rows of their answers."""
 
 CODE = "code"
 """The difference if only the code that makes the rows changed."""
@@ -87,6 +97,22 @@ class Recipe:
         if not self.versions[MODEL]:
             wanted[MODEL] = footer.inputs.get(MODEL, ANY_MODEL)
         return _changed(footer, wanted, self.derivation.code_version)
+
+
+def derivation_of(interrogation: Interrogation) -> Derivation:
+    """How an interrogation's table is made from others. Its own file is not part of the code's version."""
+    inputs = (
+        (PAGES, PAGE_SIGNALS, TYPE_TABLES[interrogation.wants.of])
+        if interrogation.over == "pages"
+        else (ROW_TABLES[interrogation.over],)
+    )
+    return Derivation(
+        interrogation.table,
+        inputs,
+        (),
+        code_version(*_CODE),
+        optional_inputs=tuple(one.table for one in interrogation.upstream),
+    )
 
 
 def recipe_of(interrogation: Interrogation, digest: str) -> Recipe:

@@ -25,8 +25,7 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.server.process.connection import fetch_command
 from holocron_assets.errors import PermanentError, TransientError
-from holocron_assets.lake.declaration.schema import Table
-from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition, write_partition
+from holocron_assets.lake.files.parquet import rows_there, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS, LLM_ATTEMPTS, REPEAT_ANSWERS
@@ -71,12 +70,12 @@ class Experiment:
 
 def calls_of(lake: Lake, tag: str) -> list[dict[str, Any]]:
     """The calls of an experiment: rows of `llm_attempts`; none if code answered."""
-    return _rows(lake, LLM_ATTEMPTS, _SCOPE.format(tag=tag))
+    return rows_there(lake, LLM_ATTEMPTS, _SCOPE.format(tag=tag))
 
 
 def answers_of(lake: Lake, tag: str) -> list[dict[str, Any]]:
     """The answers of an experiment: rows of `repeat_answers`; none if there was no such experiment."""
-    return _rows(lake, REPEAT_ANSWERS, tag)
+    return rows_there(lake, REPEAT_ANSWERS, tag)
 
 
 def load_seconds(lake: Lake, tag: str) -> float:
@@ -236,13 +235,6 @@ def _seconds_of(item: Item, outcome: Outcome, passed: float) -> float | None:
     if item.interrogation.kind == "model":
         return float(sum(call["total_ms"] for call in outcome.calls)) / 1000
     return passed if item.interrogation.kind == "python" else None
-
-
-def _rows(lake: Lake, table: Table, partition: str) -> list[dict[str, Any]]:
-    try:
-        return read_partition(lake, table, partition)
-    except MissingPartitionError:
-        return []
 
 
 def _first(errors: BaseExceptionGroup[Exception]) -> Exception:

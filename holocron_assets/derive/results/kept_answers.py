@@ -3,14 +3,13 @@
 import json
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Any
 
 import pyarrow.compute as pc
 
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.item_states import SUMMED, ItemState
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition, read_table
+from holocron_assets.lake.files.parquet import read_table, rows_there
 from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
@@ -22,14 +21,6 @@ _KEYS: dict[tuple[Path, str], tuple[FileMark | None, frozenset[str]]] = {}
 def scope_of(name: str, partition: str) -> str:
     """The partition of `llm_runs` and `llm_attempts` for an interrogation's partition."""
     return f"{name}-{partition}"
-
-
-def own_rows(lake: Lake, scope: str) -> list[dict[str, Any]]:
-    """The rows of `llm_runs` of one scope; none if it was not written yet."""
-    try:
-        return read_partition(lake, LLM_RUNS, scope)
-    except MissingPartitionError:
-        return []
 
 
 def kept_answers(lake: Lake, interrogation: Interrogation, keys: AbstractSet[str]) -> dict[str, ItemState]:
@@ -46,7 +37,7 @@ def kept_answers(lake: Lake, interrogation: Interrogation, keys: AbstractSet[str
     found: dict[str, ItemState] = {}
     for scope, answered in answered_scopes(lake, interrogation).items():
         if wanted := (keys & answered) - found.keys():
-            for row in own_rows(lake, scope):
+            for row in rows_there(lake, LLM_RUNS, scope):
                 if row["result_key"] in wanted and row["status"] == "ok":
                     # The scope that asked holds the cost.
                     found[row["result_key"]] = state_of(row, costs=False)

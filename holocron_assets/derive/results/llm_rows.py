@@ -6,13 +6,8 @@ from typing import Any
 
 from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.results.item_states import SUMMED, ItemState
-from holocron_assets.lake.declaration.schema import Row, Table
-from holocron_assets.lake.files.parquet import (
-    MissingPartitionError,
-    read_footer,
-    read_partition,
-    write_partition,
-)
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_footer, rows_there, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
 
@@ -64,7 +59,7 @@ def write_runs(lake: Lake, scope: str, rows: Sequence[Row], inputs: Mapping[str,
         rows: the items that have an outcome.
         inputs: inputs for the file's footer; see `settled.runs_inputs`.
     """
-    before = _rows(lake, LLM_RUNS, scope)
+    before = rows_there(lake, LLM_RUNS, scope)
     written = {row["item_id"] for row in rows}
     kept = [row for row in before if row["status"] == "ok" and row["item_id"] not in written]
     after = [_clean(row) for row in [*rows, *kept]]
@@ -81,19 +76,12 @@ def write_attempts(lake: Lake, scope: str, calls: Iterable[Row]) -> None:
         scope: whose.
         calls: the rows; one that is there already is not added again.
     """
-    before = _rows(lake, LLM_ATTEMPTS, scope)
+    before = rows_there(lake, LLM_ATTEMPTS, scope)
     known = {row["call_id"]: row for row in before}
     for call in calls:
         known.setdefault(call["call_id"], dict(call))
     if len(known) > len(before):  # a new file would make all that depends on it stale
         write_partition(lake, LLM_ATTEMPTS, scope, [_clean(call) for call in known.values()])
-
-
-def _rows(lake: Lake, table: Table, scope: str) -> list[dict[str, Any]]:
-    try:
-        return read_partition(lake, table, scope)
-    except MissingPartitionError:
-        return []
 
 
 def _clean(row: Row) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from holocron_assets.derive.items.wanted import Superseded
 from holocron_assets.derive.results.answer_tables import items_with_rows, write_answers
 from holocron_assets.derive.results.item_states import ItemState
 from holocron_assets.derive.results.journaled_answers import journaled_answers
-from holocron_assets.derive.results.kept_answers import kept_answers, own_rows, scope_of, state_of
+from holocron_assets.derive.results.kept_answers import kept_answers, scope_of, state_of
 from holocron_assets.derive.results.llm_rows import run_row, write_attempts, write_runs
 from holocron_assets.derive.results.requeued import letter_key, requeue_times
 from holocron_assets.derive.results.result_journals import (
@@ -33,8 +33,10 @@ from holocron_assets.lake.attempts import is_waiting
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.footers import Footer
+from holocron_assets.lake.files.parquet import rows_there
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import LLM_RUNS
 
 __all__ = ["PartitionWork", "journal_path"]
 
@@ -265,7 +267,7 @@ class PartitionWork:
         """The state of each wanted result key, and how many answers of other partitions are reused."""
         states = self._journal.states()
         # A journal may be lost; its results are in the lake.
-        rows = reversed(own_rows(self._lake, self.scope))
+        rows = reversed(rows_there(self._lake, LLM_RUNS, self.scope))
         published = {row["result_key"]: state_of(row, costs=True) for row in rows}
         requeues, now = requeue_times(self._lake), utc_now()
         found: dict[str, ItemState] = {}

@@ -7,11 +7,10 @@ replies, for `holocron artifacts`, and the rows of `llm_attempts`.
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.results.item_states import SUMMED, ItemState
 from holocron_assets.derive.results.kept_answers import scope_of
 from holocron_assets.lake.declaration.keys import content_hash
@@ -19,6 +18,9 @@ from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
+
+if TYPE_CHECKING:
+    from holocron_assets.derive.items.item import Item
 
 
 def journal_path(lake: Lake, interrogation: Interrogation, partition: str) -> Path:
@@ -109,7 +111,7 @@ class ExchangeJournal:
             for call in record.get("calls", ()):
                 yield LLM_ATTEMPTS.revive(call["row"])
 
-    def add(self, item: Item, outcome: Outcome) -> None:
+    def add(self, item: "Item", outcome: Outcome) -> None:
         """Record the calls of an attempt; returns when they are on disk."""
         if not outcome.exchanges:
             return
@@ -141,7 +143,7 @@ class ExchangeJournal:
         """Close the file."""
         self._journal.close()
 
-    def _share(self, item: Item) -> str:
+    def _share(self, item: "Item") -> str:
         """The name of the part that all requests share, which is written once."""
         shared = content_hash(item.system)
         if self._shared is None:

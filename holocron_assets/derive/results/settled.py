@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from holocron_assets.derive.interrogations.derived_tables import ID_COLUMNS
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.inputs import Subject, subject_of
-from holocron_assets.derive.items.items import derivation_of
-from holocron_assets.derive.items.recipe import ANY_MODEL, CODE, MODEL, recipe_of
+from holocron_assets.derive.items.recipe import ANY_MODEL, CODE, MODEL, derivation_of, recipe_of
 from holocron_assets.derive.items.wanted import Superseded, wanted_rows
 from holocron_assets.derive.results.kept_answers import scope_of
 from holocron_assets.lake.declaration.keys import content_hash

@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from holocron_assets.derive.server.durations import keep_alive_seconds
+from holocron_assets.errors import details_of
 
 
 class BadRequestError(Exception):
@@ -214,7 +215,7 @@ def read_request(kind: type[Kind], body: bytes) -> Kind:
     except (RecursionError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise BadRequestError(f"invalid JSON: {error}") from error
     except ValidationError as error:
-        raise BadRequestError("; ".join(_problem(found) for found in error.errors())) from error
+        raise BadRequestError("; ".join(_problem(found) for found in details_of(error))) from error
 
 
 def _problem(found: Any) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from holocron_assets.entities.facts.stated_keys import StatedKey, load_keys
 from holocron_assets.entities.facts.vocabulary import load_vocabulary
+from holocron_assets.lake.declaration.reference import code, section
 
 _HEAD = """\
 # Vocabulary
@@ -32,11 +33,11 @@ def vocabulary_markdown() -> str:
     relation_head = ("relation", "inverse", "what it says", "from", "to", "how many")
     fact_head = ("key", "what it says", "of", "value", "how many")
     sections = [
-        _section("Relations", relation_head, map(_relation, _of(relations, is_read=True))),
-        _section("Relations of infoboxes", relation_head, map(_relation, _of(relations, is_read=False))),
-        _section("Facts", fact_head, map(_fact, _of(facts, is_read=True))),
-        _section("Facts of infoboxes", fact_head, map(_fact, _of(facts, is_read=False))),
-        _section("Names and external ids", ("key", "kind", "what it says"), map(_other, others)),
+        section("Relations", relation_head, map(_relation, _of(relations, is_read=True))),
+        section("Relations of infoboxes", relation_head, map(_relation, _of(relations, is_read=False))),
+        section("Facts", fact_head, map(_fact, _of(facts, is_read=True))),
+        section("Facts of infoboxes", fact_head, map(_fact, _of(facts, is_read=False))),
+        section("Names and external ids", ("key", "kind", "what it says"), map(_other, others)),
     ]
     return "\n".join([_HEAD, *sections])
 
@@ -45,23 +46,18 @@ def _of(keys: Iterable[StatedKey], *, is_read: bool) -> list[StatedKey]:
     return sorted((one for one in keys if one.is_read == is_read), key=lambda one: one.key)
 
 
-def _section(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return f"## {title}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
 def _relation(one: StatedKey) -> Sequence[str]:
-    inverse = "itself" if one.inverse == one.key else _code([one.inverse] if one.inverse else [])
+    inverse = "itself" if one.inverse == one.key else code([one.inverse] if one.inverse else [])
     ends = ", ".join(one.from_types), ", ".join(one.to_types)
-    return _code([one.key]), inverse, _says(one), *ends, _number(one)
+    return code([one.key]), inverse, _says(one), *ends, _number(one)
 
 
 def _fact(one: StatedKey) -> Sequence[str]:
-    return _code([one.key]), _says(one), ", ".join(one.from_types), _value(one.value), _number(one)
+    return code([one.key]), _says(one), ", ".join(one.from_types), _value(one.value), _number(one)
 
 
 def _other(one: StatedKey) -> Sequence[str]:
-    return _code([one.key]), one.kind.replace("_", " "), one.means
+    return code([one.key]), one.kind.replace("_", " "), one.means
 
 
 def _says(one: StatedKey) -> str:
@@ -69,7 +65,7 @@ def _says(one: StatedKey) -> str:
     words = load_vocabulary()
     if one.is_read:
         entry = words.file.relations.get(one.key) if one.kind == "relation" else None
-        also = f" (narrower: {_code(entry.implied_by)})" if entry and entry.implied_by else ""
+        also = f" (narrower: {code(entry.implied_by)})" if entry and entry.implied_by else ""
         return one.means + also
     read = words.key_of("fact" if one.kind == "fact" else "relation", one.key)
     return f"{one.means} (as a model's word: `{read}`)" if read else one.means
@@ -84,10 +80,6 @@ def _value(value: str | tuple[str, ...]) -> str:
 
 def _number(one: StatedKey) -> str:
     return "one" if one.single else "several"
-
-
-def _code(texts: Iterable[str]) -> str:
-    return ", ".join(f"`{text}`" for text in texts)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from ruamel.yaml.error import YAMLError
 
 from holocron_assets.entities.facts.stated_keys import StatedKind, why_not_stated
 from holocron_assets.entities.facts.vocabulary import Key, Text
-from holocron_assets.errors import PermanentError
+from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.files.people_yaml import load_yaml
 
@@ -235,7 +235,7 @@ def read_rule_file(path: Path) -> RuleFile:
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise InfoboxRuleError(f"{path}: cannot be read as YAML: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
+        first = details_of(error)[0]
         where = ".".join(map(str, first["loc"]))
         raise InfoboxRuleError(f"{path}: {where}: {first['msg']}") from error
     _refuse_repeated(path, file)

@@ -5,13 +5,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr, model_validator
 
 from holocron_assets.entities.data_files import read_data_file
 from holocron_assets.entities.tags.names import tag_id
 from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.files.people_settings import Pattern
 
 Visibility = Literal["public", "internal", "hidden"]
 
@@ -28,17 +27,8 @@ def _own_id(text: str) -> str:
     return text
 
 
-def _pattern(text: str) -> str:
-    try:
-        pc.match_substring_regex(pa.scalar(""), text)
-    except (pa.ArrowInvalid, UnicodeEncodeError) as error:
-        raise ValueError(f"must be a regular expression as RE2 reads it: {error}") from error
-    return text
-
-
 TagId = Annotated[StrictStr, AfterValidator(_own_id)]
-_Pattern = Annotated[StrictStr, AfterValidator(_pattern)]
-_Patterns = dict[StrictStr, tuple[_Pattern, ...]]
+_Patterns = dict[StrictStr, tuple[Pattern, ...]]
 
 
 class VocabularyTag(BaseModel):

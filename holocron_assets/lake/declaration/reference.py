@@ -4,6 +4,7 @@
 """
 
 import sys
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
@@ -33,6 +34,17 @@ _TYPE_NAMES = {
 def tables_markdown() -> str:
     """Every table with its meaning, place, key and columns, as Markdown."""
     return "\n".join([_HEAD, *map(_section, ALL_TABLES)])
+
+
+def section(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A heading, and a table below it, as Markdown."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return f"## {title}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def code(texts: Iterable[str]) -> str:
+    """Words of the code in a row, as Markdown."""
+    return ", ".join(f"`{text}`" for text in texts)
 
 
 def _section(table: Table) -> str:

@@ -1,9 +1,7 @@
 """Versions of code, computed from the code itself, so that nobody has to raise a number."""
 
 import json
-import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 from holocron_assets.lake.declaration.code_stamp import code_stamp
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.plain_code import imported_modules, plain_code, texts_within
+from holocron_assets.lake.files.kept import keep
 from holocron_assets.settings import state_folder
 
 _PACKAGE = "holocron_assets"
@@ -79,13 +78,7 @@ def _remembered(what: str, made: Callable[[], str]) -> str:
     known = _known_versions(file)
     if what not in known:
         known[what] = made()
-        with suppress(OSError):  # where nothing can be written, nothing is kept
-            file.parent.mkdir(parents=True, exist_ok=True)
-            aside = file.with_name(f"{file.name}.{os.getpid()}")
-            aside.write_text(json.dumps(known), encoding="utf-8")
-            aside.replace(file)
-            for old in sorted(file.parent.iterdir(), key=lambda old: -old.stat().st_mtime)[_MOST_FILES:]:
-                old.unlink()
+        keep(file, json.dumps(known).encode(), most=_MOST_FILES)
     return known[what]
 
 

@@ -169,6 +169,16 @@ def read_partition(
     return rows
 
 
+def rows_there(
+    lake: Lake, table: Table, partition: str, columns: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
+    """The rows of a partition, as `read_partition` gives them; none if the lake has no such partition."""
+    try:
+        return read_partition(lake, table, partition, columns)
+    except MissingPartitionError:
+        return []
+
+
 def read_table(lake: Lake, table: Table, partition: str, columns: Sequence[str] | None = None) -> pa.Table:
     """All rows of one partition as an Arrow table; otherwise like `read_partition`."""
     file = lake.file(table, partition)

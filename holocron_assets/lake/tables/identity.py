@@ -88,6 +88,12 @@ ENTITY_JUDGEMENTS = Table(
     ),
 )
 
+EXTRACTION = "derived_entity_extraction"
+"""The table of names that a model reads on list pages. It exists if an interrogation declares it."""
+
+LINKED = "derived_listed_names"
+"""The table of names that list pages link to. It exists if an interrogation declares it."""
+
 ENTITY_MENTIONS = Table(
     name="entity_mentions",
     layer="resolve",

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StrictFloat, StrictInt
 
-from holocron_assets.operations.notifications.yaml_file import Settings, read_settings
+from holocron_assets.lake.files.people_settings import Settings, read_settings
 from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.status_rows import Queue
 

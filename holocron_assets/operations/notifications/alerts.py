@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.files.parquet import rows_there, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ALERTS
@@ -22,7 +22,7 @@ _PARTITION = "now"
 
 def standing_alerts(lake: Lake) -> list[Row]:
     """The alerts that fire, and those that ended: one row for each rule and subject."""
-    return [*read_partition(lake, ALERTS, _PARTITION)] if lake.has(ALERTS, _PARTITION) else []
+    return [*rows_there(lake, ALERTS, _PARTITION)]
 
 
 def firing(lake: Lake) -> list[Row]:

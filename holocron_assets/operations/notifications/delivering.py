@@ -19,10 +19,10 @@ from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.http.outcomes import HttpAnswer
 from holocron_assets.lake.attempts import MAX_ATTEMPTS, delay_after, is_waiting
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.people_settings import SettingsError
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.operations.notifications.notifications import NoticeBook
 from holocron_assets.operations.notifications.webhooks import Webhook, Webhooks, signed_headers
-from holocron_assets.operations.notifications.yaml_file import SettingsError
 from holocron_assets.telemetry.context import carried
 from holocron_assets.telemetry.logs import logger
 from holocron_assets.telemetry.masking import without_secrets

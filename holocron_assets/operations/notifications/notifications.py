@@ -12,16 +12,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.files.parquet import rows_there, write_partition
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import NOTICES
 from holocron_assets.lake.views.database import connect, query
-from holocron_assets.operations.notifications.webhooks import Webhooks
+
+if TYPE_CHECKING:  # a client of HTTP, which only sending needs
+    from holocron_assets.operations.notifications.webhooks import Webhooks
 
 _Key = tuple[Any, ...]
 
@@ -63,7 +65,7 @@ class NoticeBook:
     _changed: dict[str, Journal] = field(default_factory=dict)
     _writing: Lock = field(default_factory=Lock)
 
-    def note(self, notices: Iterable[Notice], webhooks: Webhooks, *, is_history: bool = False) -> int:
+    def note(self, notices: Iterable[Notice], webhooks: "Webhooks", *, is_history: bool = False) -> int:
         """Record new notices, for each webhook that wants them.
 
         Args:
@@ -185,7 +187,7 @@ def open_book(lake: Lake, *, patience_seconds: float) -> Iterator[NoticeBook]:
 
 def _store(lake: Lake, day: str, journal: Journal) -> None:
     rows: dict[_Key, Row] = {}
-    stored = read_partition(lake, NOTICES, day) if lake.has(NOTICES, day) else []
+    stored = rows_there(lake, NOTICES, day)
     journaled = [NOTICES.revive(row) for record in journal.records() for row in record["rows"]]
     for row in [*stored, *journaled]:
         rows[tuple(row[name] for name in NOTICES.key)] = row

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
 from holocron_assets.crawl.http.client import is_address
-from holocron_assets.operations.notifications.yaml_file import Settings, SettingsError, read_settings
+from holocron_assets.lake.files.people_settings import Settings, SettingsError, read_settings
 
 Event = Literal["run.success", "run.failure", "dead_letter", "alert.firing", "alert.resolved"]
 EVENTS: tuple[Event, ...] = get_args(Event)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from holocron_assets.derive.dispatch.places import Places, configured_places
+from holocron_assets.derive.dispatch.pools import Places, configured_places
 from holocron_assets.derive.dispatch.served import ServedModels, holders_at
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.interrogations.interrogation import Interrogation

@@ -14,7 +14,7 @@ from holocron_assets.crawl.sources.standing import hosts_not_as_usual
 from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.derive.dispatch.served import read_served_models
 from holocron_assets.derive.dispatch.tallies import counted_places, interrogation_rows
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.quarantine import all_set_aside
 from holocron_assets.lake.place.clock import utc_now

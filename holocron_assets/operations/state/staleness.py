@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from holocron_assets.derive.dispatch.under_way import UnderWay, items_under_way
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_TYPES
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import duckdb
 
-from holocron_assets.derive.dispatch.places import configured_places
+from holocron_assets.derive.dispatch.pools import configured_places
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import DECISIONS, FILES, GPU_RUNS, HTTP_ATTEMPTS, LLM_ATTEMPTS, PAGES

@@ -12,8 +12,8 @@ from holocron_assets.derive.dispatch.served import ServedModels, gpu_holder, rea
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES, ConditionError, rows_that_fit
 from holocron_assets.derive.interrogations.derived_tables import ID_COLUMNS, ROW_TABLES
-from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.items.wanted import conditions_of
 from holocron_assets.lake.files.parquet import MissingPartitionError, read_table
 from holocron_assets.lake.place.clock import utc_now

@@ -21,7 +21,7 @@ from holocron_assets.derive.gpu.model_run import Session, work_on
 from holocron_assets.derive.gpu.turns import Given
 from holocron_assets.derive.interrogations.chains import upstream_tables
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.items.items import derivation_of
+from holocron_assets.derive.items.recipe import derivation_of
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Table

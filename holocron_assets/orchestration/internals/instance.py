@@ -41,7 +41,7 @@ def pool_limits() -> Mapping[str, int]:
     """The most ops of each pool that run at once, whatever started them. Pools are for crawls and for models.
 
     Raises:
-        DispatchError: the file of the models' pools cannot be used.
+        SettingsError: the file of the models' pools cannot be used.
         SettingError: HOLOCRON_CRAWLERS cannot.
     """
     return {**read_dispatch_settings(dispatch_file()).limits, CRAWL_POOL: crawlers()}

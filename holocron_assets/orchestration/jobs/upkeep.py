@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import dagster as dg
-from dagster import RunsFilter
 
 from holocron_assets.crawl.files.collecting import collect, collection_is_due
 from holocron_assets.crawl.sources.settings import CronTimes
@@ -13,13 +12,12 @@ from holocron_assets.lake.packs.compaction import CompactionUnderWayError, compa
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.internals.retention import forget_old_runs, old_runs_are_due
-from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.internals.tick_logs import forget_tick_logs, tick_logs_are_due
 from holocron_assets.orchestration.resources.resources import LakeResource
 from holocron_assets.orchestration.runs.failures import clear_failures
 from holocron_assets.orchestration.runs.held import ended_when_held, refuse_all_held
 from holocron_assets.orchestration.runs.retries import LAKE
-from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY, run_requests
+from holocron_assets.orchestration.sensors.run_requests import is_under_way, run_requests
 from holocron_assets.planning.job_names import COMPACTION_JOB, UPKEEP_JOB
 from holocron_assets.planning.repair import repair_all, repaired_tick
 from holocron_assets.planning.work import Work, compaction_to_do, upkeep_to_do
@@ -176,13 +174,9 @@ def compaction_schedule(times: CronTimes) -> dg.ScheduleDefinition:
 def _asked(
     instance: dg.DagsterInstance, lake: Lake, work: Sequence[Work], job: str
 ) -> Sequence[dg.RunRequest] | dg.SkipReason:
-    if _is_under_way(instance, job):
+    if is_under_way(instance, job):
         return dg.SkipReason(f"{job} is under way")
     requested = run_requests(instance, lake, work)
     if not requested.requests:
         return dg.SkipReason("; ".join(requested.waiting) or "everything is as it should be")
     return requested.requests
-
-
-def _is_under_way(instance: dg.DagsterInstance, job: str) -> bool:
-    return count_runs(instance, RunsFilter(job_name=job, statuses=list(UNDER_WAY))) > 0

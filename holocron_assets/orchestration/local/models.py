@@ -20,9 +20,9 @@ from holocron_assets.derive.dispatch.served import served_models
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
-from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.items.items import derivation_of
+from holocron_assets.derive.interrogations.loading import load_interrogations
+from holocron_assets.derive.items.recipe import derivation_of
 from holocron_assets.derive.items.wanted import wanted_rows
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.derive.server.model_files.catalog import shipped_catalog

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from holocron_assets.crawl.frontier.file_batches import file_manifest
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.results.result_journals import StateJournal, journal_path
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.packs.packs import FileMark

@@ -17,7 +17,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import Scope, standing_controls
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
 from holocron_assets.derive.gpu.slots import GPU_POOL
-from holocron_assets.derive.interrogations.files import broken_interrogations
+from holocron_assets.derive.interrogations.loading import broken_interrogations
 from holocron_assets.derive.server.errors import ModelFileError, ModelServerError, UnknownModelError
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.place.clock import utc_now

@@ -8,8 +8,9 @@ import dagster as dg
 from pydantic import Field
 
 from holocron_assets.derive.dispatch.pools import CODE_POOL
-from holocron_assets.derive.interrogations.files import load_interrogations, refuse_broken
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.loading import load_interrogations
+from holocron_assets.derive.interrogations.unread import refuse_broken
 from holocron_assets.derive.items.items import Item
 from holocron_assets.errors import PermanentError
 

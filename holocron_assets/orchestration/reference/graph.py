@@ -7,8 +7,8 @@ from functools import cache
 import dagster as dg
 
 from holocron_assets.definitions import defs
-from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.derive.items.items import derivation_of
+from holocron_assets.derive.interrogations.loading import load_interrogations
+from holocron_assets.derive.items.recipe import derivation_of
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.tables import (
     ALERTS,
@@ -61,7 +61,7 @@ from holocron_assets.orchestration.sensors.crawl_and_entities import (
     SETTLED_TABLES,
 )
 from holocron_assets.orchestration.sensors.files import FILE_TABLES
-from holocron_assets.planning.batch_steps import BATCH_STEPS
+from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
 from holocron_assets.planning.job_names import GPU_JOB
 
 _OF_ONE = (
@@ -82,10 +82,8 @@ _MADE_BY_SENSORS = {
 
 _READ_TOO: Mapping[str, tuple[Table, ...]] = {
     **{
-        step.table.name: (*step.derivation.source_inputs, step.derivation.row_input.table)
-        if step.derivation.row_input
-        else step.derivation.source_inputs
-        for step in BATCH_STEPS
+        one.table.name: (*one.source_inputs, one.row_input.table) if one.row_input else one.source_inputs
+        for one in BATCH_DERIVATIONS
     },
     PAGES.name: (SITES,),
     FILE_LIST.name: (FILE_USES, ENTITIES),
@@ -99,9 +97,9 @@ _READ_TOO: Mapping[str, tuple[Table, ...]] = {
 
 _WRITTEN_TOO: Mapping[str, tuple[Table, ...]] = {
     **{
-        step.table.name: (UNREAD_PAGES,)
-        for step in BATCH_STEPS
-        if step.derivation.row_input and step.derivation.row_input.table == UNREAD_PAGES
+        one.table.name: (UNREAD_PAGES,)
+        for one in BATCH_DERIVATIONS
+        if one.row_input and one.row_input.table == UNREAD_PAGES
     },
     SITES.name: (HTTP_ATTEMPTS,),
     SEED_TITLES.name: (DUMP_INDEX, HTTP_ATTEMPTS),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from holocron_assets.lake.declaration.reference import code
 from holocron_assets.orchestration.reference.graph import Graph
 from holocron_assets.orchestration.reference.graph_drawing import mermaid
 
@@ -29,15 +30,15 @@ def graph_markdown(graph: Graph) -> str:
         (
             f"`{stage.name}`",
             stage.of_one,
-            _code(stage.requires),
-            _code(stage.reads_too),
-            _code(table for table in stage.produces if table != stage.name),
-            _code(stage.made_by),
+            code(stage.requires),
+            code(stage.reads_too),
+            code(table for table in stage.produces if table != stage.name),
+            code(stage.made_by),
         )
         for stage in graph.stages
     ]
     triggers = [
-        (f"`{trigger.name}`", trigger.when, _code(trigger.looks_at), _code(trigger.starts))
+        (f"`{trigger.name}`", trigger.when, code(trigger.looks_at), code(trigger.starts))
         for trigger in graph.triggers
     ]
     return "\n".join(
@@ -55,7 +56,3 @@ def graph_markdown(graph: Graph) -> str:
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in (columns, ["---"] * len(columns), *rows))
-
-
-def _code(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

@@ -4,11 +4,12 @@ python -m holocron_assets.orchestration.reference.names > docs/names.md
 """
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import dagster as dg
 
 from holocron_assets.definitions import defs
+from holocron_assets.lake.declaration.reference import code, section
 from holocron_assets.orchestration.assets.partitions import (
     BATCHES,
     BATCHES_OF_FILES,
@@ -48,30 +49,25 @@ _CONFIGS: Mapping[str, type[dg.Config]] = {
 def names_markdown() -> str:
     """Assets, jobs, sensors, schedules, checks and tags, as Markdown."""
     sections = [
-        _section("Assets", ("asset", "group", "partitions", "made from"), _assets()),
-        _section("Partitions", ("of one", "definition", "keys"), _partition_sets()),
-        _section("Jobs", ("job", "partitions", "assets, checks or config", "what it does"), _jobs()),
-        _section("Sensors", ("sensor", "at first", "every", "jobs", "what it does"), _sensors()),
-        _section("Schedules", ("schedule", "at first", "cron", "job", "what it does"), _schedules()),
-        _section("Asset checks", ("check", "asset", "what it says"), _checks()),
-        _section("Run tags", ("tag", "what it holds"), _tags()),
+        section("Assets", ("asset", "group", "partitions", "made from"), _assets()),
+        section("Partitions", ("of one", "definition", "keys"), _partition_sets()),
+        section("Jobs", ("job", "partitions", "assets, checks or config", "what it does"), _jobs()),
+        section("Sensors", ("sensor", "at first", "every", "jobs", "what it does"), _sensors()),
+        section("Schedules", ("schedule", "at first", "cron", "job", "what it does"), _schedules()),
+        section("Asset checks", ("check", "asset", "what it says"), _checks()),
+        section("Run tags", ("tag", "what it holds"), _tags()),
     ]
     return "\n".join([_HEAD, *sections])
-
-
-def _section(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return f"## {title}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _assets() -> list[Sequence[str]]:
     nodes = assets_in_order(defs)
     return [
         (
-            _code([node.key.to_user_string()]),
+            code([node.key.to_user_string()]),
             node.group_name,
             _partitions(node.partitions_def),
-            _code(sorted(key.to_user_string() for key in node.parent_keys)),
+            code(sorted(key.to_user_string() for key in node.parent_keys)),
         )
         for node in nodes
     ]
@@ -80,7 +76,7 @@ def _assets() -> list[Sequence[str]]:
 def _jobs() -> list[Sequence[str]]:
     jobs = [job for job in defs.resolve_all_job_defs() if job.name != _BUILT_IN_JOB]
     return [
-        (_code([job.name]), _partitions(job.partitions_def), _selection(job), job.description or "")
+        (code([job.name]), _partitions(job.partitions_def), _selection(job), job.description or "")
         for job in sorted(jobs, key=lambda job: job.name)
     ]
 
@@ -90,8 +86,8 @@ def _selection(job: dg.JobDefinition) -> str:
     made = sorted(key.to_user_string() for key in assets_of_job(job))
     checked = sorted(checks_of_job(job))
     if made or not _config(job):
-        return _code(made or checked)
-    return _code(_config(job))
+        return code(made or checked)
+    return code(_config(job))
 
 
 def _config(job: dg.JobDefinition) -> list[str]:
@@ -106,10 +102,10 @@ def _config(job: dg.JobDefinition) -> list[str]:
 def _sensors() -> list[Sequence[str]]:
     return [
         (
-            _code([sensor.name]),
+            code([sensor.name]),
             sensor.default_status.value.lower(),
             f"{sensor.minimum_interval_seconds} s",
-            _code(sorted(target.job_name for target in sensor.targets)),
+            code(sorted(target.job_name for target in sensor.targets)),
             sensor.description or "",
         )
         for sensor in sorted(defs.sensors or (), key=lambda sensor: sensor.name)
@@ -120,20 +116,20 @@ def _sensors() -> list[Sequence[str]]:
 def _schedules() -> list[Sequence[str]]:
     of_code = [
         (
-            _code([schedule.name]),
+            code([schedule.name]),
             schedule.default_status.value.lower(),
-            _code([str(schedule.cron_schedule)]),
-            _code([schedule.job_name]),
+            code([str(schedule.cron_schedule)]),
+            code([schedule.job_name]),
             schedule.description or "",
         )
         for schedule in defs.schedules or ()
         if isinstance(schedule, dg.ScheduleDefinition) and not schedule.name.startswith(RECHECK_PREFIX)
     ]
     of_sources = (
-        _code([f"{RECHECK_PREFIX}SOURCE"]),
+        code([f"{RECHECK_PREFIX}SOURCE"]),
         "running",
         "the source's `changes.recheck`",
-        _code([names.RECHECK_JOB]),
+        code([names.RECHECK_JOB]),
         "Compares all pages of a source with its wiki, where its file sets a time.",
     )
     return [*of_code, of_sources]
@@ -142,13 +138,13 @@ def _schedules() -> list[Sequence[str]]:
 def _checks() -> list[Sequence[str]]:
     specs = [spec for checks in defs.asset_checks or () for spec in getattr(checks, "check_specs", ())]
     return [
-        (_code([spec.name]), _code([spec.asset_key.to_user_string()]), spec.description or "")
+        (code([spec.name]), code([spec.asset_key.to_user_string()]), spec.description or "")
         for spec in sorted(specs, key=lambda spec: spec.name)
     ]
 
 
 def _tags() -> list[Sequence[str]]:
-    return [(_code([tag]), meaning) for tag, meaning in names.TAGS.items()]
+    return [(code([tag]), meaning) for tag, meaning in names.TAGS.items()]
 
 
 def _partition_sets() -> list[Sequence[str]]:
@@ -161,16 +157,12 @@ def _partition_sets() -> list[Sequence[str]]:
             "Files of one source that are fetched together",
         ),
         ("source of files", f"dynamic: `{SOURCES_OF_FILES.name}`", "Names of files of sources of files"),
-        ("entity type", "static", _code(ENTITY_TYPES.get_partition_keys())),
+        ("entity type", "static", code(ENTITY_TYPES.get_partition_keys())),
     ]
 
 
 def _partitions(definition: dg.PartitionsDefinition[str] | None) -> str:
     return next((name for known, name in _PARTITION_NAMES if known == definition), "")
-
-
-def _code(texts: Iterable[str]) -> str:
-    return ", ".join(f"`{text}`" for text in texts)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from holocron_assets.operations.state.snapshot import take_snapshot
 from holocron_assets.operations.state.staleness import FailedRun, FailedRuns
 from holocron_assets.operations.state.status import Status
 from holocron_assets.orchestration.runs.failures import failure_of
-from holocron_assets.planning.batch_steps import stale_batches
+from holocron_assets.planning.batch_derivations import stale_batches
 from holocron_assets.planning.job_names import PARTITION_TAG, SOURCE_TAG
 from holocron_assets.telemetry.masking import without_secrets
 

@@ -6,7 +6,7 @@ import dagster as dg
 
 from holocron_assets.crawl.frontier.batches import source_of, unfinished_batches
 from holocron_assets.derive.dispatch.backlog import stale_partitions as stale_answers
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.freshness import stale_partitions
@@ -18,7 +18,7 @@ from holocron_assets.orchestration.runs.backfilling import (
     failed_partitions,
     source_of_partition,
 )
-from holocron_assets.planning.batch_steps import BATCH_STEPS
+from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
 from holocron_assets.planning.entity_stages import STAGES
 
 
@@ -80,9 +80,9 @@ def _stale(lake: Lake, asset: str, partitions: Sequence[str]) -> list[str]:
         sources = {source_of(name) for name in partitions}
         unfinished = {batch for source in sources for batch in unfinished_batches(lake, source)}
         return [name for name in partitions if name in unfinished]
-    for step in BATCH_STEPS:
-        if step.table.name == asset:
-            return stale_partitions(lake, [step.derivation], partitions)
+    for derivation in BATCH_DERIVATIONS:
+        if derivation.table.name == asset:
+            return stale_partitions(lake, [derivation], partitions)
     for stage in STAGES:
         if stage.name == asset:
             with open_snapshot(lake) as snapshot:

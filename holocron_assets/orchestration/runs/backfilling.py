@@ -14,7 +14,7 @@ from dagster import DagsterRunStatus, RunsFilter
 from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.definitions import defs
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.errors import HolocronError, PermanentError
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.entities import failures_of_steps

@@ -42,8 +42,8 @@ from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs.reaper import reap_dead_runs
 from holocron_assets.orchestration.sensors.adopting import answer, unknown
-from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY, Requested, run_requests
-from holocron_assets.planning.batch_steps import BATCH_STEPS
+from holocron_assets.orchestration.sensors.run_requests import Requested, is_under_way, run_requests
+from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
 from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE
 from holocron_assets.planning.holding import holds_named
 from holocron_assets.planning.job_names import (
@@ -80,7 +80,7 @@ FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAG
 """The tables that `new_pages` reads."""
 SETTLED_TABLES = (
     *(SITES, PAGES, UNREAD_PAGES),
-    *(table for step in BATCH_STEPS for table in (step.table, *step.derivation.optional_inputs)),
+    *(table for one in BATCH_DERIVATIONS for table in (one.table, *one.optional_inputs)),
 )
 """The tables that `settle` reads."""
 SOURCE_TABLES = tuple(stage.table for stage in BY_SOURCE)
@@ -177,7 +177,7 @@ def promotion(
     marks = _marks(opened)
     if memory.get("resolved") == marks[SOURCES_JOB]:
         return dg.SkipReason("every entity type is resolved")
-    if any(_is_under_way(context.instance, job) for job in marks):
+    if any(is_under_way(context.instance, job) for job in marks):
         return dg.SkipReason("entities are being resolved")
     now = utc_now()
     goes_on = _crawl_goes_on(context.instance, opened, sources.enabled())
@@ -258,11 +258,7 @@ def _crawl_goes_on(instance: dg.DagsterInstance, lake: Lake, sources: Sequence[S
     free = [source.name for source in sources if not controls.is_held(source=source.name)]
     if any(unfinished_batches(lake, name) for name in free):
         return True
-    return _is_under_way(instance, BATCH_JOB) or _is_under_way(instance, SETTLE_JOB)
-
-
-def _is_under_way(instance: dg.DagsterInstance, job: str) -> bool:
-    return count_runs(instance, RunsFilter(job_name=job, statuses=list(UNDER_WAY))) > 0
+    return is_under_way(instance, BATCH_JOB) or is_under_way(instance, SETTLE_JOB)
 
 
 def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Source]) -> list[str] | None:

@@ -9,20 +9,16 @@ import dagster as dg
 from holocron_assets.derive.dispatch.backlog import backlog
 from holocron_assets.derive.dispatch.choosing import Waiting
 from holocron_assets.derive.dispatch.plans import Plan, plan_pool, version_of
-from holocron_assets.derive.dispatch.pools import (
-    CODE_POOL,
-    DispatchError,
-    DispatchSettings,
-    read_dispatch_settings,
-)
+from holocron_assets.derive.dispatch.pools import CODE_POOL, DispatchSettings, read_dispatch_settings
 from holocron_assets.derive.dispatch.served import ServedModels, is_switched_off, served_models
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
 from holocron_assets.derive.gpu.slots import GPU_POOL
-from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.server.errors import ModelServerError
 from holocron_assets.derive.server.process.connection import fetch_command
+from holocron_assets.lake.files.people_settings import SettingsError
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
@@ -59,7 +55,7 @@ def _dispatch_sensor(pool: str, jobs: Sequence[AssetJob]) -> dg.SensorDefinition
             return dg.SkipReason("no model is asked: HOLOCRON_LLM is off")
         try:
             return _tick(context, lake.open(), pool, read_dispatch_settings(dispatch_file()))
-        except (DispatchError, ModelServerError, ModelServerUnavailable) as error:
+        except (SettingsError, ModelServerError, ModelServerUnavailable) as error:
             return dg.SkipReason(str(error))
 
     return dispatch

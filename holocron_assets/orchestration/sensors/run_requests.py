@@ -56,6 +56,11 @@ class Requested:
     waiting: list[str]
 
 
+def is_under_way(instance: dg.DagsterInstance, job: str) -> bool:
+    """Whether a run of a job is requested or running."""
+    return count_runs(instance, RunsFilter(job_name=job, statuses=list(UNDER_WAY))) > 0
+
+
 def run_requests(
     instance: dg.DagsterInstance, lake: Lake, work: Iterable[Work], *, now: datetime | None = None
 ) -> Requested:

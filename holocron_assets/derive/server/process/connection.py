@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from filelock import FileLock
 
 from holocron_assets.derive.server.errors import ModelServerError
-from holocron_assets.derive.server.process.loopback import version_at
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import data_folder
 
@@ -128,6 +127,9 @@ def _live_server(port_file: Path) -> str | None:
     """The server that a port file names, if that same server still answers there."""
     with suppress(FileNotFoundError, ValueError, KeyError):
         known = json.loads(port_file.read_text(encoding="utf-8"))
+        # The client takes a thirtieth of a second to import. Mostly no server runs.
+        from holocron_assets.derive.server.process.loopback import version_at  # noqa: PLC0415
+
         answer = version_at(known["url"])
         if answer and answer.get("instance") == known["instance"]:
             return str(known["url"])

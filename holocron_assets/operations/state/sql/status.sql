@@ -82,7 +82,7 @@ order by list_position(['pages', 'page_types', 'interrogations', 'entities', 'fi
 -- The cause of a failure is its error without what differs from page to page: the page's name, as a whole word or
 -- quoted; what is quoted or listed, which wikis and models wrote; what a value is that fits no schema; and numbers,
 -- those of a reply all, else long ones. chr(1) stands for what is left out.
-create or replace view failures as
+create or replace $relation failures as
 with failed as (
     select
         stage, source, interrogation, null::varchar as job, subject, outcome, coalesce(error, outcome) as told,

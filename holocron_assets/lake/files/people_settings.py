@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import AfterValidator, BaseModel, ConfigDict, StrictStr, ValidationError
+from pydantic_core import ErrorDetails
 from ruamel.yaml.error import YAMLError
 
-from holocron_assets.crawl.sources.problems import first_hand
-from holocron_assets.errors import PermanentError
+from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.lake.files.people_yaml import load_yaml
 
 
@@ -21,6 +23,18 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
+
+def _pattern(text: str) -> str:
+    try:
+        # Arrow compiles it with RE2, as DuckDB does.
+        pc.match_substring_regex(pa.scalar(""), text)
+    except (pa.ArrowInvalid, UnicodeEncodeError) as error:
+        raise ValueError(f"must be a regular expression as RE2 reads it: {error}") from error
+    return text
+
+
+Pattern = Annotated[StrictStr, AfterValidator(_pattern)]
+"""A regular expression that DuckDB can use."""
 
 _Read = TypeVar("_Read", bound=Settings)
 
@@ -42,9 +56,21 @@ def read_settings(file: Path, kind: type[_Read]) -> _Read:
     except YAMLError as error:
         raise SettingsError(f"{file}: is not valid YAML: {error}") from error
     except ValidationError as error:
-        problems = (f"{_dotted(details['loc'])}: {details['msg']}" for details in first_hand(error.errors()))
+        problems = (
+            f"{_dotted(details['loc'])}: {details['msg']}" for details in first_hand(details_of(error))
+        )
         # Without its cause, which repeats the values: an address may be a secret.
         raise SettingsError(f"{file}: {'; '.join(problems)}") from None
+
+
+def first_hand(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
+    """Errors without those that only follow from others: pydantic counts only the valid items of a list."""
+    return [
+        one
+        for one in errors
+        if one["type"] != "too_short"
+        or not any(other is not one and other["loc"][: len(one["loc"])] == one["loc"] for other in errors)
+    ]
 
 
 def _dotted(keys: Sequence[str | int]) -> str:

@@ -1,22 +1,24 @@
-"""Keeps the interrogations that were read and checked in the state folder, for the next process.
+"""The interrogations of the configured folder, as this process or another one has read and checked them.
 
 Reading and checking takes a second, most of it for queries of an empty database. The same files give the same
-interrogations to the same code, so the next process loads what this one read. A reading that is missing or
-damaged is made again.
+interrogations to the same code, so a reading is kept in the state folder, and the next process loads it. A
+reading that is missing or damaged is made again.
 """
 
 import os
 import pickle
 import stat
-from contextlib import suppress
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holocron_assets.lake.declaration.code_stamp import code_stamp, files_below
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Table
-from holocron_assets.settings import state_folder
+from holocron_assets.lake.files.kept import keep
+from holocron_assets.settings import interrogations_folder, state_folder
 
 if TYPE_CHECKING:
     from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -27,6 +29,43 @@ _LIBRARIES = ("duckdb", "jinja2", "pyarrow", "pydantic", "pydantic_core")
 _TABLES, _INTERROGATIONS = "tables", "interrogations"
 _MOST_FILES = 16
 """Files that are kept, the newest: two for each folder and version of the code."""
+
+
+class Reading(NamedTuple):
+    """The result of reading some folders.
+
+    Attributes:
+        good: the interrogations that can be used, in the order of their names.
+        broken: why each of the others cannot, by the name of its file without the ending; or by a folder that
+            cannot be read.
+    """
+
+    good: "tuple[Interrogation, ...]"
+    broken: Mapping[str, str]
+
+
+def load_interrogations() -> "tuple[Interrogation, ...]":
+    """The interrogations of the configured folder that can be used, read once by each process.
+
+    If another process has read the same files, its result is used.
+    """
+    return _loaded(interrogations_folder()).good
+
+
+def broken_interrogations() -> Mapping[str, str]:
+    """Why the others of that folder cannot be used, by name (see `Reading`)."""
+    return _loaded(interrogations_folder()).broken
+
+
+def derived_tables() -> tuple[Table, ...]:
+    """The tables of the interrogations that can be used, read once by each process."""
+    return _tables(interrogations_folder())
+
+
+def left_out() -> Mapping[str, str]:
+    """Why interrogations of that folder cannot be used, by name; empty if all can. For people."""
+    is_whole = Memory(interrogations_folder()).tables() is not None  # nothing else is kept
+    return {} if is_whole else broken_interrogations()
 
 
 class Memory:
@@ -64,14 +103,8 @@ class Memory:
         if self._mark is None or any(not name.startswith(f"{_PACKAGE}.") for name in functions):
             return
         kept = {_INTERROGATIONS: interrogations, _TABLES: tuple(one.table for one in interrogations)}
-        with suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            for name, value in kept.items():
-                aside = self._folder / f"{self._mark}.{name}.{os.getpid()}"
-                aside.write_bytes(pickle.dumps(value))
-                aside.replace(self._file(name))
-            for old in sorted(self._folder.iterdir(), key=_age)[_MOST_FILES:]:
-                old.unlink()
+        for name, value in kept.items():
+            keep(self._file(name), pickle.dumps(value), most=_MOST_FILES)
 
     def _kept(self, name: str) -> Any:
         try:
@@ -94,9 +127,8 @@ def _mark(folder: Path) -> str | None:
     if (code := code_stamp()) is None:
         return None
     texts = [f"{entry.path} {Path(entry.path).read_bytes().hex()}" for entry in files_below(folder)]
-    libraries = [f"{name} {version(name)}" for name in _LIBRARIES]
     asked = f"HOLOCRON_MODEL={os.environ.get('HOLOCRON_MODEL', '')}"
-    return content_hash("\n".join([code, *sorted(texts), *libraries, asked]))
+    return content_hash("\n".join([code, *sorted(texts), *_library_versions(), asked]))
 
 
 def _is_own(folder: Path) -> bool:
@@ -105,5 +137,27 @@ def _is_own(folder: Path) -> bool:
     return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _age(file: Path) -> float:
-    return -file.stat().st_mtime
+@cache
+def _library_versions() -> tuple[str, ...]:
+    return tuple(f"{name} {version(name)}" for name in _LIBRARIES)
+
+
+@cache
+def _loaded(folder: Path) -> Reading:
+    memory = Memory(folder)
+    known = memory.interrogations()
+    if known is not None:
+        return Reading(known, {})
+    # The code that checks interrogations takes half a second to import; a known folder does not need it.
+    from holocron_assets.derive.interrogations.files import read_each  # noqa: PLC0415
+
+    reading = read_each(folder)
+    if not reading.broken:
+        memory.keep(reading.good)
+    return reading
+
+
+@cache
+def _tables(folder: Path) -> tuple[Table, ...]:
+    known = Memory(folder).tables()
+    return tuple(one.table for one in _loaded(folder).good) if known is None else known

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from test_interrogation_files import write
 
-from holocron_assets.derive.interrogations import remembering
+from holocron_assets.derive.interrogations import loading
 from holocron_assets.derive.interrogations.files import read_interrogations
-from holocron_assets.derive.interrogations.remembering import Memory
+from holocron_assets.derive.interrogations.loading import Memory
 from holocron_assets.lake.declaration import code_stamp as stamps
 
 
@@ -90,7 +90,7 @@ def test_where_nothing_can_be_written_nothing_is_kept(
 
 
 def test_only_the_newest_are_kept(folder: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembering, "_MOST_FILES", 4)
+    monkeypatch.setattr(loading, "_MOST_FILES", 4)
     for number in range(5):
         write(folder, title=f"What a page is about, {number}")
         Memory(folder).keep(read_interrogations(folder))
@@ -105,7 +105,7 @@ def test_code_that_changed_since_this_process_began_keeps_nothing(
 ) -> None:
     before = len(list(state.iterdir()))
     monkeypatch.setattr(stamps, "_STARTED", 0.0)
-    monkeypatch.setattr(remembering, "code_stamp", stamps.code_stamp.__wrapped__)
+    monkeypatch.setattr(loading, "code_stamp", stamps.code_stamp.__wrapped__)
     assert Memory(folder).interrogations() is None
     Memory(folder).keep(read_interrogations(folder))
     assert len(list(state.iterdir())) == before
