@@ -106,6 +106,7 @@ def store_file_list(
             if source.wanted == "all"
             else _used_files(lake, source, client, journal)
         )
+        rows = _with_archive_names(rows, _standing(lake, source), client)
     listing = _written(lake, source, rows, marks, problems)
     journal.remove()
     return listing
@@ -157,6 +158,19 @@ def _used_files(lake: Lake, source: FileSource, client: WikiClient, journal: Jou
         journal.append({"rows": rows, "asked": names})
         known |= {row["name"]: row for row in rows}
     return [known[name] for name in wanted if name in known]
+
+
+def _with_archive_names(rows: Sequence[Row], before: Sequence[Row], client: WikiClient) -> list[Row]:
+    """The rows, with the archive name of the version that each replaced since the last listing."""
+    known = {row["name"]: row for row in before}
+
+    def archive_name(row: Row) -> str | None:
+        last = known.get(row["name"])
+        if last is None or last["artifact_id"] == row["artifact_id"]:
+            return last["archive_name"] if last else None
+        return client.replaced_version(row["name"])
+
+    return [{**row, "archive_name": archive_name(row)} for row in rows]
 
 
 def _wanted_names(lake: Lake, source: FileSource) -> list[str]:

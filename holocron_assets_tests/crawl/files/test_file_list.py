@@ -45,7 +45,7 @@ def listed(lake: Lake, source: FileSource) -> list[tuple[str, str]]:
     return [(row["name"], row["artifact_id"]) for row in read_partition(lake, FILE_LIST, source.name)]
 
 
-def put_uses(lake: Lake, batch: str, *uses: tuple[str, str]) -> None:
+def put_uses(lake: Lake, batch: str, *uses: tuple[str, str], role: str = "text") -> None:
     """Let pages of source `wiki` use files: page and file of each."""
     pages: Sequence[str] = list(dict.fromkeys(page for page, _ in uses))
     put_site(lake)
@@ -57,7 +57,7 @@ def put_uses(lake: Lake, batch: str, *uses: tuple[str, str]) -> None:
             "batch": batch,
             "title": page,
             "title_key": title_key("wiki", page),
-            "role": "text",
+            "role": role,
             "name": name,
             "position": position,
         }
@@ -85,6 +85,23 @@ def test_a_moved_file_is_the_same_artifact_and_a_replaced_one_another(tmp_path: 
         after = dict(listed(lake, source))
     assert after["File:Moved.png"] == before["File:A.png"]
     assert after["File:B.png"] != before["File:B.png"]
+
+
+def test_a_replaced_file_names_the_version_before_it_and_goes_on_to(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+
+    def archive_names() -> dict[str, str | None]:
+        listed(lake, source)
+        return {row["name"]: row["archive_name"] for row in read_partition(lake, FILE_LIST, "pictures")}
+
+    with wiki_of_files(A=b"a", B=b"b") as wiki:
+        source = of_wiki(wiki)
+        assert archive_names() == {"File:A.png": None, "File:B.png": None}
+        wiki.files["File:A.png"] = b"new"
+        wiki.archived["File:A.png"] = "20260101000000!A.png"
+        assert archive_names() == {"File:A.png": "20260101000000!A.png", "File:B.png": None}
+        assert archive_names()["File:A.png"] == "20260101000000!A.png"
+        assert wiki.asked == ["File:A.png"]
 
 
 def test_a_listing_that_was_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -148,6 +165,23 @@ def test_patterns_choose_names_and_wrong_lines_are_counted_beside_the_rest(tmp_p
     assert [row["name"] for row in listing.rows] == ["https://a.example/x.png"]
     assert (len(listing.problems), listing.problem_count) == (20, 30)
     assert "line 4" in listing.problems[0]
+
+
+def test_the_addresses_that_references_cite_are_a_list(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put_uses(
+        lake,
+        "wiki-000001",
+        ("Salt", "https://a.example/x"),
+        ("Sand", "https://a.example/x"),
+        role="reference",
+    )
+    source = list_source(lists=[{"view": "cited_urls", "column": "url"}])
+    listing = store_file_list(lake, source, None, no_network)
+    assert [(row["name"], row["origin"]) for row in listing.rows] == [
+        ("https://a.example/x", "cited_urls.url")
+    ]
+    assert listing.problems == ()
 
 
 def test_an_artifact_that_two_lists_of_a_source_name_differently_keeps_both_names(tmp_path: Path) -> None:

@@ -13,10 +13,11 @@ from small_wiki import Always
 
 @dataclass
 class WikiOfFiles:
-    """Files by title, each with its bytes."""
+    """Files by title, each with its bytes, and the archive names of versions that were replaced."""
 
     files: dict[str, bytes]
     list_limit: int = 2
+    archived: dict[str, str] = field(default_factory=dict)
     fake: FakeWiki = field(default_factory=FakeWiki)
 
     @property
@@ -43,7 +44,8 @@ class WikiOfFiles:
     def _page(self, title: str) -> dict[str, Any]:
         if title not in self.files:
             return {"ns": 6, "title": title, "missing": True, "imagerepository": ""}
-        return {"ns": 6, "title": title, "pageid": 1, "imageinfo": [self._info(title)]}
+        old = [{"archivename": self.archived[title]}] if title in self.archived else []
+        return {"ns": 6, "title": title, "pageid": 1, "imageinfo": [self._info(title), *old]}
 
     def _info(self, title: str) -> dict[str, Any]:
         content = self.files[title]

@@ -134,6 +134,13 @@ left join (
     qualify row_number() over (partition by source, title_key order by entity_id) = 1
 ) as entity on entity.source = uses.source and entity.title_key = uses.title_key;
 
+-- Addresses that references cite, each with the number of pages that do.
+create view cited_urls as
+select source, name as url, count(*) as pages, min(title) as first_page
+from file_uses
+where role = 'reference'
+group by source, name;
+
 -- The files of an entity: those that its page uses and the lake holds.
 create view entity_files as
 select
