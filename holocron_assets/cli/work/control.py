@@ -35,7 +35,7 @@ from holocron_assets.decisions.controls import (
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.interrogations.unread import refuse_broken
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.views.named_pages import find_page
+from holocron_assets.lake.views.named_pages import find_files, find_page
 from holocron_assets.settings import sources_folder
 
 _source = click.option("--source", "source_name", metavar="NAME", help="This source.")
@@ -140,8 +140,8 @@ def requeue(
 ) -> None:
     """Try again now what was given up or failed, however often it was tried.
 
-    Dead letters, of pages and interrogations, get all their attempts again. What only waits to be tried
-    again is due at once: name its page.
+    Dead letters, of pages, files and interrogations, get all their attempts again. What only waits to be
+    tried again is due at once: name its page or file.
     """
     if bool(titles) == everything:
         raise click.UsageError("name pages with --title, or take all with --all")
@@ -151,7 +151,9 @@ def requeue(
     rows = requeue_pages(lake, source=source_name, titles=titles or None, author=author, reason=reason)
     click.echo(f"requeued {counted(len(rows), 'page')}")
     missed = sorted(set(titles) - {row["title"] for row in rows})
-    waiting = {title: find_page(lake, title, source_name) for title in missed}
+    waiting = {
+        title: find_page(lake, title, source_name) + find_files(lake, title, source_name) for title in missed
+    }
     pages = [page for found in waiting.values() for page in found]
     retry_now(lake, pages, author=author, reason=reason)
     for source, title in pages:

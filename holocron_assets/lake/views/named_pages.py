@@ -42,6 +42,21 @@ def find_page(lake: Lake, title: str, source: str | None) -> list[tuple[str, str
     return [(row["source"], row["title"]) for row in exact or found]
 
 
+def find_files(lake: Lake, name: str, source: str | None) -> list[tuple[str, str]]:
+    """Sources and names of files that are listed under exactly this name.
+
+    Args:
+        lake: the lake.
+        name: a title, or an address, as a source lists it.
+        source: only in this source.
+    """
+    sql = "select source, name from file_list where name = $name and coalesce(source = $source, true)"
+    with connect(lake, relations=["file_list"]) as connection:
+        return [
+            (row["source"], row["name"]) for row in query(connection, sql, {"name": name, "source": source})
+        ]
+
+
 def titles_there(lake: Lake, source: str, titles: Sequence[str]) -> set[str]:
     """Those of some exact titles that pages of a source have, with one reading for all."""
     with connect(lake, relations=("lake.seed_titles", "last_attempts")) as connection:

@@ -13,7 +13,7 @@ from holocron_assets.crawl.frontier.file_batches import (
     file_manifest,
     unfinished_file_batches,
 )
-from holocron_assets.crawl.frontier.requeue import requeue
+from holocron_assets.crawl.frontier.requeue import requeue, retry_now
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
@@ -80,6 +80,16 @@ def test_a_failed_one_waits_and_a_dead_one_until_a_person_requeues_it(tmp_path: 
     assert len(requeue(lake, source="files", titles=[A], author="a person", reason="try again")) == 1
     assert cut(lake) == [[(A, "requeue")]]
     assert file_manifest(lake, "files-000003")[0]["failures"] == 0
+
+
+def test_a_waiting_one_is_tried_at_once_if_a_person_says_so_and_its_attempts_count(tmp_path: Path) -> None:
+    lake, now = Lake(tmp_path), utc_now()
+    put_list(lake, A)
+    cut(lake)
+    put_outcomes(lake, "files-000001", "failed", at=now, due_at=now + timedelta(minutes=5))
+    retry_now(lake, [("files", A)], author="a person", reason="now")
+    assert cut(lake) == [[(A, "retry")]]
+    assert file_manifest(lake, "files-000002")[0]["failures"] == 1
 
 
 def test_it_is_asked_again_whether_it_changed_only_where_the_source_says_so(tmp_path: Path) -> None:

@@ -78,11 +78,11 @@ select
         when status <> 'pending' then null
         when last_status is null then 'new'
         when is_changed then 'changed'
-        when last_status = 'failed' and not is_requeued then 'retry'
+        when last_status = 'failed' then 'retry'
         else 'requeue'
     end as reason,
     case when status = 'waiting' then next_try_at end as due_at,
-    case when last_status = 'failed' and not is_requeued then attempts else 0 end as failures,
+    case when last_status = 'failed' then attempts else 0 end as failures,
     error, asked_at, checked_at, held_sha256, held_url, held_etag, held_last_modified, held_fresh_until
 from known;
 
