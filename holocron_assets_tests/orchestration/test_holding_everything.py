@@ -17,14 +17,26 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_FACTS, PAGES
 from holocron_assets.orchestration.assets import entity_files
 from holocron_assets.orchestration.assets.derivations import GROUP as DERIVATIONS
-from holocron_assets.orchestration.assets.partitions import BATCHES, ENTITY_TYPES, SOURCES
+from holocron_assets.orchestration.assets.partitions import (
+    BATCHES,
+    BATCHES_OF_FILES,
+    ENTITY_TYPES,
+    SOURCES,
+    SOURCES_OF_FILES,
+)
 from holocron_assets.orchestration.assets.status import operation_status
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.planning.job_names import COMPACTION_JOB, ENTITIES_JOB, OUTCOME_TAG, UPKEEP_JOB
 
 pytestmark = pytest.mark.system
 
-PARTITIONS = {BATCHES: SAMPLE_BATCH, SOURCES: "sample", ENTITY_TYPES: "Droid"}
+PARTITIONS = {
+    BATCHES: SAMPLE_BATCH,
+    SOURCES: "sample",
+    BATCHES_OF_FILES: "pictures-000001",
+    SOURCES_OF_FILES: "pictures",
+    ENTITY_TYPES: "Droid",
+}
 ONLY_READS = operation_status.key
 MADE = sorted(
     node.key.to_user_string()
@@ -39,6 +51,8 @@ def instance() -> Iterator[dg.DagsterInstance]:
     with dg.DagsterInstance.ephemeral() as ephemeral:
         ephemeral.add_dynamic_partitions("batches", [SAMPLE_BATCH])
         ephemeral.add_dynamic_partitions("sources", ["sample"])
+        ephemeral.add_dynamic_partitions("file_batches", ["pictures-000001"])
+        ephemeral.add_dynamic_partitions("file_sources", ["pictures"])
         yield ephemeral
 
 

@@ -56,9 +56,9 @@ def file_list(
     """List the source's artifacts. Lines that name none are reported, and the run fails after the rest."""
     started, tally, opened = perf_counter(), Tally(), lake.open()
     with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
-        source = sources.get_files(context.partition_key)
-        begun = opened.journal(FILE_LIST, source.name).exists()
-        refuse_held(opened, source=source.name, is_begun=begun)
+        name = context.partition_key
+        refuse_held(opened, source=name, is_begun=opened.journal(FILE_LIST, name).exists())
+        source = sources.get_files(name)
         stop = safe_point(opened, source=source.name)
         with (
             opened.lock(f"list-files-{source.name}"),
@@ -98,9 +98,9 @@ def files(
     started, tally = perf_counter(), Tally()
     batch, opened = context.partition_key, lake.open()
     with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
+        refuse_held(opened, source=source_of(batch), is_begun=is_begun(opened, batch, FILES))
         file_manifest(opened, batch)
         source = sources.get_files(source_of(batch))
-        refuse_held(opened, source=source.name, is_begun=is_begun(opened, batch, FILES))
         stop = safe_point(opened, source=source.name)
         # A person and a sensor may start the same batch: the second waits, and finds everything done.
         with (
