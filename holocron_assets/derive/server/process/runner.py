@@ -52,6 +52,7 @@ class Runner:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         """Take over a process that was started; `start_runner` starts one."""
         self._process = process
+        self._output: deque[str] = deque(maxlen=_LAST_LINES)
         self._log: deque[str] = deque(maxlen=_LAST_LINES)
         self._logging = asyncio.create_task(self._read_log())
         self.ended = asyncio.create_task(process.wait())
@@ -73,7 +74,9 @@ class Runner:
         await asyncio.wait({self.ended, self._logging}, timeout=_SECONDS_TO_END)
         if self._process.returncode == -signal.SIGKILL:
             return "it was killed, as happens when a machine is out of memory"
-        return " ".join(self._log) or f"exit code {self._process.returncode}"
+        # Its own last line is in the log. The output may be read after it, and must not push it out.
+        lines = [*self._output, *self._log][-_LAST_LINES:]
+        return " ".join(lines) or f"exit code {self._process.returncode}"
 
     async def when_ready(self, key: str) -> None:
         """Wait until it answers.
@@ -86,7 +89,7 @@ class Runner:
             if line.startswith(b'{"address"'):
                 self.llama = Llama(json.loads(line)["address"], key)
                 return
-            self._log.append(line.decode(errors="replace").strip())  # llama.cpp says some of its errors there
+            self._output.append(line.decode(errors="replace").strip())  # llama.cpp says some errors there
         raise RunnerError(await self.last_words())
 
     async def stop(self) -> None:
