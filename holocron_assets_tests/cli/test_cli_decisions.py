@@ -201,6 +201,7 @@ def test_a_merge_into_an_entity_suppressed_just_now_prints_a_warning(lake: Lake)
     assert "leaves the knowledge base with it" in said(lake, "decide", "merge", "Varn", "Gorts", *SIGNED)
 
 
+@pytest.mark.system
 def test_the_examples_of_the_docs_can_be_typed_along(finished_sample: Holocron, tmp_path: Path) -> None:
     lake = finished_sample.copy_to(tmp_path / "sample").lake
     with connect(lake) as connection:

@@ -19,6 +19,7 @@ def holocron(of: Holocron, *arguments: str) -> Result:
     return CliRunner().invoke(main, arguments, env={**of.environment, "COLUMNS": "100"})
 
 
+@pytest.mark.system
 def test_two_lakes_are_compared_by_their_hashes(finished_sample: Holocron, tmp_path: Path) -> None:
     hashes = holocron(finished_sample, "hash", "--json").stdout
     known = tmp_path / "known.json"

@@ -50,6 +50,7 @@ def many_revisions(path: Path) -> None:
     path.write_text(f"<mediawiki><page><title>Page 0</title>{revisions}</page></mediawiki>")
 
 
+@pytest.mark.system
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads peak memory from Linux's /proc")
 @pytest.mark.parametrize(
     ("write", "start", "pages"), [(large_pages, 0, 20), (large_pages, 20, 0), (many_revisions, 1, 0)]

@@ -82,6 +82,7 @@ def shown(instance: dg.DagsterInstance) -> dict[str, Any]:
     }
 
 
+@pytest.mark.system
 def test_what_is_shown_of_assets_outlives_their_runs_and_the_disk_is_free_again(
     instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:

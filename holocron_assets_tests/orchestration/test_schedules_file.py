@@ -86,6 +86,7 @@ def test_a_file_that_is_broken_later_fails_a_tick_and_what_was_loaded_counts(
     assert times(loaded)["compaction"] == "*/5 1-5 * * *"
 
 
+@pytest.mark.system
 def test_a_broken_file_raises_an_alert_until_it_is_repaired(
     file: Path, instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -154,6 +154,7 @@ def test_redirects_and_disambiguations_are_recognised() -> None:
     assert disambiguations == {title for title in signals() if title.endswith("(disambiguation)")}
 
 
+@pytest.mark.system
 def test_links_are_all_that_a_full_parse_finds_and_those_that_it_misses() -> None:
     for title, page in pages().items():
         rows = link_rows(page, DEFAULT_SITE)

@@ -104,6 +104,7 @@ def test_a_replaced_file_names_the_version_before_it_and_goes_on_to(tmp_path: Pa
         assert wiki.asked == ["File:A.png"]
 
 
+@pytest.mark.system
 def test_a_listing_that_was_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     with wiki_of_files(A=b"a", B=b"b", C=b"c", D=b"d") as wiki:

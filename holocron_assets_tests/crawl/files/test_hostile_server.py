@@ -376,6 +376,7 @@ def test_nothing_wrong_is_ever_published(case: Wrong, server: FileServer, tmp_pa
         assert list(tmp_path.rglob("*evil*")) == []
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("case", WRONGS, ids=lambda case: case.what.replace(" ", "-"))
 def test_a_right_answer_after_a_wrong_one_gives_the_right_bytes(
     case: Wrong, server: FileServer, tmp_path: Path, clock: SwiftClock

@@ -67,6 +67,7 @@ def server() -> Iterator[FileServer]:
         yield server
 
 
+@pytest.mark.system
 @settings(max_examples=examples(40))
 @given(answers=st.lists(ANSWERS, min_size=1, max_size=9))
 def test_the_bytes_are_those_of_one_version(answers: list[Answer], server: FileServer) -> None:

@@ -38,6 +38,7 @@ def servers() -> Iterator[list[FileServer]]:
         yield [opened.enter_context(FileServer()) for _ in range(3)]
 
 
+@pytest.mark.system
 @settings(max_examples=examples(12))
 @given(plan=plans())
 def test_no_plan_of_files_and_limits_waits_for_ever(plan: dict[str, Any], servers: list[FileServer]) -> None:
