@@ -112,6 +112,7 @@ def test_events_become_a_timeline_and_the_timeline_two_sentences(lake: Lake) -> 
     ]
 
 
+@pytest.mark.system
 def test_a_merge_joins_the_timelines_and_asks_only_about_what_it_changed(lake: Lake) -> None:
     ask(lake, "page_events", BATCH, events)
     timeline(lake)
@@ -123,6 +124,7 @@ def test_a_merge_joins_the_timelines_and_asks_only_about_what_it_changed(lake: L
     assert len(ask(lake, "entity_summary", PEOPLE, lambda _: {"summary": "She went to sea."})) == 1
 
 
+@pytest.mark.system
 def test_an_event_that_changes_makes_the_timeline_and_its_summary_stale(lake: Lake) -> None:
     ask(lake, "page_events", BATCH, events)
     timeline(lake)

@@ -53,6 +53,7 @@ def test_the_type_that_an_entity_leaves_says_where_it_goes(tmp_path: Path) -> No
     assert (row["entity_id"], row["title"], row["to_type"]) == (entity_id, "Varn", "Droid")
 
 
+@pytest.mark.system
 def test_an_entity_in_dispute_leaves_only_once_a_person_suppresses_it(tmp_path: Path) -> None:
     wiki = resolved(tmp_path, PERSON)
     wiki.crawl({"Varn": LESS_SURE_DROID})

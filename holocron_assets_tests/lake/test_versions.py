@@ -122,6 +122,7 @@ def _works(python: str) -> bool:
     return not subprocess.run([python, "-c", ""], check=False, capture_output=True).returncode  # noqa: S603
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("name", ["python3.12", "python3.13", "python3.14"])
 def test_another_python_of_this_machine_reads_the_same_of_every_module(name: str) -> None:
     places = (shutil.which(name), *map(str, Path.home().glob(f".pyenv/versions/*/bin/{name}")))

@@ -365,6 +365,7 @@ def test_the_table_has_many_wrongs() -> None:
     assert len({one.what for one in WRONGS}) == len(WRONGS) > 80
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("case", WRONGS, ids=lambda case: case.what.replace(" ", "-"))
 def test_nothing_wrong_is_ever_published(case: Wrong, server: FileServer, tmp_path: Path) -> None:
     with rigged(tmp_path, deadline_seconds=deadline_of(case)) as rig:

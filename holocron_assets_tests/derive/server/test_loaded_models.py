@@ -78,6 +78,7 @@ def test_the_least_recently_used_model_leaves(model_file: Path, tmp_path: Path) 
     with_models(model_file, tmp_path, ServerSettings(loaded_models=2), work)
 
 
+@pytest.mark.system
 def test_a_model_in_use_stays_until_its_requests_end_and_nobody_overtakes(
     model_file: Path, tmp_path: Path
 ) -> None:
