@@ -186,19 +186,13 @@ def wiki_client(  # noqa: PLR0913 - a client has several independent settings
             queue_seconds=_QUEUE_SECONDS,
             patience_seconds=patience,
         ) as limits,
-        HttpLog(lake, scope) as log,
+        HttpLog(lake, scope, tally) as log,
     ):
-
-        def record(attempt: Row) -> None:
-            log.record(attempt)
-            if tally is not None:
-                tally.add(attempt)
-
         yield WikiClient(
             source.address,
             http,
             limits,
-            record,
+            log.record,
             source=source.name,
             scope=scope,
             maxlag=politeness.maxlag,

@@ -24,7 +24,7 @@ class Picture(NamedTuple):
     Attributes:
         sha256: names its bytes in the store.
         name: its title on the wiki.
-        caption: the words beside it on the page; None without any.
+        caption: its caption on the page; None without one.
         role: how the page uses it, as in table `file_uses`.
     """
 

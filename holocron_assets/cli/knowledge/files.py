@@ -10,9 +10,8 @@ from rich.console import Console
 from holocron_assets.cli.console import print_records, print_rows, to_json
 from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake, source_option
 from holocron_assets.crawl.sources.added_files import ADDED, add_to_list, make_added_source
-from holocron_assets.crawl.sources.file_source import FileListing
 from holocron_assets.crawl.sources.files import load_file_source
-from holocron_assets.crawl.sources.lists import Item, read_list
+from holocron_assets.crawl.sources.lists import Item, read_list_file
 from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
@@ -143,18 +142,14 @@ def add(urls: tuple[str, ...], list_file: Path | None, source_name: str, contact
             fail(f"there is no source {source_name!r} yet: name your address with --contact, and it is made")
         click.echo(f"made {make_added_source(folder, source_name, contact)}")
     source = load_file_source(folder / f"{source_name}.yaml")
-    records = [*({"url": url} for url in urls), *(_records(lake, list_file) if list_file else ())]
+    records = [*({"url": url} for url in urls), *(_records(list_file) if list_file else ())]
     new, known = add_to_list(lake, source, records)
     click.echo(f"added {counted(new, 'file')} to source {source_name}; {known} were there already")
 
 
-def _records(lake: Lake, list_file: Path) -> Iterable[dict[str, Any]]:
+def _records(list_file: Path) -> Iterable[dict[str, Any]]:
     """The records of a list; a line that names no artifact is an error, so that nothing is added by half."""
-
-    def refuse(url: str) -> bytes:
-        raise NotImplementedError(url)
-
-    for found in read_list(FileListing(file=str(list_file)), lake, refuse):
+    for found in read_list_file(list_file.resolve()):
         if not isinstance(found, Item):
             fail(f"{found}; nothing was added")
         stated = {name: value for name, value in found.stated.items() if value is not None}

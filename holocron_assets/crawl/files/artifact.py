@@ -1,4 +1,4 @@
-"""An artifact: something to be fetched once, whoever names it; and the address that may give it."""
+"""An artifact is fetched once, however many sources name it. A candidate is an address that may give it."""
 
 import json
 import re

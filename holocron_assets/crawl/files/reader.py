@@ -227,18 +227,13 @@ def file_reader(  # noqa: PLR0913 - the same as for `page_reader`
         http = opened.enter_context(
             HttpClient(agent, deadline_seconds=politeness.timeout_seconds, private_hosts=source.private_hosts)
         )
-        log = opened.enter_context(HttpLog(lake, batch))
-
-        def record(attempt: Row) -> None:
-            log.record(attempt)
-            if tally is not None:
-                tally.add(attempt)
+        log = opened.enter_context(HttpLog(lake, batch, tally))
 
         hosts = Hosts(
             http,
             politeness,
             politeness_folder,
-            record,
+            log.record,
             source=source.name,
             scope=batch,
             safe_point=safe_point,

@@ -15,7 +15,6 @@ from holocron_assets.crawl.http.outcomes import HttpAnswer
 from holocron_assets.crawl.http.polite_requests import Request
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.lists import ListError, ReadUrl
-from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 
@@ -49,19 +48,13 @@ def sitemap_reader(
         HttpClient(
             agent, deadline_seconds=politeness.timeout_seconds, private_hosts=source.private_hosts
         ) as http,
-        HttpLog(lake, scope) as log,
+        HttpLog(lake, scope, tally) as log,
     ):
-
-        def record(attempt: Row) -> None:
-            log.record(attempt)
-            if tally is not None:
-                tally.add(attempt)
-
         hosts = Hosts(
             http,
             politeness,
             politeness_folder,
-            record,
+            log.record,
             source=source.name,
             scope=scope,
             safe_point=safe_point,

@@ -29,10 +29,10 @@ class HttpLog:
             (NAME-seeds-YYYYMMDD). It names the partition.
     """
 
-    def __init__(self, lake: Lake, scope: str) -> None:
-        """Open the log of `scope` in `lake`."""
+    def __init__(self, lake: Lake, scope: str, tally: "Tally | None" = None) -> None:
+        """Open the log of `scope` in `lake`; `tally` counts the same requests."""
         self.scope = scope
-        self._lake = lake
+        self._lake, self._tally = lake, tally
         self._journal = Journal(lake.journal(HTTP_ATTEMPTS, scope))
         self._serving = lake.lock(f"http-{scope}")
 
@@ -57,8 +57,10 @@ class HttpLog:
             self._serving.release()
 
     def record(self, attempt: Row) -> None:
-        """Add one row of table `http_attempts`."""
+        """Add one row of table `http_attempts`, and count it."""
         self._journal.append(dict(attempt))
+        if self._tally is not None:
+            self._tally.add(attempt)
 
     def _store_earlier_days(self) -> None:
         """Store rows that killed processes left for the scope's earlier days: nobody opens those again."""

@@ -1,13 +1,13 @@
 """Artifacts that people add: a source of files with one list, which this machine keeps."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.crawl.sources.file_source import FileListing, FileSource
+from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.files import SUFFIX, load_file_source
-from holocron_assets.crawl.sources.lists import Item, ListError, item_of, read_list
+from holocron_assets.crawl.sources.lists import Item, ListError, item_of, read_list_file
 from holocron_assets.lake.files.durable import make_folder, replacing
 from holocron_assets.lake.place.paths import Lake
 
@@ -77,7 +77,7 @@ def add_to_list(lake: Lake, source: FileSource, records: Iterable[dict[str, Any]
     named = [(item_of(record).artifact_id, record) for record in records]
     path = _list_of(source)
     with lake.lock(f"list-{source.name}"):
-        known = {item.artifact_id for item in _items(lake, path)}
+        known = {found.artifact_id for found in read_list_file(path) if isinstance(found, Item)}
         new = {artifact_id: record for artifact_id, record in named if artifact_id not in known}
         if new:
             lines = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in new.values())
@@ -94,12 +94,3 @@ def _list_of(source: FileSource) -> Path:
             f"source {source.name!r} has no list of JSON lines on this machine: name another with --source"
         )
     return paths[0]
-
-
-def _items(lake: Lake, path: Path) -> Iterator[Item]:
-    def refuse(url: str) -> bytes:
-        raise ListError(f"{url} is no file of this machine")
-
-    for found in read_list(FileListing(file=str(path)), lake, refuse):
-        if isinstance(found, Item):
-            yield found

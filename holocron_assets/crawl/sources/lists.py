@@ -61,11 +61,20 @@ def read_list(listing: FileListing, lake: Lake, read_url: ReadUrl) -> Iterator[I
         ListError: the list as a whole cannot be read.
     """
     if listing.file:
-        yield from _named(_records(Path(listing.file)), listing.label)
+        yield from read_list_file(Path(listing.file))
     elif listing.sitemap:
         yield from _named(_sitemap(listing.sitemap, read_url), listing.label)
     else:
         yield from _named(_column(lake, str(listing.view), str(listing.column)), listing.label)
+
+
+def read_list_file(path: Path) -> Iterator[Item | str]:
+    """The artifacts that a file of JSON lines or CSV names, and a message for each line that names none.
+
+    Raises:
+        ListError: the file cannot be read.
+    """
+    yield from _named(_records(path), str(path))
 
 
 def item_of(record: Mapping[str, Any]) -> Item:

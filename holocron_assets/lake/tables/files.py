@@ -147,7 +147,7 @@ FILE_USES = Table(
         TITLE_KEY,
         Column("role", type_string, "'infobox', 'gallery', 'text', 'media' (a link to it) or 'reference'"),
         Column("name", type_string, "Title of the file, or the address that is cited"),
-        Column("caption", type_string, "Caption or words beside it, clean text", nullable=True),
+        Column("caption", type_string, "Caption on the page, clean text", nullable=True),
         Column("position", type_int, "Place of the first such use on the page, from 0"),
     ),
 )
