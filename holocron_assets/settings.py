@@ -19,6 +19,7 @@ VARIABLES: Mapping[str, str] = {
     "HOLOCRON_DATA": "The folder of the lake, locks and `holocron.duckdb` (`data/`)",
     "HOLOCRON_SOURCES": "The folder of source files (`data/sources/`)",
     "HOLOCRON_INTERROGATIONS": "The folder of interrogations (`data/interrogations/`)",
+    "HOLOCRON_SPACES": "The folder of spaces, which embed passages (`data/spaces/`)",
     "HOLOCRON_INFOBOX_RULES": "The folder of people's own infobox rules (`data/infobox/`)",
     "HOLOCRON_MARKED_STATEMENTS": "The folder of statements that people marked (`data/marked_statements/`)",
     "HOLOCRON_TAGS": "The vocabulary of tags (`data/tags.yaml`)",
@@ -174,6 +175,11 @@ def interrogations_folder(environment: Mapping[str, str] = os.environ) -> Path:
     ).resolve()
 
 
+def spaces_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The folder of spaces: HOLOCRON_SPACES, or the project's `data/spaces/`."""
+    return Path(environment.get("HOLOCRON_SPACES") or PROJECT_FOLDER / "data" / "spaces").resolve()
+
+
 def infobox_rules_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """The folder of people's own infobox rules: HOLOCRON_INFOBOX_RULES, or the project's `data/infobox/`."""
     return Path(environment.get("HOLOCRON_INFOBOX_RULES") or PROJECT_FOLDER / "data" / "infobox").resolve()
@@ -196,6 +202,7 @@ def written_by_people(environment: Mapping[str, str] = os.environ) -> Mapping[st
     return {
         "sources": sources_folder(environment),
         "interrogations": interrogations_folder(environment),
+        "spaces": spaces_folder(environment),
         "infobox": infobox_rules_folder(environment),
         "marked_statements": marked_statements_folder(environment),
         "tags.yaml": tags_file(environment),

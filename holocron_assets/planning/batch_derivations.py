@@ -18,6 +18,7 @@ from holocron_assets.lake.tables import (
     DECISIONS,
     ENTITY_CANDIDATES,
     FILE_USES,
+    PAGE_CHUNKS,
     PAGE_FACTS,
     PAGE_LINKS,
     PAGE_SIGNALS,
@@ -100,6 +101,18 @@ FACTS_DERIVATION = Derivation(
     row_input=unread_input(PAGE_FACTS),
 )
 
+CHUNKS_DERIVATION = Derivation(
+    PAGE_CHUNKS,
+    (PAGES, PAGE_SIGNALS),
+    (SITES,),
+    code_version(
+        "holocron_assets.retrieval.passages",
+        "holocron_assets.derive.evidence.page_text",
+        "holocron_assets.derive.evidence.chunks",
+    ),
+    row_input=unread_input(PAGE_CHUNKS),
+)
+
 BATCH_DERIVATIONS: tuple[Derivation, ...] = (
     LINKS_DERIVATION,
     SIGNALS_DERIVATION,
@@ -109,6 +122,7 @@ BATCH_DERIVATIONS: tuple[Derivation, ...] = (
     CANDIDATES_DERIVATION,
     TAGS_DERIVATION,
     FACTS_DERIVATION,
+    CHUNKS_DERIVATION,
 )
 """Those of all steps, each after the ones that it reads."""
 

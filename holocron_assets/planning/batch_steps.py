@@ -36,6 +36,7 @@ from holocron_assets.lake.tables.identity import EXTRACTION
 from holocron_assets.lake.titles import Site
 from holocron_assets.planning.batch_derivations import (
     CANDIDATES_DERIVATION,
+    CHUNKS_DERIVATION,
     FACTS_DERIVATION,
     FILE_USES_DERIVATION,
     LINKS_DERIVATION,
@@ -45,6 +46,7 @@ from holocron_assets.planning.batch_derivations import (
     TYPES_DERIVATION,
 )
 from holocron_assets.planning.page_by_page import PageByPage
+from holocron_assets.retrieval.passages import passage_rows
 from holocron_assets.settings import infobox_rules_folder
 from holocron_assets.signals.extract import signal_row, unread_row
 from holocron_assets.signals.file_uses import file_use_rows
@@ -220,6 +222,13 @@ def _page_facts(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
     return pages.rows(with_infobox, read)
 
 
+def _page_chunks(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
+    site = _site(inputs)
+    names = {row["title_key"]: row["name"] for row in inputs[PAGE_SIGNALS.name] if not row["is_redirect"]}
+    with_text = (page for page in readable_pages(inputs[PAGES.name]) if page["title_key"] in names)
+    return pages.rows(with_text, lambda page: passage_rows(page, site, names[page["title_key"]]))
+
+
 def _infobox_rules(source: str) -> RuleBook:
     return load_rule_book(source, infobox_rules_folder())
 
@@ -246,4 +255,5 @@ BATCH_STEPS: tuple[Step, ...] = (
     Step(CANDIDATES_DERIVATION, "entities", _entity_candidates, "entity_type"),
     Step(TAGS_DERIVATION, "tags", _page_tags, "method"),
     Step(FACTS_DERIVATION, "entities", _page_facts, "key", _fields_without_rule),
+    Step(CHUNKS_DERIVATION, "retrieval", _page_chunks, "source"),
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Literal, get_args
 
-Kind = Literal["model", "sql", "python"]
+Kind = Literal["model", "embedding", "sql", "python"]
 CodeKind = Literal["sql", "python"]
 
 CODE_KINDS: frozenset[str] = frozenset(get_args(CodeKind))
@@ -12,17 +12,18 @@ CODE_KINDS: frozenset[str] = frozenset(get_args(CodeKind))
 
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "model": ("model", "evidence", "prompt", "question", "options", "timeout_seconds"),
+    "embedding": ("model", "embedding", "options", "timeout_seconds"),
     "sql": ("sql",),
     "python": ("function",),
 }
-_OF_A_MODEL = frozenset(
-    {*_NEEDED["model"], "alternatives", "chunk_characters", "examples", "follow_up", "redact", "retry_prompt"}
-)
-_OF_ONE_KIND = {
-    **dict.fromkeys(_OF_A_MODEL, "model"),
-    "sql": "sql",
-    "function": "python",
+_OPTIONAL = {
+    "model": ("alternatives", "chunk_characters", "examples", "follow_up", "redact", "retry_prompt"),
+    "embedding": ("alternatives",),
 }
+_TAKES: Mapping[str, frozenset[str]] = {
+    kind: frozenset((*needed, *_OPTIONAL.get(kind, ()))) for kind, needed in _NEEDED.items()
+}
+"""Keys that only some kinds take, by kind."""
 
 
 def lacking_key(kind: Kind, declared: AbstractSet[str]) -> str | None:
@@ -40,7 +41,10 @@ def check_keys(declared: Mapping[str, Any]) -> None:
     if kind not in get_args(Kind):
         return  # another check reports an unknown kind
     for key in declared:
-        if (other := _OF_ONE_KIND.get(key, kind)) != kind:
-            raise ValueError(f"{key}: is of kind {other}; an interrogation of kind {kind} has no use for it")
+        others = [other for other, takes in _TAKES.items() if key in takes]
+        if others and kind not in others:
+            raise ValueError(
+                f"{key}: is of kind {others[0]}; an interrogation of kind {kind} has no use for it"
+            )
     if declared.get("model") in CODE_KINDS:
         raise ValueError(f"model: no model is called {declared['model']}; say `kind: {declared['model']}`")

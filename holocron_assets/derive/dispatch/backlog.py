@@ -204,7 +204,9 @@ def stale_partitions(  # noqa: PLR0913 - what to read, and how much of it
 
 def model_to_ask(interrogation: Interrogation, digests: Mapping[str, str]) -> tuple[str, str] | None:
     """The first of an interrogation's models that can be asked, and its digest; None if none can."""
-    return next(((name, digests[name]) for name in interrogation.models if name in digests), None)
+    taken = interrogation.embedding.digests if interrogation.embedding else ()
+    found = ((name, digests[name]) for name in interrogation.models if name in digests)
+    return next((one for one in found if not taken or one[1] in taken), None)
 
 
 class _Listings:

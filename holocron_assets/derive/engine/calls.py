@@ -48,6 +48,7 @@ class Request:
         schema: the JSON schema that the server enforces on the reply.
         options: further options for the server.
         timeout_seconds: how long the call may take in all.
+        passages: texts to embed, by the ids of passages; where a model is to write, none.
     """
 
     model: str
@@ -55,6 +56,7 @@ class Request:
     schema: Mapping[str, Any]
     options: Mapping[str, Any]
     timeout_seconds: float
+    passages: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -65,7 +67,11 @@ class Request:
     def about_nothing(self) -> "Request":
         """The same request without its item: a server that cannot answer even this is broken."""
         asked = {"role": "user", "content": "There is no evidence. Answer with anything."}
-        return replace(self, messages=(*self.messages[:1], asked), options={**self.options, "num_predict": 1})
+        messages = (*self.messages[:1], asked)
+        passages = {"": "nothing"} if self.passages else {}
+        return replace(
+            self, messages=messages, passages=passages, options={**self.options, "num_predict": 1}
+        )
 
 
 @dataclass(frozen=True, slots=True)

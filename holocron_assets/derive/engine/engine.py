@@ -142,8 +142,7 @@ class Engine:
             ModelTooLargeError: it does not fit into memory.
             ModelServerUnavailable: the server does not answer.
         """
-        loading = self._client.chat(model, messages=[], options={"num_ctx": num_ctx}, keep_alive=KEEP_ALIVE)
-        response = await self._answered(loading, model=model, seconds=_LOAD_SECONDS)
+        response = await self._answered(self._loading(model, num_ctx), model=model, seconds=_LOAD_SECONDS)
         for one in (await self._answered(self._client.ps())).models:
             if one.model == model and one.context_length and one.context_length < num_ctx:
                 raise ContextTooSmallError(
@@ -151,6 +150,9 @@ class Engine:
                     f"options.num_ctx of the interrogations that ask it"
                 )
         return (response.load_duration or 0) / 1e9
+
+    def _loading(self, model: str, num_ctx: int) -> "Awaitable[ollama.ChatResponse | ollama.EmbedResponse]":
+        return self._client.chat(model, messages=[], options={"num_ctx": num_ctx}, keep_alive=KEEP_ALIVE)
 
     async def unload(self, model: str) -> None:
         """Have the server forget a model now.
@@ -312,7 +314,9 @@ def _follow_up(trying: Try, exchange: Exchange) -> tuple[FollowUpDecision | None
 def _read(request: Request, reply: Reply) -> tuple[dict[str, Any] | None, str | None, Failure | None]:
     """An answer that counts and how it was read, or else why there is none."""
     num_ctx = request.options["num_ctx"]
-    if was_cut(request.text, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, num_ctx=num_ctx):
+    counted = {"tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out}
+    # A server counts the tokens of all passages together, and cuts each by itself.
+    if not request.passages and was_cut(request.text, **counted, num_ctx=num_ctx):
         counts = f"the server counts {reply.tokens_in} tokens read and {reply.tokens_out} written"
         return None, None, Failure("overflow", f"the prompt did not fit into {num_ctx} tokens: {counts}")
     if reply.runaway:

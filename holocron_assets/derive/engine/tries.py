@@ -13,6 +13,7 @@ from holocron_assets.derive.engine.overflow import most_tokens
 from holocron_assets.derive.engine.problems import CallOutcome, Failure
 from holocron_assets.derive.interrogations.templates import TemplateError
 from holocron_assets.derive.items.items import Item
+from holocron_assets.derive.items.passages import PagePassages
 from holocron_assets.derive.items.prompting import user_part
 from holocron_assets.derive.items.tokens import TOKENS_OF_A_TURN, estimate_tokens
 
@@ -98,6 +99,7 @@ class Try:
                 "seed": options.seed + self.number - 1,
             },
             timeout_seconds=interrogation.timeout_seconds,
+            passages=self.item.given.texts if isinstance(self.item.given, PagePassages) else {},
         )
 
     def answers(self, answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:

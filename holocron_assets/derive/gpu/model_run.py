@@ -9,6 +9,7 @@ from functools import partial
 from holocron_assets.derive.code.answering import CodeAnswerer, CodeTurns
 from holocron_assets.derive.dispatch.backlog import Counts
 from holocron_assets.derive.dispatch.pools import CODE_POOL
+from holocron_assets.derive.engine.embedding import EmbeddingEngine
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.gpu.background import reports_of
 from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
@@ -34,6 +35,7 @@ class ModelRun:
         model: the model's name.
         digest: its digest.
         num_ctx: tokens that it is loaded with.
+        is_of_space: whether it embeds passages, and writes nothing.
         run_id: the run that asks.
         started_by: as in table `gpu_runs`.
     """
@@ -46,6 +48,7 @@ class ModelRun:
     num_ctx: int
     run_id: str
     started_by: str
+    is_of_space: bool = False
 
 
 @dataclass
@@ -177,7 +180,8 @@ async def _work(run: ModelRun, supply: Supply, session: Session, report: Callabl
     async with open_client(run.server) as client:
         gpu = GpuLock(run.lake, f"{run.started_by} asking {run.model}", pool=place_of(run.pool, run.model))
         turns = RequestTurns(gpu, await Engine(client).slots(), prepare=load)
-        engine = Engine(client, run_id=run.run_id, fetch_command=fetch_command(), around_call=turns.turn)
+        asking = EmbeddingEngine if run.is_of_space else Engine
+        engine = asking(client, run_id=run.run_id, fetch_command=fetch_command(), around_call=turns.turn)
         working = working_with(engine, turns)
         try:
             while supply.has_moved and not working.problem:

@@ -25,6 +25,7 @@ from holocron_assets.derive.interrogations.conditions import ConditionError, che
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.interrogations.loading import Reading
 from holocron_assets.derive.interrogations.questions import SAMPLES
+from holocron_assets.derive.interrogations.spaces import PREFIX, Space
 from holocron_assets.derive.interrogations.templates import TemplateError, holds, rendered
 from holocron_assets.derive.items.inputs import input_variables, sample_inputs
 from holocron_assets.derive.items.prompting import system_part
@@ -33,6 +34,7 @@ from holocron_assets.errors import details_of
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.settings import spaces_folder
 
 _MAIN_FILE = "interrogation.yaml"
 _FURTHER_FILES = {
@@ -121,7 +123,7 @@ def read_version(path: Path, known: Iterable[Interrogation]) -> Interrogation:
         own = linked_to(read, others)
     except ChainError as error:
         raise InterrogationError(f"{file}: {error}") from error
-    if not own.is_of_code:
+    if own.kind == "model":
         _check_templates(file, own)
     tables = [one.table for one in (*others, own) if not one.shadow]
     _check_queries([(file, own)], tables)
@@ -168,7 +170,7 @@ def _checked(read: Mapping[str, tuple[Path, Interrogation]]) -> tuple[Interrogat
     """
     found = _linked(read)
     for path, interrogation in found.values():
-        if not interrogation.is_of_code:
+        if interrogation.kind == "model":
             _check_templates(path, interrogation)
     _check_contexts(found.values())
     _check_queries(found.values(), [one.table for _, one in found.values() if not one.shadow])
@@ -200,8 +202,9 @@ def _paths(folder: Path) -> list[Path]:
 
 def _read(path: Path) -> Interrogation:
     interrogation, name = _validated(path), _name_of(path)
+    name = f"{PREFIX}{name}" if interrogation.is_space else name
     if not name.startswith(interrogation.key) or (name != interrogation.key and not interrogation.shadow):
-        raise InterrogationError(f"{path}: key: must be {name!r}, as the file is called")
+        raise InterrogationError(f"{path}: key: must be {_name_of(path)!r}, as the file is called")
     return interrogation
 
 
@@ -213,6 +216,10 @@ def _validated(path: Path) -> Interrogation:
     if not isinstance(content, Mapping):
         raise InterrogationError(f"{path}: is no mapping of keys such as key and prompt")
     try:
+        if path.parent == spaces_folder():
+            return Interrogation.model_validate(Space.model_validate(content).declared())
+        if content.get("kind") == "embedding":
+            raise InterrogationError(f"{path}: kind: a space is a file of its own in {spaces_folder()}")
         interrogation = Interrogation.model_validate({**content, **_own_files(path, content)})
     except ValidationError as error:
         raise InterrogationError(f"{path}: {_problem(error)}") from error

@@ -37,6 +37,7 @@ from holocron_assets.derive.interrogations.derived_tables import Over, answer_co
 from holocron_assets.derive.interrogations.follow_ups import FollowUps
 from holocron_assets.derive.interrogations.settings import (
     NO_OPTIONS,
+    Embedding,
     Example,
     Options,
     Rows,
@@ -75,7 +76,7 @@ class Interrogation(Settings):
         key: its name.
         version: a number that its author raises when its meaning changes; part of its shadow's name.
         title: what it finds out, in a line.
-        kind: what answers: a model, one SELECT, or a Python function.
+        kind: what answers: a model, one SELECT, or a Python function. A space is of kind 'embedding'.
         sql: of kind 'sql', one SELECT about one item; it may name the item's values.
         function: of kind 'python', 'package.module:function': it takes a `CodeItem`, and returns rows.
         model: the model that is asked, as the server calls it.
@@ -97,6 +98,7 @@ class Interrogation(Settings):
             the examples follow.
         question: a template of the question, which follows the evidence.
         timeout_seconds: the most time for one call.
+        embedding: of a space, how passages become vectors.
         follow_up: questions after the first answer, step by step; the last answer counts.
         retry_prompt: a template of the text after an answer that could not be read; it may name `error`.
     """
@@ -126,6 +128,7 @@ class Interrogation(Settings):
     rows: Rows = Rows()
     follow_up: FollowUps = ()
     retry_prompt: Text | None = None
+    embedding: Embedding | None = None
     _upstream: tuple["Interrogation", ...] = PrivateAttr(())
     _tables_read: tuple[Table, ...] = PrivateAttr(())
 
@@ -210,6 +213,11 @@ class Interrogation(Settings):
         return self.kind in CODE_KINDS
 
     @property
+    def is_space(self) -> bool:
+        """Whether a model answers it with vectors of passages."""
+        return self.kind == "embedding"
+
+    @property
     def reads_pages(self) -> bool:
         """Whether its items need their pages' text: for evidence, for a function, or to find quotes in.
 
@@ -217,7 +225,7 @@ class Interrogation(Settings):
         """
         if self.kind == "model" and self.over == "entities":
             return self.shows_pages
-        return self.kind != "sql" or bool(self.rows.quotes)
+        return self.kind not in {"sql", "embedding"} or bool(self.rows.quotes)
 
     @property
     def shows_pages(self) -> bool:
@@ -226,9 +234,14 @@ class Interrogation(Settings):
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models to ask, best first: HOLOCRON_MODEL alone, or its own; for code, its kind."""
+        """The models to ask, best first: HOLOCRON_MODEL alone, or its own; for code, its kind.
+
+        A space always asks its own: HOLOCRON_MODEL is a model that writes.
+        """
         if self.is_of_code:
             return (self.kind,)
+        if self.is_space:
+            return (self.model, *self.alternatives)
         override = os.environ.get("HOLOCRON_MODEL")
         return (override,) if override else (self.model, *self.alternatives)
 
@@ -236,6 +249,7 @@ class Interrogation(Settings):
     def table(self) -> Table:
         """The table of its answers."""
         name = f"shadow_{self.key}_{self.version}" if self.shadow else f"derived_{self.key}"
+        name = self.key if self.is_space else name
         return derived_table(
             name,
             over=self.over,
@@ -293,6 +307,8 @@ class Interrogation(Settings):
         """
         if self.is_of_code:
             return _hash([self.code_version, self.answer_schema])
+        if self.embedding:
+            return _hash([self.version, self.embedding.model_dump(mode="json"), self.answer_schema])
         shaping = {"prompt", "question", "examples", "answer_schema", "evidence", "redact"}
         shaping |= {"chunk_characters", "follow_up", "retry_prompt"}
         vocabulary = load_taxonomy().model_dump(mode="json")
@@ -300,7 +316,9 @@ class Interrogation(Settings):
 
     @cached_property
     def code_version(self) -> str:
-        """A hash of the query, or of the function's module. The author's version counts, too."""
+        """A hash of the query, the function's module or the space. The author's version counts, too."""
+        if self.embedding:
+            return self.prompt_version
         code = self.sql if self.function is None else [self.function, function_version(self.function)]
         return _hash([self.kind, self.version, code])
 

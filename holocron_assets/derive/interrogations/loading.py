@@ -1,4 +1,4 @@
-"""The interrogations of the configured folder, as this process or another one has read and checked them.
+"""The interrogations and spaces of the configured folders, as some process has read and checked them.
 
 Reading and checking takes a second, most of it for queries of an empty database. The same files give the same
 interrogations to the same code, so a reading is kept in the state folder, and the next process loads it. A
@@ -8,7 +8,7 @@ reading that is missing or damaged is made again.
 import os
 import pickle
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -18,7 +18,7 @@ from holocron_assets.lake.declaration.code_stamp import code_stamp, files_below
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.kept import keep
-from holocron_assets.settings import interrogations_folder, state_folder
+from holocron_assets.settings import interrogations_folder, spaces_folder, state_folder
 
 if TYPE_CHECKING:
     from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -44,42 +44,47 @@ class Reading(NamedTuple):
     broken: Mapping[str, str]
 
 
+def configured_folders() -> tuple[Path, Path]:
+    """The folders that interrogations and spaces are read from."""
+    return interrogations_folder(), spaces_folder()
+
+
 def load_interrogations() -> "tuple[Interrogation, ...]":
-    """The interrogations of the configured folder that can be used, read once by each process.
+    """The interrogations and spaces of the configured folders that can be used, read once by each process.
 
     If another process has read the same files, its result is used.
     """
-    return _loaded(interrogations_folder()).good
+    return _loaded(*configured_folders()).good
 
 
 def broken_interrogations() -> Mapping[str, str]:
-    """Why the others of that folder cannot be used, by name (see `Reading`)."""
-    return _loaded(interrogations_folder()).broken
+    """Why the others of those folders cannot be used, by name (see `Reading`)."""
+    return _loaded(*configured_folders()).broken
 
 
 def derived_tables() -> tuple[Table, ...]:
     """The tables of the interrogations that can be used, read once by each process."""
-    return _tables(interrogations_folder())
+    return _tables(*configured_folders())
 
 
 def left_out() -> Mapping[str, str]:
-    """Why interrogations of that folder cannot be used, by name; empty if all can. For people."""
-    is_whole = Memory(interrogations_folder()).tables() is not None  # nothing else is kept
+    """Why interrogations of those folders cannot be used, by name; empty if all can. For people."""
+    is_whole = Memory(*configured_folders()).tables() is not None  # nothing else is kept
     return {} if is_whole else broken_interrogations()
 
 
 class Memory:
-    """The kept interrogations of a folder, for its files as they are now."""
+    """The kept interrogations of some folders, for their files as they are now."""
 
-    def __init__(self, folder: Path) -> None:
-        """Take a mark of the folder's files and of the code: what is read later is kept under this mark.
+    def __init__(self, *folders: Path) -> None:
+        """Take a mark of the folders' files and of the code: what is read later is kept under this mark.
 
         Args:
-            folder: of interrogations.
+            folders: of interrogations, and of spaces.
         """
         self._folder = state_folder() / "interrogations"
         try:
-            self._mark = _mark(folder)
+            self._mark = _mark(folders)
         except OSError:  # the folder cannot be read: the reading of it raises the error
             self._mark = None
 
@@ -118,15 +123,19 @@ class Memory:
         return self._folder / f"{self._mark}.{name}"
 
 
-def _mark(folder: Path) -> str | None:
+def _mark(folders: Sequence[Path]) -> str | None:
     """A hash of all that a reading depends on; None if the code changed after this process loaded it.
 
     Raises:
-        OSError: the folder cannot be read.
+        OSError: a folder cannot be read.
     """
     if (code := code_stamp()) is None:
         return None
-    texts = [f"{entry.path} {Path(entry.path).read_bytes().hex()}" for entry in files_below(folder)]
+    texts = [
+        f"{entry.path} {Path(entry.path).read_bytes().hex()}"
+        for folder in folders
+        for entry in files_below(folder)
+    ]
     asked = f"HOLOCRON_MODEL={os.environ.get('HOLOCRON_MODEL', '')}"
     return content_hash("\n".join([code, *sorted(texts), *_library_versions(), asked]))
 
@@ -143,21 +152,21 @@ def _library_versions() -> tuple[str, ...]:
 
 
 @cache
-def _loaded(folder: Path) -> Reading:
-    memory = Memory(folder)
+def _loaded(*folders: Path) -> Reading:
+    memory = Memory(*folders)
     known = memory.interrogations()
     if known is not None:
         return Reading(known, {})
     # The code that checks interrogations takes half a second to import; a known folder does not need it.
     from holocron_assets.derive.interrogations.files import read_each  # noqa: PLC0415
 
-    reading = read_each(folder)
+    reading = read_each(*folders)
     if not reading.broken:
         memory.keep(reading.good)
     return reading
 
 
 @cache
-def _tables(folder: Path) -> tuple[Table, ...]:
-    known = Memory(folder).tables()
-    return tuple(one.table for one in _loaded(folder).good) if known is None else known
+def _tables(*folders: Path) -> tuple[Table, ...]:
+    known = Memory(*folders).tables()
+    return tuple(one.table for one in _loaded(*folders).good) if known is None else known

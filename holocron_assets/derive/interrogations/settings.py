@@ -1,5 +1,6 @@
 """The parts of an interrogation's file that have keys of their own: wants, examples, options and rows."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -96,6 +97,29 @@ class Options(Settings):
 
 NO_OPTIONS = Options.model_construct(num_ctx=0, num_predict=0)
 """The options of an interrogation that asks no model."""
+
+
+class Embedding(Settings):
+    """How the passages of pages become vectors: the part of a space that shapes them.
+
+    Attributes:
+        dimensions: numbers of a vector.
+        passage_prefix: what the model wants before a passage.
+        query_prefix: what it wants before the words that are searched for.
+        headings: whether the page's title and the passage's headings are embedded with it.
+        digests: only these builds of the model are asked; any, if none is named.
+    """
+
+    dimensions: Annotated[StrictInt, Field(ge=8, le=4096, multiple_of=8)]
+    passage_prefix: StrictStr = ""
+    query_prefix: StrictStr = ""
+    headings: StrictBool = True
+    digests: tuple[StrictStr, ...] = ()
+
+    def text(self, title: str, headings: Sequence[str], passage: str) -> str:
+        """The text of a passage as it is embedded."""
+        place = f"{' - '.join((title, *headings))}\n" if self.headings else ""
+        return f"{self.passage_prefix}{place}{passage}"
 
 
 class Rows(Settings):

@@ -11,6 +11,7 @@ from holocron_assets.derive.evidence.page_parts import PageParts
 from holocron_assets.derive.interrogations.follow_ups import FollowUpDecision, decide
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.templates import rendered
+from holocron_assets.derive.items.passages import PagePassages
 from holocron_assets.derive.items.prompting import user_part
 from holocron_assets.derive.items.tokens import TOKENS_OF_A_TURN, estimate_tokens
 from holocron_assets.lake.declaration.keys import content_hash
@@ -41,7 +42,8 @@ class Item:
         waits_for: an input without an answer about it yet; until then it has no evidence and no question.
         inputs_hash: a hash of its inputs' answers; None where it has no inputs.
         gather: gathers its evidence again, cut to so many bytes.
-        given: the data that code reads instead of evidence; None where a model is asked.
+        given: the data that code reads, or the passages to embed, instead of evidence; None where a model is
+            asked to write.
     """
 
     interrogation: Interrogation
@@ -59,7 +61,7 @@ class Item:
     waits_for: str | None = None
     inputs_hash: str | None = None
     gather: Callable[[int], Bundle] = field(repr=False)
-    given: FoundRows | CodeItem | None = field(default=None, repr=False)
+    given: FoundRows | CodeItem | PagePassages | None = field(default=None, repr=False)
 
     @property
     def user(self) -> str:

@@ -39,6 +39,7 @@ from holocron_assets.derive.items.inputs import (
     subject_of,
 )
 from holocron_assets.derive.items.item import Item, Pages
+from holocron_assets.derive.items.passages import PagePassages, passages_to_embed
 from holocron_assets.derive.items.pages import (
     ROWS_AT_A_TIME,
     missing_page,
@@ -85,8 +86,10 @@ def wanted_items(
     """
     rows = wanted_rows(lake, interrogation, partition, superseded=superseded)
     answers = input_answers(lake, interrogation, partition)
-    system = "" if interrogation.is_of_code else system_part(interrogation)
-    maker = _Maker(interrogation, partition, system, answers, waits_for)
+    system = system_part(interrogation) if interrogation.kind == "model" else ""
+    space = interrogation.embedding
+    passages = passages_to_embed(lake, space, partition) if space else {}
+    maker = _Maker(interrogation, partition, system, answers, waits_for, passages)
     with ExitStack() as stack:
         database = stack.enter_context(locked_database(lake)) if interrogation.asks_the_lake else None
         read = _read(lake, interrogation, partition, rows)
@@ -152,6 +155,7 @@ class _Maker:
         system: the part of requests that all share.
         answers: its inputs' answers.
         waits_for: says which input a subject waits for.
+        passages: of a space, the passages of each page by title key.
     """
 
     interrogation: Interrogation
@@ -159,6 +163,7 @@ class _Maker:
     system: str
     answers: InputAnswers
     waits_for: WaitsFor
+    passages: Mapping[int, PagePassages]
 
     def made(self, row: Row, pages: Pages, ask_sql: AskSql | None) -> Iterator[Item]:
         over = self.interrogation.over
@@ -227,8 +232,8 @@ class _Maker:
         about = subject_of(self.interrogation.over, read.row)
         known["inputs_hash"] = self.answers.hash_of(about)
         known["waits_for"] = waits_for = self.waits_for(about)
-        if self.interrogation.is_of_code:
-            return self._item_of_code(read, variables, subject=subject, **known)
+        if self.interrogation.kind != "model":
+            return self._item_without_prompt(read, variables, subject=subject, **known)
         read = replace(read, ask_sql=remembering(read.ask_sql))
         gather = partial(self._gather, read, self.answers.tables(about), redact)
         variables = {**variables, **input_variables(self.interrogation, self.answers.about(about))}
@@ -256,10 +261,14 @@ class _Maker:
             **known,
         )
 
-    def _item_of_code(self, read: _Read, variables: Mapping[str, Any], *, subject: str, **known: Any) -> Item:
+    def _item_without_prompt(
+        self, read: _Read, variables: Mapping[str, Any], *, subject: str, **known: Any
+    ) -> Item:
         interrogation, problem, is_transient = self.interrogation, read.lack, False
-        given: FoundRows | CodeItem | None = None
-        if known["waits_for"] is None and interrogation.sql is not None and read.ask_sql is not None:
+        given: FoundRows | CodeItem | PagePassages | None = None
+        if interrogation.is_space:
+            given = self.passages.get(read.row["title_key"], PagePassages({}))
+        elif known["waits_for"] is None and interrogation.sql is not None and read.ask_sql is not None:
             values = query_values_of(interrogation.over, read.row, read.pages)
             try:
                 given = found_rows(read.ask_sql(interrogation.sql, values, _CODE_SECONDS))

@@ -11,11 +11,12 @@ from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.query_digests import Digests, query_digests
 from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer
 from holocron_assets.lake.freshness import Derivation
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import PAGE_SIGNALS, PAGES
+from holocron_assets.lake.tables import PAGE_CHUNKS, PAGE_SIGNALS, PAGES
 
 _CODE = (
     "holocron_assets.derive.items.items",
@@ -101,11 +102,13 @@ class Recipe:
 
 def derivation_of(interrogation: Interrogation) -> Derivation:
     """How an interrogation's table is made from others. Its own file is not part of the code's version."""
-    inputs = (
+    inputs: tuple[Table, ...] = (
         (PAGES, PAGE_SIGNALS, TYPE_TABLES[interrogation.wants.of])
         if interrogation.over == "pages"
         else (ROW_TABLES[interrogation.over],)
     )
+    if interrogation.is_space:
+        inputs = (*inputs, PAGE_CHUNKS)
     return Derivation(
         interrogation.table,
         inputs,

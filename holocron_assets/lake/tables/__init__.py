@@ -28,6 +28,7 @@ from holocron_assets.lake.tables.identity import (
 from holocron_assets.lake.tables.notices import ALERTS, NOTICES
 from holocron_assets.lake.tables.operations import CONTROLS, GROUP_STEPS, RUN_TAGS
 from holocron_assets.lake.tables.resolve import ENTITIES, ENTITY_ALIASES, ENTITY_CANDIDATES
+from holocron_assets.lake.tables.retrieval import PAGE_CHUNKS
 from holocron_assets.lake.tables.review import REVIEW_ITEMS
 from holocron_assets.lake.tables.signals import PAGE_LINKS, PAGE_SIGNALS, UNREAD_PAGES
 from holocron_assets.lake.tables.tags import ENTITY_TAGS, PAGE_TAGS, TAG_RELATIONS, TAGS
@@ -54,6 +55,7 @@ ALL_TABLES: tuple[Table, ...] = (
     PAGE_TYPES,
     PAGE_FACTS,
     PAGE_TAGS,
+    PAGE_CHUNKS,
     ENTITY_CANDIDATES,
     ENTITY_MENTIONS,
     ENTITY_DEPARTURES,
@@ -113,6 +115,7 @@ __all__ = [
     "NOTICES",
     "PAGES",
     "PAGE_CHANGES",
+    "PAGE_CHUNKS",
     "PAGE_FACTS",
     "PAGE_LINKS",
     "PAGE_SIGNALS",

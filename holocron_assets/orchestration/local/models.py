@@ -38,13 +38,16 @@ from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 from holocron_assets.planning.derive_job_names import is_by_type, job_of
 from holocron_assets.planning.work import Work
 
+_EMBEDDED = 500
+"""Pages that a run embeds: all of a small wiki, and the start of a large one."""
+
 _MOST_LINKED = """
     select pages.title_key, pages.batch
     from current_pages as pages
-    join page_links as links on links.source = pages.source and links.target_key = pages.title_key
+    left join page_links as links on links.source = pages.source and links.target_key = pages.title_key
     where pages.source = any($sources)
     group by all
-    order by count(*) desc, pages.title_key
+    order by count(links.target_key) desc, pages.title_key
     limit 500
 """
 
@@ -147,7 +150,7 @@ class ModelStage:
                         interrogations=[one.name],
                         partitions=sorted(set(pages.values())),
                         pages=list(pages),
-                        items=self.few,
+                        items=self._few(one),
                     )
                 )
         return asked
@@ -189,7 +192,7 @@ class ModelStage:
             for batch in set(pages.values())
         ]
         settled = sum(work.answered + work.dead for work in works)
-        return settled < self.few and any(work.ready(utc_now()) for work in works)
+        return settled < self._few(interrogation) and any(work.ready(utc_now()) for work in works)
 
     def work(self, what: WhatToAsk) -> Work:
         """The run for it. Each is other work: after a run that stops half way, another one follows."""
@@ -206,7 +209,7 @@ class ModelStage:
         wanted: dict[str, set[int]] = {}
         found: dict[int, str] = {}
         for key, batch in ranked:
-            if len(found) == self.few:
+            if len(found) == self._few(interrogation):
                 break
             if batch not in wanted:
                 has_types = self.lake.has(TYPE_TABLES[interrogation.wants.of], batch)
@@ -215,6 +218,10 @@ class ModelStage:
             if key in wanted[batch]:
                 found[key] = batch
         return found
+
+    def _few(self, interrogation: Interrogation) -> int:
+        """The most pages to ask about. Vectors of passages cost little, and search needs many."""
+        return _EMBEDDED if interrogation.is_space else self.few
 
     def _is_own(self, batch: str) -> bool:
         return source_of(batch) in {source.name for source in self.sources}

@@ -74,6 +74,7 @@ class Asking:
             num_ctx=max(one.options.num_ctx for one in interrogations),
             run_id=self.run.run_id,
             started_by=self._started_by(),
+            is_of_space=any(one.is_space for one in interrogations),
         )
 
     def _started_by(self) -> str:

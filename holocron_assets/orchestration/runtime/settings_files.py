@@ -8,6 +8,7 @@ from pathlib import Path
 from holocron_assets.crawl.sources.files import read_sources
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.derive.interrogations.files import read_each
+from holocron_assets.derive.interrogations.loading import configured_folders
 from holocron_assets.entities.facts.rules import check_rule_files
 from holocron_assets.entities.tags.vocabulary import read_vocabulary
 from holocron_assets.errors import PermanentError
@@ -20,7 +21,6 @@ from holocron_assets.settings import (
     dispatch_file,
     groups_folder,
     infobox_rules_folder,
-    interrogations_folder,
     run_retention,
     schedules_file,
     sources_folder,
@@ -48,19 +48,20 @@ def _sources() -> None:
 
 
 def _interrogations() -> None:
-    folder = interrogations_folder()
-    files = (Path(place) / name for place, _, names in os.walk(folder, followlinks=True) for name in names)
-    _readable(folder, frozenset((file, file.stat().st_mtime_ns) for file in files))
+    folders = configured_folders()
+    walked = (walk for folder in folders for walk in os.walk(folder, followlinks=True))
+    files = (Path(place) / name for place, _, names in walked for name in names)
+    _readable(folders, frozenset((file, file.stat().st_mtime_ns) for file in files))
 
 
 @lru_cache(maxsize=1)
-def _readable(folder: Path, _files: frozenset[tuple[Path, int]]) -> None:
+def _readable(folders: tuple[Path, ...], _files: frozenset[tuple[Path, int]]) -> None:
     """Read interrogations, which takes a third of a second, unless they could be read as they are.
 
     Raises:
         ValueError: some cannot be used; names each.
     """
-    if broken := read_each(folder).broken:
+    if broken := read_each(*folders).broken:
         raise ValueError("; ".join(broken.values()))
 
 

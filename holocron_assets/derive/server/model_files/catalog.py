@@ -43,6 +43,26 @@ class PackageParts(_Declared):
         return tuple(f"{self.name.format(number=n)}=={self.version}" for n in range(1, self.count + 1))
 
 
+class Weights(_Declared):
+    """Published weights that a model file is made of, and where they are.
+
+    Attributes:
+        sha256: of the file of weights, as published.
+        repository: on the model hub.
+        file: the file of weights, in the safetensors format.
+        vocabulary: the file of the tokenizer's words, a line each.
+        vocabulary_sha256: of that file.
+        package: a Python package that carries both files, with its version.
+    """
+
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    repository: str
+    file: str
+    vocabulary: str
+    vocabulary_sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    package: str
+
+
 class Model(_Declared):
     """A model that can be served. Sizes are in bytes, lengths in tokens."""
 
@@ -59,6 +79,7 @@ class Model(_Declared):
     licence: str
     hub: HubFile | None = None
     packages: PackageParts | None = None
+    weights: Weights | None = None
 
     @property
     def file_name(self) -> str:

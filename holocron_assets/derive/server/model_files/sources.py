@@ -1,5 +1,6 @@
 """The interface of a source of model files, such as the hub and the packages."""
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,3 +21,9 @@ Source = Callable[[Model, Path, Report], Path]
 def no_report(doing: str, done: int, total: int) -> None:
     """Report nothing."""
     del doing, done, total
+
+
+def sha256_of(path: Path) -> str:
+    """The sha256 of a file's contents, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -110,3 +110,9 @@ from (
     from lake.pages
     group by all
 );
+
+-- The passages of pages as they are now.
+create view passages as
+select chunks.*
+from lake.page_chunks as chunks
+semi join current_answers as current on chunks.batch = current.batch and chunks.title_key = current.title_key;
