@@ -16,6 +16,7 @@ from holocron_assets.orchestration.assets.entities import ENTITY_JOBS, STAGE_ASS
 from holocron_assets.orchestration.assets.files import file_batches, file_list, files
 from holocron_assets.orchestration.assets.known_links import known_links
 from holocron_assets.orchestration.assets.revision_checks import revision_checks
+from holocron_assets.orchestration.assets.search import search_index
 from holocron_assets.orchestration.assets.status import hourly_status, operation_status, report_status
 from holocron_assets.orchestration.assets.views import views
 from holocron_assets.orchestration.checks.answers import derive_checks
@@ -76,7 +77,7 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
         assets=[
             *(batch_pages, sites, seed_titles, page_changes, revision_checks, pages),
             *(file_list, file_batches, files),
-            *(*BATCH_ASSETS, *STAGE_ASSETS, known_links, views, operation_status),
+            *(*BATCH_ASSETS, *STAGE_ASSETS, known_links, search_index, views, operation_status),
             *derive_assets(interrogations, dispatch),
         ],
         asset_checks=[*QUALITY_CHECKS, *WHOLE_RUN_CHECKS, *derive_checks(interrogations)],

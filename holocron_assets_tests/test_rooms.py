@@ -22,17 +22,18 @@ CONTRACTS = {
     "classify": {"lake", "decisions"},
     "derive": {"lake", "decisions", "telemetry", "crawl", "signals", "classify"},
     "entities": {"lake", "decisions", "classify", "derive"},
+    "retrieval": {"lake", "derive"},
     "exports": {"lake"},
     "trials": {"lake", "decisions", "derive", "classify", "entities"},
     "operations": {"lake", "decisions", "telemetry", "crawl", "derive", "entities"},
-    "review": {"lake", "decisions", "classify", "entities", "operations", "trials"},
+    "review": {"lake", "decisions", "classify", "entities", "operations", "retrieval", "trials"},
     "planning": {
         *("lake", "decisions", "telemetry", "crawl", "signals", "classify", "derive", "entities"),
-        *("operations", "review"),
+        *("operations", "retrieval", "review"),
     },
     "orchestration": {
         *("lake", "decisions", "telemetry", "crawl", "signals", "classify", "derive", "entities"),
-        *("operations", "review", "planning", "definitions"),
+        *("operations", "retrieval", "review", "planning", "definitions"),
     },
 }
 """The rooms that each room may import. `cli` and `definitions` may import all."""

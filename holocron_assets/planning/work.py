@@ -22,7 +22,7 @@ from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.packs.compaction import partitions_to_pack
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import PAGES, SITES
+from holocron_assets.lake.tables import PAGE_CHUNKS, PAGES, SITES
 from holocron_assets.lake.views.publishing import views_are_stale
 from holocron_assets.operations.views import all_views
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS, stale_batches
@@ -34,6 +34,7 @@ from holocron_assets.planning.job_names import (
     ENTITIES_JOB,
     LINKS_JOB,
     RECHECK_JOB,
+    SEARCH_JOB,
     SEEDS_JOB,
     SETTLE_JOB,
     SITES_JOB,
@@ -41,6 +42,7 @@ from holocron_assets.planning.job_names import (
     UPKEEP_JOB,
     VIEWS_JOB,
 )
+from holocron_assets.retrieval.index.index import SearchIndex
 
 SETTLED_VERSION = "-".join(one.code_version for one in BATCH_DERIVATIONS)
 """Version of all the code that makes a batch's derived tables."""
@@ -171,6 +173,14 @@ def views_to_publish(lake: Lake, sources: Sequence[Source]) -> list[Work]:
     if not lake.partitions(PAGES) or not views_are_stale(lake, definition):
         return []
     return [Work(VIEWS_JOB, None, definition)]
+
+
+def search_to_update(lake: Lake) -> list[Work]:
+    """The search index, if there are passages, and a table that it is made from changed."""
+    index = SearchIndex(lake)
+    if not lake.partitions(PAGE_CHUNKS) or not index.is_stale():
+        return []
+    return [Work(SEARCH_JOB, None, index.wanted_mark)]
 
 
 def upkeep_to_do(due: Sequence[str]) -> list[Work]:

@@ -1,1 +1,1 @@
-"""Retrieval: the passages of pages, the spaces that they are embedded in, the search index, search and answers."""
+"""Retrieval: the passages of pages, the search index made of them, search, and answers with quotes."""

@@ -1,4 +1,4 @@
-"""The passages of a page: pieces of its clean text along headings and paragraphs. The same text gives the same."""
+"""The passages of a page: pieces of its clean text along headings and paragraphs."""
 
 from collections import Counter
 from collections.abc import Iterator

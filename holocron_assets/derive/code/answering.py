@@ -1,18 +1,20 @@
 """Answers by code, in the place of a model server: the same items, outcomes and attempts, and no GPU."""
 
 import asyncio
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from holocron_assets.derive.code.answers import answer_of_rows
 from holocron_assets.derive.code.functions import load_function
-from holocron_assets.derive.code.given import FoundRows
+from holocron_assets.derive.code.given import CodeItem, FoundRows
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.engine.replies import InvalidAnswerError
 from holocron_assets.derive.items.items import Item
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.attempts import MAX_ATTEMPTS, delay_after
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.telemetry.context import about, carried
 
@@ -71,9 +73,13 @@ class CodeAnswerer:
 
 def _answer(item: Item) -> dict[str, Any]:
     interrogation, given = item.interrogation, item.given
-    if given is None:
-        raise PermanentError("nothing was read for it")
-    rows = given.rows if isinstance(given, FoundRows) else load_function(interrogation.function or "")(given)
+    match given:
+        case FoundRows():
+            rows: Iterable[Row] = given.rows
+        case CodeItem():
+            rows = load_function(interrogation.function or "")(given)
+        case _:
+            raise PermanentError("nothing was read for it")
     return answer_of_rows(rows, interrogation.answer_schema, interrogation.rows.each)
 
 

@@ -69,9 +69,7 @@ class Request:
         asked = {"role": "user", "content": "There is no evidence. Answer with anything."}
         messages = (*self.messages[:1], asked)
         passages = {"": "nothing"} if self.passages else {}
-        return replace(
-            self, messages=messages, passages=passages, options={**self.options, "num_predict": 1}
-        )
+        return replace(self, messages=messages, passages=passages, options={**self.options, "num_predict": 1})
 
 
 @dataclass(frozen=True, slots=True)

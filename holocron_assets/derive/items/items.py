@@ -39,13 +39,13 @@ from holocron_assets.derive.items.inputs import (
     subject_of,
 )
 from holocron_assets.derive.items.item import Item, Pages
-from holocron_assets.derive.items.passages import PagePassages, passages_to_embed
 from holocron_assets.derive.items.pages import (
     ROWS_AT_A_TIME,
     missing_page,
     pages_of,
     pages_of_rows,
 )
+from holocron_assets.derive.items.passages import PagePassages, passages_to_embed
 from holocron_assets.derive.items.prompting import system_part
 from holocron_assets.derive.items.values import query_values_of
 from holocron_assets.derive.items.wanted import Superseded, wanted_rows

@@ -24,6 +24,7 @@ from holocron_assets.planning.job_names import (
     LIST_FILES_JOB,
     QUALITY_JOB,
     RECHECK_JOB,
+    SEARCH_JOB,
     SEEDS_JOB,
     SETTLE_JOB,
     SITES_JOB,
@@ -91,6 +92,11 @@ _JOBS = [
         VIEWS_JOB,
         selection=dg.AssetSelection.assets("views") - _CHECKS,
         description="Write `holocron.duckdb`, the views that any DuckDB client opens.",
+    ),
+    dg.define_asset_job(
+        SEARCH_JOB,
+        selection=dg.AssetSelection.assets("search_index") - _CHECKS,
+        description="Bring the search index up to date with the lake.",
     ),
     dg.define_asset_job(
         QUALITY_JOB,

@@ -21,7 +21,13 @@ from holocron_assets.orchestration.runs.retries import LAKE
 from holocron_assets.orchestration.runs.waiting import LocalRuns, QueuedRuns, Runs
 from holocron_assets.planning.job_names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB, WAITING_TAGS
 from holocron_assets.planning.loop import crawl_step, knowledge_step
-from holocron_assets.planning.work import Work, batches_to_settle, sites_to_ask, views_to_publish
+from holocron_assets.planning.work import (
+    Work,
+    batches_to_settle,
+    search_to_update,
+    sites_to_ask,
+    views_to_publish,
+)
 
 
 class RefreshConfig(dg.Config):
@@ -64,6 +70,7 @@ def refresh_sources(
             )
             problems += _done(context, source, steps)
         problems += _knowledge_made(opened, runs)
+        _finish(runs, search_to_update(opened))
         _finish(runs, views_to_publish(opened, sources.all()))
     names = ", ".join(source.name for source in chosen)
     if problems:

@@ -40,6 +40,7 @@ from holocron_assets.planning.work import (
     Work,
     batches_to_fetch,
     checks_to_run,
+    search_to_update,
     seeds_to_list,
     sites_to_ask,
     views_to_publish,
@@ -233,6 +234,7 @@ class LocalRun:
         self._fetch_files()  # which ones may depend on the entities
         if self.report.finished:
             self._check()
+        self._run(search_to_update(self.lake))
         self._run(views_to_publish(self.lake, self.all_sources))
         return self.report
 

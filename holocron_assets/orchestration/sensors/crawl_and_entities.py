@@ -14,6 +14,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.standing import left_alone
 from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.decisions.log import decisions_mark, standing_mark
+from holocron_assets.derive.interrogations.spaces import PREFIX
 from holocron_assets.entities.store import ENTITIES_VERSION
 from holocron_assets.entities.tags.store import vocabulary_mark
 from holocron_assets.lake.declaration.keys import content_hash
@@ -50,6 +51,7 @@ from holocron_assets.planning.job_names import (
     BATCH_JOB,
     ENTITIES_JOB,
     LINKS_JOB,
+    SEARCH_JOB,
     SEEDS_JOB,
     SETTLE_JOB,
     SOURCES_JOB,
@@ -64,6 +66,7 @@ from holocron_assets.planning.work import (
     batches_to_settle,
     entities_to_resolve,
     links_to_compact,
+    search_to_update,
     seeds_to_list,
     sources_to_tag,
     views_to_publish,
@@ -217,13 +220,28 @@ def stale_views(
     return answer(opened, requested, {}, "the views are up to date")
 
 
-SENSORS = [new_pages, settle, promotion, stale_views]
+@dg.sensor(
+    job=ASSET_JOBS[SEARCH_JOB],
+    minimum_interval_seconds=60,
+    default_status=_RUNNING,
+    description="Updates the search index, when a table that it is made from changed.",
+)
+@repaired_tick
+def stale_search(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult | dg.SkipReason:
+    """Request a run that updates the search index."""
+    opened = lake.open()
+    requested = run_requests(context.instance, opened, search_to_update(opened))
+    return answer(opened, requested, {}, "the search index is up to date")
+
+
+SENSORS = [new_pages, settle, promotion, stale_search, stale_views]
 
 
 def _marks(lake: Lake) -> dict[str, str]:
     """Marks of all that each job of the knowledge base reads; a mark changes with any of it."""
     shared = f"{decisions_mark(lake)} {ENTITIES_VERSION} {vocabulary_mark(tags_file())}"
-    tables = (*ENTITY_TABLES, *lake.derived_tables)
+    answers = (table for table in lake.derived_tables if not table.name.startswith(PREFIX))
+    tables = (*ENTITY_TABLES, *answers)
     return {
         ENTITIES_JOB: f"{lake.mark(tables)} {shared}",
         SOURCES_JOB: f"{lake.mark((*tables, *SOURCE_TABLES))} {shared}",

@@ -1,4 +1,4 @@
-"""Model files made here from a model's published weights: for small models that embed, which nobody offers as GGUF.
+"""Model files made here from published weights: for small models that embed passages.
 
 The same weights give the same file, so its sha256 is known in advance, as that of any other model file.
 """
@@ -92,7 +92,7 @@ def _converted(model: Model, tensors: Path, vocabulary: Path, folder: Path) -> P
 
     Source of the names and keys: the GGUF specification, and llama.cpp's `llama-arch.cpp`.
     """
-    import gguf  # type: ignore[import-untyped] # noqa: PLC0415 - needed once a machine; it ships no types
+    import gguf  # noqa: PLC0415 - needed once a machine
     import numpy as np  # noqa: PLC0415 - as above
     from safetensors.numpy import load_file  # noqa: PLC0415 - as above
 

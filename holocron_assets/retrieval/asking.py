@@ -1,0 +1,110 @@
+"""The vector of what is searched, by the model of a space on the model server that runs."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from holocron_assets.derive.dispatch.backlog import model_to_ask
+from holocron_assets.derive.engine.problems import failure_of_call
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.loading import load_interrogations
+from holocron_assets.derive.interrogations.spaces import PREFIX
+from holocron_assets.derive.server.errors import ModelServerError
+from holocron_assets.derive.server.process.connection import running_server
+
+if TYPE_CHECKING:
+    from holocron_assets.derive.engine.official_client import ollama
+
+_SECONDS = 10.0
+_KNOWN_SECONDS = 60.0
+_KEEP_ALIVE = "15m"
+
+
+class NoVectorError(Exception):
+    """Nothing can be searched by meaning now; the message says why."""
+
+
+@dataclass(frozen=True)
+class QueryVector:
+    """What is searched, as a vector.
+
+    Attributes:
+        space: the space that it is of.
+        digest: of the model that made it.
+        numbers: the vector.
+    """
+
+    space: str
+    digest: str
+    numbers: Sequence[float]
+
+
+def spaces() -> tuple[Interrogation, ...]:
+    """The spaces, the one of the highest priority first."""
+    found = [one for one in load_interrogations() if one.is_space]
+    return tuple(sorted(found, key=lambda one: (-one.priority, one.name)))
+
+
+def query_vector(
+    text: str, embedded: Mapping[str, int], environment: Mapping[str, str] = os.environ
+) -> QueryVector:
+    """Embed what is searched in the space that holds the most vectors; of equal ones, in the first.
+
+    A new space is used as soon as it holds as many vectors as the old one.
+
+    Args:
+        text: what is searched.
+        embedded: the number of vectors of each space.
+        environment: says where the model server is.
+
+    Raises:
+        NoVectorError: no space has a vector, or no server answers for its model.
+    """
+    known = [one for one in spaces() if embedded.get(one.name.removeprefix(PREFIX))]
+    if not known:
+        raise NoVectorError("no passage is embedded yet")
+    space = max(known, key=lambda one: embedded[one.name.removeprefix(PREFIX)])
+    try:
+        server = running_server(environment)
+    except ModelServerError as error:
+        raise NoVectorError(str(error)) from error
+    if server is None:
+        raise NoVectorError("no model server runs")
+    return _asked(text, space, server)
+
+
+def _asked(text: str, space: Interrogation, server: str) -> QueryVector:
+    prefix = space.embedding.query_prefix if space.embedding else ""
+    client = _client(server)
+    try:
+        chosen = model_to_ask(space, _digests(server, int(monotonic() / _KNOWN_SECONDS)))
+        if chosen is None:
+            reason = f"the model server has not got {space.models[0]}"
+        else:
+            given = client.embed(
+                chosen[0],
+                input=f"{prefix}{text}",
+                options={"num_ctx": space.options.num_ctx},
+                keep_alive=_KEEP_ALIVE,
+            )
+            return QueryVector(space.name.removeprefix(PREFIX), chosen[1], given.embeddings[0])
+    except Exception as error:  # noqa: BLE001 - the client passes on whatever its transport raises
+        reason = failure_of_call(error, model=space.models[0], timeout_seconds=_SECONDS).reason
+    raise NoVectorError(reason)
+
+
+@lru_cache(maxsize=4)
+def _client(server: str) -> "ollama.Client":
+    # The client of a model server takes a fifth of a second to import.
+    from holocron_assets.derive.engine.official_client import ollama  # noqa: PLC0415
+
+    return ollama.Client(server, timeout=_SECONDS)
+
+
+@lru_cache(maxsize=4)
+def _digests(server: str, _minute: int) -> dict[str, str]:
+    """Digests of the models that a server has, by name; asked once a minute."""
+    return {one.model: one.digest or "" for one in _client(server).list().models if one.model}

@@ -1,0 +1,109 @@
+"""What is indexed of a batch: its pages with their names, and its passages. Read from the lake in SQL."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.tables import (
+    ENTITIES,
+    ENTITY_ALIASES,
+    PAGE_CHUNKS,
+    PAGE_LINKS,
+    PAGE_SIGNALS,
+    PAGE_TYPES,
+    PAGES,
+)
+from holocron_assets.lake.views.database import query
+
+READ = (PAGES, PAGE_SIGNALS, PAGE_TYPES, PAGE_LINKS, PAGE_CHUNKS, ENTITIES, ENTITY_ALIASES)
+"""Tables that the index is made from, apart from those of spaces."""
+
+RELATIONS = (
+    *("current_answers", "entities", "passages"),
+    *(f"lake.{table.name}" for table in (PAGE_SIGNALS, PAGE_TYPES, PAGE_LINKS, ENTITY_ALIASES)),
+)
+"""The relations that the queries here name."""
+
+_PAGES = """
+create or replace temp table indexed_pages as
+with standing as (
+    select entity_id, entity_type, state, name, source, title_key
+    from entities
+    where state not in ('merged', 'suppressed')
+    qualify row_number() over (partition by source, title_key order by entity_id) = 1
+),
+named as (
+    select standing.title_key, alias as name
+    from lake.entity_aliases join standing using (entity_id)
+    union
+    select target_key, from_title from lake.page_links where kind = 'redirect'
+),
+names as (select title_key, list_sort(list(distinct name)) as names from named group by title_key)
+select
+    signals.batch, signals.source, signals.title, signals.title_key, signals.revision_id,
+    signals.continuity,
+    coalesce(standing.entity_type, types.primary_type, 'Unknown') as type,
+    coalesce(standing.state, 'none') as state,
+    standing.entity_id, standing.entity_type,
+    coalesce(standing.name, signals.name) as name,
+    coalesce(names.names, []) as names
+from lake.page_signals as signals
+semi join current_answers as current
+    on signals.batch = current.batch and signals.title_key = current.title_key
+left join lake.page_types as types on types.batch = signals.batch and types.title_key = signals.title_key
+left join standing on standing.source = signals.source and standing.title_key = signals.title_key
+left join names on names.title_key = signals.title_key
+where not signals.is_redirect and coalesce(types.primary_type, 'Unknown') <> 'TechnicalSitePage'
+"""
+_DIGESTS = """
+select batch, bit_xor(hash(indexed_pages))::varchar || ' ' || count(*) as digest
+from indexed_pages
+group by batch
+"""
+_OF_BATCH = "select * from indexed_pages where batch = $batch order by title_key"
+_PASSAGES = """
+select title_key, passage_id, position, headings, text, start_offset, end_offset
+from passages
+where batch = $batch
+order by title_key, position
+"""
+
+
+@dataclass(frozen=True)
+class IndexedPage:
+    """A page with its passages, as they are indexed.
+
+    Attributes:
+        row: its source, title, names, type, continuity, state and entity.
+        passages: rows of table `page_chunks`, in their order.
+    """
+
+    row: Row
+    passages: Sequence[Row]
+
+
+def page_digests(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """What the pages of each batch are called, and what they are, as a digest by batch.
+
+    Args:
+        connection: to the lake, with `RELATIONS`. It keeps the pages for `pages_of_batch`.
+    """
+    connection.execute(_PAGES)
+    return {row["batch"]: row["digest"] for row in query(connection, _DIGESTS)}
+
+
+def pages_of_batch(connection: duckdb.DuckDBPyConnection, batch: str) -> list[IndexedPage]:
+    """The pages of a batch that count now, with their passages.
+
+    Args:
+        connection: that of `page_digests`.
+        batch: which.
+    """
+    passages: Mapping[int, list[Row]] = defaultdict(list)
+    for row in query(connection, _PASSAGES, {"batch": batch}):
+        passages[row["title_key"]].append(row)
+    pages = query(connection, _OF_BATCH, {"batch": batch})
+    return [IndexedPage(page, passages[page["title_key"]]) for page in pages]

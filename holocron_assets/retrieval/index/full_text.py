@@ -1,0 +1,123 @@
+"""The full-text index of names and passages, by tantivy. One process writes; readers see whole commits."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import tantivy
+
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.retrieval.index.contents import IndexedPage
+
+FILTERS = ("type", "continuity", "source", "state")
+"""What a search can be narrowed to."""
+
+_WRITER_BYTES = 64_000_000
+_LONGEST_WORD = 60
+_WORDS, _NAMES = "holocron_words", "holocron_names"
+_SHOWN = ("title", "source", "type", "continuity", "state", "entity_id", "entity_type", "name", "revision_id")
+_PLACE = ("passage_id", "position", "headings", "text", "start_offset", "end_offset")
+
+
+def words_analyzer() -> tantivy.TextAnalyzer:
+    """How texts become words: without case, accents and the endings of English words."""
+    filters = (tantivy.Filter.lowercase(), tantivy.Filter.ascii_fold(), tantivy.Filter.stemmer("english"))
+    return _analyzer(*filters)
+
+
+def names_analyzer() -> tantivy.TextAnalyzer:
+    """How names become words: without case and accents."""
+    return _analyzer(tantivy.Filter.lowercase(), tantivy.Filter.ascii_fold())
+
+
+def open_index(folder: Path) -> tantivy.Index:
+    """Open the index in a folder, or make an empty one there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    index = tantivy.Index(_schema(), str(folder))
+    index.register_tokenizer(_WORDS, words_analyzer())
+    index.register_tokenizer(_NAMES, names_analyzer())
+    return index
+
+
+class IndexWriter:
+    """The only writer of an index; its caller holds the index's lock."""
+
+    def __init__(self, index: tantivy.Index) -> None:
+        """Open the index for writing."""
+        self._writer = index.writer(_WRITER_BYTES, 1)
+
+    def replace(self, batch: str, pages: Iterable[IndexedPage]) -> int:
+        """Replace what is indexed of a batch; readers see it after `commit`.
+
+        Returns:
+            The number of passages.
+        """
+        self._writer.delete_documents_by_term("batch", batch)
+        passages = 0
+        for page in pages:
+            self._writer.add_document(_page_document(batch, page))
+            for passage in page.passages:
+                self._writer.add_document(_passage_document(batch, page.row, passage))
+                passages += 1
+        return passages
+
+    def commit(self) -> None:
+        """Make all replacements durable and visible at once."""
+        self._writer.commit()
+        self._writer.garbage_collect_files()
+
+    def close(self) -> None:
+        """Wait until segments are merged, and give the index back."""
+        self._writer.wait_merging_threads()
+
+
+def stored_row(document: Any) -> dict[str, Any]:
+    """What is shown of a hit: the row that its document holds."""
+    row: dict[str, Any] = json.loads(document.get_first("row"))
+    return row
+
+
+def _analyzer(*filters: tantivy.Filter) -> tantivy.TextAnalyzer:
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    for one in (tantivy.Filter.remove_long(_LONGEST_WORD), *filters):
+        builder = builder.filter(one)
+    return builder.build()
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    for name in ("batch", "kind", "passage_id", *FILTERS):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("names", tokenizer_name=_NAMES)
+    for name in ("place", "text"):
+        builder.add_text_field(name, tokenizer_name=_WORDS)
+    builder.add_bytes_field("row", stored=True)
+    return builder.build()
+
+
+def _page_document(batch: str, page: IndexedPage) -> tantivy.Document:
+    names = list(dict.fromkeys([page.row["title"], page.row["name"], *page.row["names"]]))
+    shown = {**_shown(page.row, page.passages[0] if page.passages else None), "names": names}
+    return _document(batch, "page", page.row, shown, names=names)
+
+
+def _passage_document(batch: str, page: Row, passage: Row) -> tantivy.Document:
+    place = " ".join([page["title"], *passage["headings"]])
+    fields = {"passage_id": [passage["passage_id"]], "place": [place], "text": [passage["text"]]}
+    return _document(batch, "passage", page, _shown(page, passage), **fields)
+
+
+def _shown(page: Row, passage: Row | None) -> dict[str, Any]:
+    place = {name: passage[name] if passage else None for name in _PLACE}
+    return {**{name: page[name] for name in _SHOWN}, **place}
+
+
+def _document(
+    batch: str, kind: str, page: Row, shown: Mapping[str, Any], **fields: list[str]
+) -> tantivy.Document:
+    document = tantivy.Document(
+        batch=[batch], kind=[kind], **{name: [page[name]] for name in FILTERS}, **fields
+    )
+    document.add_bytes("row", json.dumps(shown, ensure_ascii=False).encode())
+    return document

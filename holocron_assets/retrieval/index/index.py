@@ -1,0 +1,281 @@
+"""Keeps the search index up to date with the lake, a batch at a time, and opens it.
+
+A pointer names the folders that count. It is replaced last: a process that is killed leaves the old state, or
+batches that the next update does again.
+"""
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import time
+from typing import Any
+
+import tantivy
+
+from holocron_assets.derive.interrogations.spaces import PREFIX
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.declaration.versions import code_version
+from holocron_assets.lake.files.durable import replacing
+from holocron_assets.lake.files.parquet import MissingPartitionError, read_footer, read_table
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import PAGE_CHUNKS
+from holocron_assets.lake.views.database import connect
+from holocron_assets.retrieval.index.contents import (
+    READ,
+    RELATIONS,
+    IndexedPage,
+    page_digests,
+    pages_of_batch,
+)
+from holocron_assets.retrieval.index.full_text import IndexWriter, open_index
+from holocron_assets.retrieval.index.vectors import Codes, SpaceArrays, write_arrays
+
+_POINTER = "index.json"
+_LOCK = "search-index"
+_COMMITTED = 20
+"""Batches between two commits."""
+_KEPT_SECONDS = 600
+"""How long folders stay that the pointer does not name any more."""
+
+
+@dataclass(frozen=True)
+class IndexUpdate:
+    """What an update did.
+
+    Attributes:
+        replaced: batches that were indexed anew, sorted.
+        removed: batches that are no longer in the lake.
+        batches: all that are indexed.
+        passages: in all batches.
+        embedded: vectors by space, in all batches.
+    """
+
+    replaced: tuple[str, ...]
+    removed: tuple[str, ...]
+    batches: int
+    passages: int
+    embedded: Mapping[str, int]
+
+
+@dataclass
+class _Pointer:
+    """What is indexed: a JSON file.
+
+    Attributes:
+        version: of the code that made it; another one makes everything anew.
+        text: name of the folder of the full-text index.
+        mark: of the tables, when nothing was stale.
+        codes: numbers of the values of filters; see `vectors`.
+        batches: of each batch its `fingerprint`, its number of `passages`, and its `spaces`: of each the
+            `folder` and the number of `vectors`.
+    """
+
+    version: str
+    text: str
+    mark: str = ""
+    codes: Codes = field(default_factory=dict)
+    batches: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+class SearchIndex:
+    """The search index of a lake on this machine."""
+
+    def __init__(self, lake: Lake) -> None:
+        """Name its folder; nothing is read yet."""
+        self._lake = lake
+        self._folder = lake.root / "search"
+        self._spaces = [table for table in lake.derived_tables if table.name.startswith(PREFIX)]
+
+    @property
+    def wanted_mark(self) -> str:
+        """A text that changes with any table that the index is made from."""
+        return self._lake.mark((*READ, *self._spaces))
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was indexed."""
+        return (self._folder / _POINTER).is_file()
+
+    def is_stale(self) -> bool:
+        """Whether a table that it is made from changed since the last update; quick."""
+        pointer = self._read()
+        return pointer is None or pointer.version != self._version or pointer.mark != self.wanted_mark
+
+    def update(self) -> IndexUpdate:
+        """Index the batches that changed. Searches go on meanwhile, and see each commit whole.
+
+        Raises:
+            Timeout: another process updates it.
+            DamagedPartitionError: a file of the lake cannot be read.
+        """
+        with self._lake.lock(_LOCK, timeout=600):
+            mark, pointer = self.wanted_mark, self._begun()
+            with connect(self._lake, relations=RELATIONS) as connection:
+                wanted = self._fingerprints(page_digests(connection))
+                stale = [
+                    batch
+                    for batch, fingerprint in sorted(wanted.items())
+                    if pointer.batches.get(batch, {}).get("fingerprint") != fingerprint
+                ]
+                removed = sorted(pointer.batches.keys() - wanted.keys())
+                for start in range(0, len(stale) or bool(removed), _COMMITTED):
+                    some = stale[start : start + _COMMITTED]
+                    pages = {batch: pages_of_batch(connection, batch) for batch in some}
+                    self._replace(pointer, pages, {batch: wanted[batch] for batch in some}, removed)
+            pointer.mark = mark
+            self._point_to(pointer)
+            self._remove_unused(pointer)
+        return _report(pointer, stale, removed)
+
+    def rebuild(self) -> IndexUpdate:
+        """Make all of it anew beside the old one, and then use the new one."""
+        (self._folder / _POINTER).unlink(missing_ok=True)
+        return self.update()
+
+    def searcher(self) -> tantivy.Index:
+        """The full-text index as it is now.
+
+        Raises:
+            FileNotFoundError: nothing was indexed yet.
+        """
+        return open_index(self._folder / self._pointed.text)
+
+    def arrays(self, space: str) -> SpaceArrays:
+        """The vectors of a space as they are now."""
+        folders = [
+            self._folder / batch["spaces"][space]["folder"]
+            for batch in self._pointed.batches.values()
+            if space in batch["spaces"]
+        ]
+        return SpaceArrays(folders, self._pointed.codes)
+
+    @property
+    def spaces(self) -> dict[str, int]:
+        """The number of vectors of each space."""
+        return _vectors(self._pointed)
+
+    @property
+    def passages(self) -> int:
+        """The number of passages."""
+        return sum(batch["passages"] for batch in self._pointed.batches.values())
+
+    @property
+    def state(self) -> str:
+        """A text that changes with each update."""
+        with suppress(FileNotFoundError):
+            return str((self._folder / _POINTER).stat().st_mtime_ns)
+        return ""
+
+    @cached_property
+    def _pointed(self) -> _Pointer:
+        pointer = self._read()
+        if pointer is None:
+            raise FileNotFoundError(f"{self._folder}: nothing is indexed yet")
+        return pointer
+
+    @cached_property
+    def _version(self) -> str:
+        return code_version(__name__)
+
+    def _read(self) -> _Pointer | None:
+        try:
+            return _Pointer(**json.loads((self._folder / _POINTER).read_text(encoding="utf-8")))
+        except (FileNotFoundError, ValueError, TypeError):
+            return None
+
+    def _begun(self) -> _Pointer:
+        """The pointer to go on from; a new one, with another folder, if the code is another."""
+        pointer = self._read()
+        if pointer is not None and pointer.version == self._version:
+            return pointer
+        known = {path.name for path in self._folder.glob("text-*")}
+        number = 1 + max((int(name.rpartition("-")[2]) for name in known), default=0)
+        return _Pointer(self._version, f"text-{number}")
+
+    def _fingerprints(self, digests: Mapping[str, str]) -> dict[str, str]:
+        """What each batch that has passages is indexed from, as a hash."""
+        found = {}
+        for batch in self._lake.partitions(PAGE_CHUNKS):
+            footers = [read_footer(self._lake, table, batch) for table in (PAGE_CHUNKS, *self._spaces)]
+            ids = [footer.content_id if footer else None for footer in footers]
+            found[batch] = content_hash(json.dumps([digests.get(batch), ids]))
+        return found
+
+    def _replace(
+        self,
+        pointer: _Pointer,
+        pages: Mapping[str, Sequence[IndexedPage]],
+        fingerprints: Mapping[str, str],
+        removed: list[str],
+    ) -> None:
+        """Index some batches, and forget those that are gone."""
+        entries = {}
+        writer = IndexWriter(open_index(self._folder / pointer.text))
+        for batch, own in pages.items():
+            entries[batch] = {
+                "fingerprint": fingerprints[batch],
+                "passages": writer.replace(batch, own),
+                "spaces": self._embedded(pointer, batch, own, fingerprints[batch]),
+            }
+        for batch in removed:
+            writer.replace(batch, [])
+            pointer.batches.pop(batch, None)
+        writer.commit()
+        pointer.batches |= entries
+        pointer.mark = ""
+        self._point_to(pointer)
+        writer.close()
+
+    def _embedded(
+        self, pointer: _Pointer, batch: str, pages: Sequence[IndexedPage], fingerprint: str
+    ) -> dict[str, dict[str, Any]]:
+        rows: dict[int, Row] = {page.row["title_key"]: page.row for page in pages}
+        current = frozenset(passage["passage_id"] for page in pages for passage in page.passages)
+        spaces = {}
+        for table in self._spaces:
+            if (answers := self._vectors_of(table, batch)) is None:
+                continue
+            space = table.name.removeprefix(PREFIX)
+            folder = f"vectors/{space}/{batch}-{fingerprint[:12]}"
+            vectors = write_arrays(self._folder / folder, answers, rows, current, pointer.codes)
+            if vectors:
+                spaces[space] = {"folder": folder, "vectors": vectors}
+        return spaces
+
+    def _vectors_of(self, table: Table, batch: str) -> Any:
+        columns = ("title_key", "passage_id", "vector", "model_digest")
+        try:
+            return read_table(self._lake, table, batch, columns)
+        except MissingPartitionError:
+            return None
+
+    def _point_to(self, pointer: _Pointer) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with replacing(self._folder / _POINTER) as aside:
+            aside.write_text(json.dumps(vars(pointer)), encoding="utf-8")
+
+    def _remove_unused(self, pointer: _Pointer) -> None:
+        """Remove folders that the pointer has not named for a while: a search under way may read them."""
+        used = {space["folder"] for batch in pointer.batches.values() for space in batch["spaces"].values()}
+        used.add(pointer.text)
+        for folder in (*self._folder.glob("vectors/*/*"), *self._folder.glob("text-*")):
+            is_old = time() - folder.stat().st_mtime > _KEPT_SECONDS
+            if is_old and str(folder.relative_to(self._folder)) not in used:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _report(pointer: _Pointer, replaced: Sequence[str], removed: Sequence[str]) -> IndexUpdate:
+    passages = sum(batch["passages"] for batch in pointer.batches.values())
+    return IndexUpdate(tuple(replaced), tuple(removed), len(pointer.batches), passages, _vectors(pointer))
+
+
+def _vectors(pointer: _Pointer) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for batch in pointer.batches.values():
+        for space, entry in batch["spaces"].items():
+            found[space] = found.get(space, 0) + entry["vectors"]
+    return found

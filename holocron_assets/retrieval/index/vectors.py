@@ -1,0 +1,144 @@
+"""Vectors of passages as arrays: signs to scan, and numbers of 8 bits to compare. A folder for each batch.
+
+Scanning signs and then comparing the nearest by all their numbers finds what a comparison of all would find.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from holocron_assets.derive.engine.embedding import unpacked_vectors
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.durable import replacing
+from holocron_assets.retrieval.index.full_text import FILTERS
+
+_ID_BYTES = 16
+_SIGNS, _CODES, _NUMBERS, _IDS = "signs.npy", "codes.npy", "numbers.npy", "ids.npy"
+_FARTHEST = np.iinfo(np.uint16).max
+_SCANNED = 4
+"""Candidates of the scan for each neighbour that is wanted."""
+
+Codes = dict[str, int]
+"""A number for each value of a filter, as 'type=Droid', and for each build of a model, as 'model=...'."""
+
+
+@dataclass
+class SpaceArrays:
+    """The vectors of one space, of all batches.
+
+    Attributes:
+        folders: of each batch's arrays.
+        codes: the numbers of values.
+        signs: a row of bits a passage, as unsigned 64-bit numbers.
+        values: the codes of each passage's values: a column for each filter, and one for the model.
+        starts: the row at which each batch starts, and the end.
+    """
+
+    folders: Sequence[Path]
+    codes: Codes
+    signs: np.ndarray = field(init=False)
+    values: np.ndarray = field(init=False)
+    starts: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read the signs and codes of all batches: 58 bytes a passage of 384 dimensions."""
+        signs = [np.load(folder / _SIGNS) for folder in self.folders]
+        values = [np.load(folder / _CODES) for folder in self.folders]
+        self.signs = np.concatenate(signs) if signs else np.empty((0, 1), np.uint64)
+        self.values = np.concatenate(values) if values else np.empty((0, len(FILTERS) + 1), np.uint16)
+        self.starts = np.cumsum([0, *map(len, signs)])
+
+    def nearest(
+        self, vector: Sequence[float], limit: int, wanted: Mapping[str, Sequence[str]]
+    ) -> list[tuple[str, float]]:
+        """Ids of the nearest passages with the cosine of the angle to a vector, the nearest first.
+
+        Args:
+            vector: of what is searched.
+            limit: the most passages.
+            wanted: values of filters, of which a passage must have one each; and the `model`'s digest.
+        """
+        numbers = np.asarray(vector, dtype=np.float32)
+        is_in = self._is_in(wanted)
+        found = int(is_in.sum())
+        if not found:
+            return []
+        far = np.bitwise_count(self.signs ^ _signs(numbers[None])).sum(axis=1, dtype=np.uint16)
+        far[~is_in] = _FARTHEST
+        scanned = min(limit * _SCANNED, found)
+        rows = np.argpartition(far, scanned - 1)[:scanned]
+        return self._compared(np.sort(rows), numbers, limit)
+
+    def _is_in(self, wanted: Mapping[str, Sequence[str]]) -> np.ndarray:
+        is_in = np.ones(len(self.signs), dtype=bool)
+        for column, name in enumerate((*FILTERS, "model")):
+            if name in wanted:
+                codes = [self.codes.get(f"{name}={value}", -1) for value in wanted[name]]
+                is_in &= np.isin(self.values[:, column], codes)
+        return is_in
+
+    def _compared(self, rows: np.ndarray, numbers: np.ndarray, limit: int) -> list[tuple[str, float]]:
+        places = np.searchsorted(self.starts, rows, side="right") - 1
+        found: list[tuple[str, float]] = []
+        for place in np.unique(places):
+            own = rows[places == place] - self.starts[place]
+            folder = self.folders[int(place)]
+            vectors = np.load(folder / _NUMBERS, mmap_mode="r")[own].astype(np.float32)
+            ids = np.load(folder / _IDS, mmap_mode="r")[own]
+            lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(numbers)
+            cosines = vectors @ numbers / np.maximum(lengths, 1e-9)
+            found += zip((bytes(one).hex() for one in ids), map(float, cosines), strict=True)
+        return sorted(found, key=lambda one: (-one[1], one[0]))[:limit]
+
+
+def write_arrays(
+    folder: Path, answers: pa.Table, pages: Mapping[int, Row], current: frozenset[str], codes: Codes
+) -> int:
+    """Write the arrays of a batch into an empty folder.
+
+    Args:
+        folder: where.
+        answers: of the space: title_key, passage_id, vector and model_digest of each passage.
+        pages: the batch's pages, with the values of filters.
+        current: passages that count now; others are left out.
+        codes: the numbers of values so far; new values get the next.
+
+    Returns:
+        The number of passages.
+    """
+    rows = [row for row in answers.to_pylist() if row["passage_id"] in current and row["title_key"] in pages]
+    values = [
+        [_code(codes, name, pages[row["title_key"]][name]) for name in FILTERS]
+        + [_code(codes, "model", row["model_digest"])]
+        for row in rows
+    ]
+    dimensions = len(rows[0]["vector"]) // 4 * 3 if rows else 0
+    numbers = (
+        unpacked_vectors((row["vector"] for row in rows), dimensions) if rows else np.empty((0, 64), np.int8)
+    )
+    ids = np.frombuffer(b"".join(bytes.fromhex(row["passage_id"]) for row in rows), np.uint8)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, array in (
+        (_SIGNS, _signs(numbers)),
+        (_CODES, np.array(values, np.uint16).reshape(-1, len(FILTERS) + 1)),
+        (_NUMBERS, numbers),
+        (_IDS, ids.reshape(-1, _ID_BYTES)),
+    ):
+        with replacing(folder / name) as aside, aside.open("wb") as file:
+            np.save(file, array)
+    return len(rows)
+
+
+def _code(codes: Codes, name: str, value: str) -> int:
+    return codes.setdefault(f"{name}={value}", len(codes))
+
+
+def _signs(numbers: np.ndarray) -> np.ndarray:
+    """A bit a dimension, filled up to whole numbers of 64 bits."""
+    bits = np.packbits(numbers > 0, axis=1)
+    missing = -bits.shape[1] % 8
+    filled = np.pad(bits, ((0, 0), (0, missing)))
+    return np.ascontiguousarray(filled).view(np.uint64)

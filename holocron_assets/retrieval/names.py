@@ -1,0 +1,70 @@
+"""How well a name fits what is searched. Small errors of typing are forgiven."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+import tantivy
+from rapidfuzz.distance import OSA
+
+from holocron_assets.retrieval.index.full_text import names_analyzer
+
+_ONE_ERROR, _TWO_ERRORS = 4, 8
+"""From so many letters on, one error or two are forgiven."""
+
+
+def name_words(text: str) -> list[str]:
+    """The words of a name or of what is searched, without case and accents."""
+    return list(_analyzer().analyze(text))
+
+
+def errors_forgiven(word: str) -> int:
+    """How many errors of typing a word may have."""
+    return (len(word) >= _ONE_ERROR) + (len(word) >= _TWO_ERRORS)
+
+
+def names_query(schema: tantivy.Schema, words: Sequence[str]) -> tantivy.Query:
+    """A query of names that have one of some words, or one that is written almost so."""
+    each = []
+    for word in words:
+        exact = tantivy.Query.boost_query(tantivy.Query.term_query(schema, "names", word), 2.0)
+        alike = [exact]
+        if distance := errors_forgiven(word):
+            alike.append(tantivy.Query.fuzzy_term_query(schema, "names", word, distance=distance))
+        each.append((tantivy.Occur.Should, tantivy.Query.disjunction_max_query(alike)))
+    return tantivy.Query.boolean_query(each)
+
+
+def fit_of_names(names: Iterable[str], words: Sequence[str]) -> tuple[float, str]:
+    """How well the best of some names fits the words that are searched, and that name.
+
+    Returns:
+        0 where none fits: neither are all words of the name searched, nor has it all that are searched.
+        Otherwise the share of the longer of the two that both have, a little less for errors of typing.
+    """
+    return max(((_fit(name_words(name), words), name) for name in names), default=(0.0, ""))
+
+
+def _fit(name: Sequence[str], words: Sequence[str]) -> float:
+    if not name or not words:
+        return 0.0
+    errors = [_fewest_errors(one, words) for one in name]
+    in_name = [_fewest_errors(one, name) for one in words]
+    if None in errors and None in in_name:
+        return 0.0
+    letters = sum(map(len, name))
+    shared = sum(len(one) for one, found in zip(name, errors, strict=True) if found is not None)
+    searched = sum(map(len, words))
+    wrong = sum(found or 0 for found in errors)
+    return shared / max(letters, searched) - 0.05 * wrong
+
+
+def _fewest_errors(word: str, others: Sequence[str]) -> int | None:
+    """The errors of typing between a word and the nearest of others; None if there are too many."""
+    allowed = errors_forgiven(word)
+    nearest = min((OSA.distance(word, other, score_cutoff=allowed) for other in others), default=allowed + 1)
+    return nearest if nearest <= allowed else None
+
+
+@cache
+def _analyzer() -> tantivy.TextAnalyzer:
+    return names_analyzer()
