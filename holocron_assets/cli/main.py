@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         "knowledge.page": {"page": "Show everything that is known about one page."},
         "knowledge.repeat": {"repeat": "Ask the same several times, and compare the answers."},
         "knowledge.trial": {"try": "Try a changed interrogation on a sample, and judge it."},
+        "knowledge.search": {"search": "Find passages by names, words and meaning."},
         "knowledge.sql": {"sql": "Ask the lake in SQL (DuckDB)."},
         "knowledge.why": {"why": "Explain why a page has its type, no entity or no answer."},
     },

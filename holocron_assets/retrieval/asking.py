@@ -1,9 +1,11 @@
 """The vector of what is searched, by the model of a space on the model server that runs."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -12,8 +14,10 @@ from holocron_assets.derive.engine.problems import failure_of_call
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.interrogations.spaces import PREFIX
-from holocron_assets.derive.server.errors import ModelServerError
-from holocron_assets.derive.server.process.connection import running_server
+from holocron_assets.derive.server.errors import ModelServerError, UnknownModelError
+from holocron_assets.derive.server.model_files.catalog import shipped_catalog
+from holocron_assets.derive.server.model_files.fetching import own_model_files
+from holocron_assets.derive.server.process.connection import model_server, running_server
 
 if TYPE_CHECKING:
     from holocron_assets.derive.engine.official_client import ollama
@@ -40,6 +44,38 @@ class QueryVector:
     space: str
     digest: str
     numbers: Sequence[float]
+
+
+@contextmanager
+def server_for_queries(environment: Mapping[str, str] = os.environ) -> Iterator[None]:
+    """Have a model server while something is searched: one that runs, or else our own if it has the model."""
+    try:
+        is_needed = running_server(environment) is None and environment.get("HOLOCRON_LLM") != "off"
+    except ModelServerError:
+        is_needed = False
+    if not is_needed or not any(map(_is_here, spaces())):
+        yield
+        return
+    with model_server(environment):
+        yield
+
+
+@contextmanager
+def server_in_background(environment: Mapping[str, str] = os.environ) -> Iterator[None]:
+    """The same for a process that serves searches: it does not wait for the server, and keeps it."""
+    ended = Event()
+
+    def keep() -> None:
+        with server_for_queries(environment):
+            ended.wait()
+
+    keeping = Thread(target=keep, name="model server for queries")
+    keeping.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        keeping.join()
 
 
 def spaces() -> tuple[Interrogation, ...]:
@@ -74,6 +110,14 @@ def query_vector(
     if server is None:
         raise NoVectorError("no model server runs")
     return _asked(text, space, server)
+
+
+def _is_here(space: Interrogation) -> bool:
+    """Whether the file of a space's model is on this machine."""
+    try:
+        return own_model_files().find(shipped_catalog().find(space.models[0])) is not None
+    except UnknownModelError:
+        return False
 
 
 def _asked(text: str, space: Interrogation, server: str) -> QueryVector:

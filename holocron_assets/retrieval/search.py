@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import tantivy
@@ -195,7 +196,7 @@ class Searcher:
         hits = self._searcher.search(query, max(_LISTED, limit), count=False).hits
         rows = [stored_row(self._searcher.doc(address)) for _, address in hits]
         fits = [(row, *fit_of_names(row["names"], words)) for row in rows]
-        ranked = sorted((one for one in fits if one[1] > 0), key=lambda one: -one[1])
+        ranked = sorted((one for one in fits if one[1] > 0), key=_by_fit)
         return ranked[:limit]
 
     def _passage(self, passage_id: str, fusing: Mapping[str, _Fusing]) -> Mapping[str, Any] | None:
@@ -219,9 +220,31 @@ class Searcher:
         )
 
 
+_SEARCHERS: dict[Path, Searcher] = {}
+"""The searcher of each lake that this process searched."""
+
+
+def searcher_of(lake: Lake) -> Searcher:
+    """A searcher of the index as it is now; the same as long as the index is the same.
+
+    Raises:
+        SearchError: nothing is indexed yet.
+    """
+    known = _SEARCHERS.get(lake.root)
+    if known is None or known.state != SearchIndex(lake).state:
+        known = _SEARCHERS[lake.root] = Searcher(lake)
+    return known
+
+
 def _fused(fusing: dict[str, _Fusing], row: Mapping[str, Any]) -> _Fusing:
     key = row["passage_id"] or f"{_page(row)}"
     return fusing.setdefault(key, _Fusing(row))
+
+
+def _by_fit(one: tuple[Mapping[str, Any], float, str]) -> tuple[float, bool, bool]:
+    """Of pages whose names fit alike, those with an entity come first, and of these the promoted."""
+    row, fit, _ = one
+    return -fit, row["entity_id"] is None, row["state"] not in {"promoted", "adjudicated"}
 
 
 def _page(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -32,6 +32,7 @@ def web(host: str, port: int, author: str) -> None:
     Nobody but this machine can open the page. What is decided there counts from the next `holocron run`, or
     at once while `holocron ui` runs.
     """
+    from holocron_assets.retrieval.asking import server_in_background
     from holocron_assets.review.web.app import make_app
     from holocron_assets.review.web.desk import Desk
     from holocron_assets.review.web.endpoints import endpoint_routes
@@ -39,7 +40,8 @@ def web(host: str, port: int, author: str) -> None:
 
     desk = Desk(opened_lake(), author, tuple(load_taxonomy().types))
     app = make_app(desk, endpoint_routes(_endpoints))
-    serve(app, host, port, lambda url: click.echo(f"Review on {url} - Ctrl-C stops it."))
+    with server_in_background():
+        serve(app, host, port, lambda url: click.echo(f"Review on {url} - Ctrl-C stops it."))
 
 
 @cache

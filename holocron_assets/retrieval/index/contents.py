@@ -32,7 +32,7 @@ create or replace temp table indexed_pages as
 with standing as (
     select entity_id, entity_type, state, name, source, title_key
     from entities
-    where state not in ('merged', 'suppressed')
+    where state not in ('merged', 'suppressed') and origin = 'page'
     qualify row_number() over (partition by source, title_key order by entity_id) = 1
 ),
 named as (
@@ -57,6 +57,12 @@ left join lake.page_types as types on types.batch = signals.batch and types.titl
 left join standing on standing.source = signals.source and standing.title_key = signals.title_key
 left join names on names.title_key = signals.title_key
 where not signals.is_redirect and coalesce(types.primary_type, 'Unknown') <> 'TechnicalSitePage'
+union all
+select
+    batch, source, title, null, revision_id, continuity, entity_type, state, entity_id, entity_type, name,
+    [name]
+from entities
+where state not in ('merged', 'suppressed') and origin = 'mention'
 """
 _DIGESTS = """
 select batch, bit_xor(hash(indexed_pages))::varchar || ' ' || count(*) as digest

@@ -18,6 +18,7 @@ from holocron_assets.review.web.entity_pages import EntityPages
 from holocron_assets.review.web.guard import HEADERS
 from holocron_assets.review.web.rendering import render
 from holocron_assets.review.web.review_pages import ReviewPages
+from holocron_assets.review.web.search_pages import SearchPages
 from holocron_assets.review.web.trial_pages import TrialPages
 
 _STATIC = str(files("holocron_assets.review.web").joinpath("static"))
@@ -48,7 +49,7 @@ def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> ASGIApp:
             Route("/page", entities.page),
             Route("/text/{batch}/{title_key}", entities.text),
             Route("/file/{sha256}", entities.file),
-            Route("/search", entities.search),
+            Route("/search", SearchPages(desk).search),
             Route("/trials", trials.trials),
             Route("/trials/{tag}", trials.trial),
             Mount("/static", StaticFiles(directory=_STATIC)),

@@ -1,4 +1,4 @@
-"""The pages of entities: search, one entity with the origin of every part, and a page's text."""
+"""The pages of entities: one entity with the origin of every part, and a page's text."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -22,7 +22,7 @@ from holocron_assets.review.choices import (
     statement_choices,
     type_choices,
 )
-from holocron_assets.review.entity_detail import EntityDetail, entity_detail, entity_titled, search_entities
+from holocron_assets.review.entity_detail import EntityDetail, entity_detail, entity_titled
 from holocron_assets.review.highlights import apart, found_in, pieces
 from holocron_assets.review.item_detail import page_of
 from holocron_assets.review.pictures import SHOWN_TYPES, file_of
@@ -31,8 +31,6 @@ from holocron_assets.review.reading import reading
 from holocron_assets.review.web.desk import Desk
 from holocron_assets.review.web.guard import checked_form
 from holocron_assets.review.web.review_pages import address_of
-
-_SHORTEST_SEARCH = 2
 
 
 @dataclass(frozen=True)
@@ -113,12 +111,6 @@ class EntityPages:
             filename=file["name"].rpartition("/")[2].rpartition(":")[2],
             content_disposition_type="inline" if is_picture else "attachment",
         )
-
-    def search(self, request: Request) -> Response:
-        """Entities by part of a name."""
-        text = request.query_params.get("q", "").strip()
-        found = search_entities(self.desk.lake, text) if len(text) >= _SHORTEST_SEARCH else []
-        return self.desk.show(request, "search.html", {"searched": text, "found": found})
 
     def _detail(self, request: Request) -> EntityDetail:
         detail = entity_detail(self.desk.lake, request.path_params["entity_id"])

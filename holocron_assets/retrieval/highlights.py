@@ -1,0 +1,56 @@
+"""Which words of a passage answer what was searched, for people."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import tantivy
+
+from holocron_assets.retrieval.index.full_text import words_analyzer
+
+_WORD = re.compile(r"[^\W_]+")
+_ELLIPSIS = "…"
+_BEFORE = 60
+"""Characters before the first word that was found, in an excerpt."""
+
+
+def highlights(text: str, searched: str) -> list[tuple[int, int]]:
+    """The offsets of the words of a text that are searched: start and end of each, in order."""
+    wanted = {_stem(match[0]) for match in _WORD.finditer(searched)}
+    return [match.span() for match in _WORD.finditer(text) if _stem(match[0]) in wanted]
+
+
+def pieces(text: str, searched: str, longest: int) -> Iterator[tuple[str, bool]]:
+    """An excerpt of a text around the first word that is searched: pieces, and whether each is searched.
+
+    Args:
+        text: a passage.
+        searched: what was searched.
+        longest: characters of the excerpt, at most.
+    """
+    marks = highlights(text, searched)
+    start = max((marks[0][0] if marks else 0) - _BEFORE, 0)
+    start = 0 if len(text) <= longest else min(start, len(text) - longest)
+    start = text.rfind(" ", 0, start) + 1 if start else 0
+    end = min(start + longest, len(text))
+    if start:
+        yield f"{_ELLIPSIS} ", False
+    place = start
+    for first, last in marks:
+        if first < place or last > end:
+            continue
+        yield text[place:first], False
+        yield text[first:last], True
+        place = last
+    yield text[place:end], False
+    if end < len(text):
+        yield f" {_ELLIPSIS}", False
+
+
+def _stem(word: str) -> str:
+    return next(iter(_analyzer().analyze(word)), word)
+
+
+@cache
+def _analyzer() -> tantivy.TextAnalyzer:
+    return words_analyzer()

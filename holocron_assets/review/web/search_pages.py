@@ -1,0 +1,55 @@
+"""The page that searches passages, pages and entities."""
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from holocron_assets.retrieval.highlights import pieces
+from holocron_assets.retrieval.index.full_text import FILTERS
+from holocron_assets.retrieval.search import Found, Hit, SearchError, searcher_of
+from holocron_assets.review.entity_detail import search_entities
+from holocron_assets.review.web.desk import Desk
+
+_SHORTEST = 2
+_HITS = 20
+_LONGEST = 360
+"""Characters of a passage that are shown."""
+
+
+@dataclass(frozen=True)
+class SearchPages:
+    """The search page."""
+
+    desk: Desk
+
+    def search(self, request: Request) -> Response:
+        """Passages by names, words and meaning; without an index, entities by part of a name."""
+        text = request.query_params.get("q", "").strip()
+        wanted = {name: chosen for name in FILTERS if (chosen := request.query_params.getlist(name))}
+        values: dict[str, Any] = {"searched": text, "wanted": wanted, "found": [], "hits": [], "note": None}
+        if len(text) >= _SHORTEST:
+            started = perf_counter()
+            try:
+                found = searcher_of(self.desk.lake).search(text, _HITS, wanted=wanted)
+                values |= {"hits": [_shown(hit, text) for hit in found.hits], "note": _note(found)}
+                values["facets"] = _facets(found)
+            except SearchError as error:
+                values |= {"found": search_entities(self.desk.lake, text), "note": str(error)}
+            values["milliseconds"] = round((perf_counter() - started) * 1000)
+        return self.desk.show(request, "search.html", values)
+
+
+def _shown(hit: Hit, text: str) -> dict[str, object]:
+    return {"hit": hit, "row": hit.row, "pieces": list(pieces(hit.row["text"] or "", text, _LONGEST))}
+
+
+def _note(found: Found) -> str | None:
+    return found.without_meaning and f"not searched by meaning: {found.without_meaning}"
+
+
+def _facets(found: Found) -> dict[str, list[str]]:
+    """The values of filters that the hits have, to narrow the search to."""
+    return {name: sorted({hit.row[name] for hit in found.hits}) for name in FILTERS}
