@@ -10,13 +10,17 @@ from holocron_assets.retrieval.index.full_text import words_analyzer
 
 _WORD = re.compile(r"[^\W_]+")
 _ELLIPSIS = "…"
+_SHORT = 3
+"""Letters of a word that is only marked where nothing longer is searched."""
 _BEFORE = 60
 """Characters before the first word that was found, in an excerpt."""
 
 
 def highlights(text: str, searched: str) -> list[tuple[int, int]]:
     """The offsets of the words of a text that are searched: start and end of each, in order."""
-    wanted = {_stem(match[0]) for match in _WORD.finditer(searched)}
+    words = [match[0] for match in _WORD.finditer(searched)]
+    # Short words stand everywhere, and say little of what was searched.
+    wanted = {_stem(word) for word in words if len(word) > _SHORT} or set(map(_stem, words))
     return [match.span() for match in _WORD.finditer(text) if _stem(match[0]) in wanted]
 
 
