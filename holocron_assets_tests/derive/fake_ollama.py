@@ -74,6 +74,9 @@ class Handler(BaseHTTPRequestHandler):
             self._hang_up()
             return
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path == "/api/embed":
+            self.server.fake.embed(self, Chat(body, time(), dict(self.headers.items())))
+            return
         if self.path != "/api/chat":
             self.send(404, "404 page not found")
             return
@@ -211,6 +214,8 @@ class FakeOllama:
     """The server; a context manager.
 
     Attributes:
+        vector: the embedding of a text.
+        embeds: the requests for embeddings of texts, as they arrived.
         answer: what it replies to a chat, as data, when no behaviour is scripted.
         models: the models that it has, and their digests.
         script: what it does to the next chats, in order, instead of answering.
@@ -232,6 +237,8 @@ class FakeOllama:
     """
 
     answer: Callable[[Chat], Any] = lambda chat: {"said": chat.messages[-1]["content"][-20:]}
+    vector: Callable[[str], list[float]] = lambda text: [float(len(text)), 1.0]
+    embeds: list[Chat] = field(default_factory=list)
     models: dict[str, str] = field(default_factory=lambda: {SMALL: "5" * 64, LARGE: "7" * 64})
     script: deque[Behaviour] = field(default_factory=deque)
     on: dict[str, Behaviour] = field(default_factory=dict)
@@ -284,6 +291,27 @@ class FakeOllama:
             self._load_or_unload(handler, chat)
         else:
             self._chat(handler, chat)
+
+    def embed(self, handler: Handler, asked: Chat) -> None:
+        """Embed texts; without any, load the model."""
+        if asked.model not in self.models:
+            handler.send(404, {"error": f"model '{asked.model}' not found"})
+            return
+        texts = list(asked.body["input"])
+        if texts:
+            self.embeds.append(asked)
+            if self.script:
+                self.script.popleft()(handler, asked)
+                return
+        with self._at_work(asked):
+            reply = {
+                "model": asked.model,
+                "embeddings": [self.vector(text) for text in texts],
+                "total_duration": 1_000_000,
+                "load_duration": self.load_duration_of(asked),
+                "prompt_eval_count": sum(map(len, texts)),
+            }
+            handler.send(200, reply)
 
     def load_duration_of(self, chat: Chat) -> int:
         return int(self._load_durations.pop(id(chat), 0.0) * 1e9)

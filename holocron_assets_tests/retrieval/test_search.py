@@ -1,0 +1,261 @@
+"""Search over the sample wiki: names, words and meaning, filters, and an index that follows the lake."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from embedded import DIGEST, embed, embedded_lake, space
+
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import PAGE_CHUNKS, PAGE_TYPES
+from holocron_assets.retrieval.asking import NoVectorError, QueryVector
+from holocron_assets.retrieval.index.index import SearchIndex
+from holocron_assets.retrieval.names import fit_of_names, name_words
+from holocron_assets.retrieval.search import Searcher, SearchError, searcher_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sample_holocron import Holocron
+
+BATCH = "sample-000001"
+
+
+@pytest.fixture(scope="module")
+def lake(finished_sample: "Holocron", tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """The sample, embedded and indexed. Copy its folder to change it."""
+    folder = tmp_path_factory.mktemp("searched")
+    finished_sample.copy_to(folder)
+    embedded = embedded_lake(folder / "data", space())
+    SearchIndex(embedded).update()
+    return embedded
+
+
+@pytest.fixture
+def changed(lake: Lake, tmp_path: Path) -> Lake:
+    """A copy of it."""
+    shutil.copytree(lake.root, tmp_path / "data")
+    return Lake(tmp_path / "data", lake.derived_tables)
+
+
+def titles(lake: Lake, text: str, **options: object) -> list[str]:
+    found = Searcher(lake, embed).search(text, **options)  # type: ignore[arg-type]
+    return [hit.row["title"] for hit in found.hits]
+
+
+def test_a_name_is_found_with_errors_of_typing(lake: Lake) -> None:
+    found = Searcher(lake, embed).search("Isa Dorrano")
+    assert {hit.row["title"] for hit in found.hits[:2]} == {"Issa Dorrane", "Issa Dorrane/Legends"}
+    assert found.hits[0].name == "Issa Dorrane"
+    assert "name" in found.hits[0].matched_by
+
+
+def test_a_page_is_found_by_a_redirect_to_it(lake: Lake) -> None:
+    redirects = {row["title"]: row for row in _redirects(lake)}
+    assert redirects, "the sample has redirects"
+    searcher = Searcher(lake, embed)
+    for title, row in redirects.items():
+        named = searcher.names(title)
+        if row["target"] in {hit.row["title"] for hit in named}:
+            return
+    pytest.fail("no redirect leads to its page")
+
+
+def _redirects(lake: Lake) -> list[dict[str, str]]:
+    links = [
+        row
+        for batch in lake.partitions(PAGE_CHUNKS)
+        for row in read_partition(lake, next(t for t in lake.tables if t.name == "page_links"), batch)
+    ]
+    return [
+        {"title": row["from_title"], "target": row["target"]} for row in links if row["kind"] == "redirect"
+    ]
+
+
+def test_words_of_a_passage_find_it_and_its_headings(lake: Lake) -> None:
+    found = Searcher(lake, embed).search("tidal barges left home at sixteen")
+    hit = found.hits[0]
+    assert hit.row["title"] == "Issa Dorrane"
+    assert hit.row["headings"] == ["Biography", "Early life"]
+    assert "tidal barges" in hit.row["text"]
+    assert hit.ranks == {"words": 1, "meaning": 1}
+
+
+def test_a_hit_quotes_the_page_at_its_offsets(lake: Lake) -> None:
+    for hit in Searcher(lake, embed).search("captain of a freighter").hits:
+        row = hit.to_json()
+        assert row["end"] - row["start"] == len(row["passage"])
+
+
+def test_filters_apply_inside_the_search(lake: Lake) -> None:
+    found = Searcher(lake, embed).search("the", 100, wanted={"type": ["Species"], "state": ["promoted"]})
+    assert found.hits
+    assert {(hit.row["type"], hit.row["state"]) for hit in found.hits} == {("Species", "promoted")}
+    assert titles(lake, "the", wanted={"source": ["another"]}) == []
+
+
+def test_an_unknown_filter_names_those_there_are(lake: Lake) -> None:
+    with pytest.raises(SearchError, match=r"colour: a search is narrowed by type, continuity, source, state"):
+        Searcher(lake, embed).search("salt", wanted={"colour": ["red"]})
+
+
+def test_a_page_is_shown_once_unless_more_is_asked(lake: Lake) -> None:
+    once = titles(lake, "Issa Dorrane captain", limit=20)
+    assert len(set(once)) == len(once)
+    thrice = titles(lake, "Issa Dorrane captain", limit=20, a_page=3)
+    assert max(map(thrice.count, thrice)) in {2, 3}
+
+
+def test_pages_that_serve_the_site_are_not_found(lake: Lake) -> None:
+    found = Searcher(lake, embed).search("category template forum infobox", 100)
+    assert "TechnicalSitePage" not in {hit.row["type"] for hit in found.hits}
+
+
+@pytest.mark.parametrize("text", ["", "  ", "?!", '"', "(", "AND OR NOT", "title:", "*", "[a TO", "\x00"])
+def test_any_text_can_be_searched(lake: Lake, text: str) -> None:
+    assert Searcher(lake, embed).search(text) is not None
+
+
+def test_without_a_model_words_and_names_are_searched_and_it_says_so(lake: Lake) -> None:
+    def no_vector(_text: str, _embedded: "Mapping[str, int]") -> QueryVector:
+        raise NoVectorError("no model server runs")
+
+    found = Searcher(lake, no_vector).search("tidal barges")
+    assert found.without_meaning == "no model server runs"
+    assert found.hits[0].matched_by == ["words"]
+
+
+def test_vectors_of_another_build_of_the_model_are_not_compared(lake: Lake) -> None:
+    def of_another(text: str, embedded: "Mapping[str, int]") -> QueryVector:
+        return QueryVector("words", "e" * 64, embed(text, embedded).numbers)
+
+    found = Searcher(lake, of_another).search("tidal barges")
+    assert found.without_meaning is not None
+    assert "build" in found.without_meaning
+    assert found.hits
+
+
+def test_a_lake_without_an_index_says_what_makes_one(tmp_path: Path) -> None:
+    with pytest.raises(SearchError, match="holocron run"):
+        searcher_of(Lake(tmp_path))
+
+
+def test_an_unchanged_lake_is_not_indexed_again(lake: Lake) -> None:
+    index = SearchIndex(lake)
+    assert not index.is_stale()
+    assert index.update().replaced == ()
+
+
+def test_a_changed_passage_is_found_and_the_old_one_is_gone(changed: Lake) -> None:
+    rows = [dict(row) for row in read_partition(changed, PAGE_CHUNKS, BATCH)]
+    row = next(row for row in rows if "tidal barges" in row["text"])
+    row["text"] = "She learned to steer on paper kites."
+    write_partition(changed, PAGE_CHUNKS, BATCH, rows)
+    before = searcher_of(changed)
+    assert SearchIndex(changed).is_stale()
+    update = SearchIndex(changed).update()
+    assert update.replaced == (BATCH,)
+    assert searcher_of(changed) is not before
+    hits = Searcher(changed, embed).search("paper kites").hits
+    assert hits[0].row["text"] == row["text"]
+    assert "tidal barges" not in "".join(
+        hit.row["text"] or "" for hit in Searcher(changed, embed).search("tidal barges", 50).hits
+    )
+
+
+def test_a_changed_type_is_found_by_its_filter(changed: Lake) -> None:
+    rows = [dict(row) for row in read_partition(changed, PAGE_TYPES, BATCH)]
+    row = next(row for row in rows if row["title"] == "Quill")
+    row["primary_type"] = "Droid"
+    write_partition(changed, PAGE_TYPES, BATCH, rows)
+    SearchIndex(changed).update()
+    found = Searcher(changed, embed).search("Quill", wanted={"type": ["Droid"]})
+    assert "Quill" in {hit.row["title"] for hit in found.hits}
+    assert "meaning" in {kind for hit in found.hits for kind in hit.ranks}
+
+
+def test_a_searcher_of_before_an_update_goes_on(changed: Lake) -> None:
+    before = Searcher(changed, embed)
+    rows = [dict(row) for row in read_partition(changed, PAGE_CHUNKS, BATCH)]
+    write_partition(changed, PAGE_CHUNKS, BATCH, rows[: len(rows) // 2])
+    SearchIndex(changed).update()
+    assert before.search("salt").hits
+
+
+def test_a_killed_update_leaves_the_old_state_and_the_next_is_whole(
+    changed: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [dict(row) for row in read_partition(changed, PAGE_CHUNKS, BATCH)]
+    write_partition(changed, PAGE_CHUNKS, BATCH, rows[1:])
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SearchIndex, "_point_to", killed)
+        with pytest.raises(KeyboardInterrupt):
+            SearchIndex(changed).update()
+    assert SearchIndex(changed).is_stale()
+    assert Searcher(changed, embed).search("salt").hits
+    update = SearchIndex(changed).update()
+    assert update.replaced == (BATCH,)
+    assert update.passages == len({row["passage_id"] for row in _indexed(changed)})
+
+
+def _indexed(lake: Lake) -> list[dict[str, object]]:
+    hits = Searcher(lake, embed).search("the a of and is was in on", 10_000, a_page=10_000).hits
+    by_meaning = [hit.row for hit in hits]
+    technical = {
+        row["title"]
+        for row in read_partition(lake, PAGE_TYPES, BATCH)
+        if row["primary_type"] == "TechnicalSitePage"
+    }
+    chunks = [row for row in read_partition(lake, PAGE_CHUNKS, BATCH) if row["title"] not in technical]
+    assert {row["passage_id"] for row in by_meaning if row["passage_id"]} <= {
+        row["passage_id"] for row in chunks
+    }
+    return [dict(row) for row in chunks]
+
+
+def test_a_rebuilt_index_gives_the_same_hits(changed: Lake) -> None:
+    texts = ("Issa Dorrane", "salt trade", "who built the ship")
+    before = [Searcher(changed, embed).search(text).hits for text in texts]
+    SearchIndex(changed).rebuild()
+    after = [Searcher(changed, embed).search(text).hits for text in texts]
+    assert [[hit.to_json() for hit in hits] for hits in before] == [
+        [hit.to_json() for hit in hits] for hits in after
+    ]
+
+
+def test_the_nearest_of_an_exact_comparison_are_found(lake: Lake) -> None:
+    arrays = SearchIndex(lake).arrays("words")
+    vector = embed("a ship that carried tea", {"words": 1}).numbers
+    quick = arrays.nearest(vector, 10, {"model": [DIGEST]})
+    exact = arrays.nearest(vector, len(arrays.signs), {"model": [DIGEST]})
+    assert len({passage for passage, _ in quick} & {passage for passage, _ in exact[:10]}) >= 8
+    assert [cosine for _, cosine in exact] == sorted((cosine for _, cosine in exact), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("searched", "names", "expected"),
+    [
+        ("who trained Mara Solis?", ["Mara Solis"], "Mara Solis"),
+        ("solis", ["Mara Solis", "Solid ground"], "Mara Solis"),
+        ("salt", ["Salt", "Salt Guild"], "Salt"),
+        ("Ötheron", ["Otheron"], "Otheron"),
+    ],
+)
+def test_the_name_that_shares_most_with_what_is_searched_fits_best(
+    searched: str, names: list[str], expected: str
+) -> None:
+    fit, name = fit_of_names(names, name_words(searched))
+    assert (fit > 0, name) == (True, expected)
+
+
+@pytest.mark.parametrize(
+    ("searched", "name"), [("cat", "dog"), ("red ship", "red car"), ("ab", "ac"), ("", "x")]
+)
+def test_a_name_that_shares_too_little_does_not_fit(searched: str, name: str) -> None:
+    assert fit_of_names([name], name_words(searched))[0] == 0
