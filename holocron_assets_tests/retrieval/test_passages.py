@@ -18,8 +18,7 @@ _LINES = st.sampled_from(
         "x" * 2500,
     ]
 )
-_TEXT = (
-    "Salt is old.
+_TEXT = """Salt is old.
 
 == History ==
 
@@ -31,8 +30,7 @@ By hand.
 
 == Trade ==
 
-- by ship"
-)
+- by ship"""
 
 
 def rows(wikitext: str) -> list[dict[str, object]]:

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,7 +67,7 @@ def cut(lake: Lake) -> None:
     write_partition(lake, PAGE_CHUNKS, BATCH, rows)
 
 
-def items(lake: Lake, **changes: object) -> dict[str, Item]:
+def items(lake: Lake, **changes: Any) -> dict[str, Item]:
     return {item.subject: item for item in wanted_items(lake, space(**changes), BATCH)}
 
 
