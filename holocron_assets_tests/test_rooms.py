@@ -22,7 +22,7 @@ CONTRACTS = {
     "classify": {"lake", "decisions"},
     "derive": {"lake", "decisions", "telemetry", "crawl", "signals", "classify"},
     "entities": {"lake", "decisions", "classify", "derive"},
-    "retrieval": {"lake", "derive"},
+    "retrieval": {"lake", "derive", "entities"},
     "exports": {"lake"},
     "trials": {"lake", "decisions", "derive", "classify", "entities"},
     "operations": {"lake", "decisions", "telemetry", "crawl", "derive", "entities"},

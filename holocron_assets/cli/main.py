@@ -8,6 +8,7 @@ from holocron_assets.cli.on_demand import CommandsOnDemand
 
 COMMANDS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "What is known": {
+        "knowledge.answer": {"answer": "Answer a question with quotes, or refuse."},
         "knowledge.artifacts": {"artifacts": "Write out what a model last read and answered about a page."},
         "knowledge.ask": {"ask": "Ask an interrogation about one page now."},
         "knowledge.export": {

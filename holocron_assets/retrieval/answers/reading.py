@@ -1,0 +1,99 @@
+"""A model reads passages for a question, and copies the words that answer it."""
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+from holocron_assets.derive.dispatch.pools import configured_places
+from holocron_assets.derive.engine.engine import KEEP_ALIVE, Engine, open_client
+from holocron_assets.derive.engine.replies import MalformedReplyError, read_reply
+from holocron_assets.derive.gpu.slots import GpuLock
+from holocron_assets.derive.server.model_files.catalog import shipped_catalog
+from holocron_assets.derive.server.process.connection import fetch_command
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.retrieval.answers.statements import Statement, quoted
+from holocron_assets.retrieval.search import Hit
+
+_PROMPT = files(__package__).joinpath("reading.md").read_text(encoding="utf-8")
+_NUM_CTX, _NUM_PREDICT = 4096, 160
+"""Tokens of question and answer together, as the shipped interrogations have them: another number would load
+the model again. And tokens of an answer."""
+_SECONDS = 300.0
+_LONGEST = 900
+"""Characters of a passage that are shown."""
+
+
+class Reader:
+    """A model that reads passages. One question at a time, between the calls of other work."""
+
+    def __init__(self, lake: Lake, server: str, models: Sequence[str]) -> None:
+        """Name the model server, and the models to ask, best first."""
+        self._lake, self._server, self._models = lake, server, models
+
+    async def read(self, question: str, hits: Sequence[Hit]) -> Statement | None:
+        """The statement that answers a question; None if no passage says it, or the model did not copy it.
+
+        Args:
+            question: the question.
+            hits: the passages, the best first.
+
+        Raises:
+            PermanentError: the server lacks the models; says what to do.
+            TransientError: the server does not answer, or another question goes first.
+        """
+        shown = [hit.row for hit in hits if hit.row["text"]]
+        if not shown:
+            return None
+        async with open_client(self._server) as client:
+            engine = Engine(client, fetch_command=fetch_command())
+            chosen = await engine.digest(self._models)
+            place = configured_places()(chosen.name)
+            async with GpuLock(self._lake, f"a question: {question[:60]}", pool=place).reserved():
+                await engine.warm_up(chosen.name, _NUM_CTX)
+                reply = await client.chat(
+                    chosen.name,
+                    messages=_messages(question, shown),
+                    format=_schema(len(shown)),
+                    options={"num_ctx": _NUM_CTX, "num_predict": _NUM_PREDICT, "temperature": 0.0, "seed": 0},
+                    keep_alive=KEEP_ALIVE,
+                )
+        return _said(reply.message.content or "", shown)
+
+
+def _messages(question: str, passages: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    shown = "\n\n".join(
+        f"[{number}] {' - '.join((row['title'], *(row['headings'] or ())))}\n{row['text'][:_LONGEST]}"
+        for number, row in enumerate(passages, 1)
+    )
+    asked = f"Passages:\n\n{shown}\n\nQuestion: {question}"
+    return [{"role": "system", "content": _PROMPT}, {"role": "user", "content": asked}]
+
+
+def _schema(passages: int) -> dict[str, Any]:
+    properties = {
+        "passage": {"type": "integer", "minimum": 0, "maximum": passages},
+        "quote": {"type": "string", "maxLength": 300},
+        "answer": {"type": "string", "maxLength": 100},
+    }
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _said(text: str, passages: Sequence[Mapping[str, Any]]) -> Statement | None:
+    """The statement that a reply makes, if one of the passages has its quote."""
+    try:
+        reply, _ = read_reply(text)
+    except MalformedReplyError:
+        return None
+    number, quote, answer = (reply.get(name) for name in ("passage", "quote", "answer"))
+    if not isinstance(number, int) or not number or not isinstance(quote, str) or not isinstance(answer, str):
+        return None
+    # The quote may be of another passage than the model says: what counts is that a page has it.
+    ordered = [*passages[number - 1 : number], *passages]
+    return next((said for row in ordered if (said := quoted(row, quote, answer))), None)
+
+
+def reading_models(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """The models that may read, best first: HOLOCRON_MODEL alone, or those of the catalog."""
+    chosen, catalog = environment.get("HOLOCRON_MODEL"), shipped_catalog()
+    return (chosen,) if chosen else (catalog.default, catalog.small)

@@ -1,0 +1,141 @@
+"""The statements that an answer is made of, and where each is said word for word."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import duckdb
+
+from holocron_assets.derive.evidence.quotes import find_quote
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.views.database import query
+
+_LONGEST_LINE = 200
+
+RELATIONS = ("entity_facts", "entity_relations", "source_pages")
+"""The relations that the query here names."""
+
+_KNOWN = """
+with said as (
+    select
+        entity_id, fact_key as key, value, evidence, evidence_start, evidence_end, source, title_key
+    from entity_facts
+    where entity_id = $entity and supported and status in ('stated', 'accepted')
+    union all
+    select from_id, relation, to_name, evidence, evidence_start, evidence_end, source, title_key
+    from entity_relations
+    where from_id = $entity and supported and status in ('stated', 'accepted')
+)
+select said.*, pages.title, pages.url, pages.wikitext, pages.revision_id as revision_now
+from said
+join source_pages as pages on pages.source = said.source and pages.title_key = said.title_key
+order by key, value
+"""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Something that a page says word for word.
+
+    Attributes:
+        answer: what it answers, in few words.
+        quote: the page's words.
+        title: the page.
+        source: its source.
+        revision_id: its revision.
+        start: first character of the quote in `of`.
+        end: the character after the last.
+        of: 'wikitext', or 'text' (the page's clean text).
+        entity_id: the entity that it is about, if it is known of one.
+        key: the fact or relation that it is, if it is known as one.
+    """
+
+    answer: str
+    quote: str
+    title: str
+    source: str
+    revision_id: int | None
+    start: int
+    end: int
+    of: str
+    entity_id: str | None = None
+    key: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The statement for programs."""
+        return asdict(self)
+
+
+def known_statements(connection: duckdb.DuckDBPyConnection, entity_id: str) -> list[Statement]:
+    """What is stated or accepted of an entity, and is still in the page's present revision word for word.
+
+    Args:
+        connection: to the lake, with `RELATIONS`.
+        entity_id: the entity.
+    """
+    rows = query(connection, _KNOWN, {"entity": entity_id})
+    return [statement for row in rows if (statement := _checked(row))]
+
+
+def quoted(row: Mapping[str, Any], quote: str, answer: str) -> Statement | None:
+    """The statement that a passage makes, if it has the quote word for word and the quote has the answer.
+
+    Args:
+        row: the passage, as the index shows it.
+        quote: the words that were said to be in it.
+        answer: what they answer.
+    """
+    span = find_quote(quote, row["text"])
+    if span is None or find_answer(answer, row["text"][span.start : span.end]) is None:
+        return None
+    return Statement(
+        answer=answer,
+        quote=row["text"][span.start : span.end],
+        title=row["title"],
+        source=row["source"],
+        revision_id=row["revision_id"],
+        start=row["start_offset"] + span.start,
+        end=row["start_offset"] + span.end,
+        of="text",
+        entity_id=row["entity_id"],
+    )
+
+
+def find_answer(answer: str, quote: str) -> int | None:
+    """Where an answer stands in a quote, whatever its case; None if it does not."""
+    place = quote.casefold().find(answer.strip().rstrip(".").casefold())
+    return place if answer.strip() and place >= 0 else None
+
+
+def values_of(statements: Sequence[Statement]) -> list[str]:
+    """The different answers of some statements, in their order."""
+    return list(dict.fromkeys(one.answer for one in statements))
+
+
+def _line(wikitext: str, start: int, end: int) -> tuple[int, int]:
+    """The line around some words, which names the infobox's field, unless it is long."""
+    first, last = wikitext.rfind("\n", 0, start) + 1, wikitext.find("\n", end)
+    last = len(wikitext) if last < 0 else last
+    return (first, last) if last - first <= _LONGEST_LINE else (start, end)
+
+
+def _checked(row: Row) -> Statement | None:
+    start, end, wikitext = row["evidence_start"], row["evidence_end"], row["wikitext"] or ""
+    if start is None or find_quote(row["evidence"], wikitext[start:end]) is None:
+        span = find_quote(row["evidence"], wikitext)
+        if span is None:
+            return None
+        start, end = span
+    start, end = _line(wikitext, start, end)
+    return Statement(
+        answer=row["value"],
+        quote=wikitext[start:end],
+        title=row["title"],
+        source=row["source"],
+        revision_id=row["revision_now"],
+        start=start,
+        end=end,
+        of="wikitext",
+        entity_id=row["entity_id"],
+        key=row["key"],
+    )
