@@ -24,9 +24,9 @@ COMMANDS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         "knowledge.why": {"why": "Explain why a page has its type, no entity or no answer."},
     },
     "Decisions of people": {
-        "knowledge.decide": {"decide": "Decide on a page, a merge, an entity or a statement."},
-        "knowledge.decisions": {"decisions": "List decisions, and export and import them."},
-        "knowledge.review": {"review": "List what machines left open, and decide it."},
+        "people.decide": {"decide": "Decide on a page, a merge, an entity or a statement."},
+        "people.decisions": {"decisions": "List decisions, and export and import them."},
+        "people.review": {"review": "List what machines left open, and decide it."},
         "operation.web": {"web": "Serve the review pages for the browser."},
     },
     "Work": {

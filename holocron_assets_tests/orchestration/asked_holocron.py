@@ -73,7 +73,8 @@ def asked_holocron(
     """A Holocron whose environment names the fake and its own folders."""
     ollama.answer = lambda _: {"kind": "person"}
     holocron = Holocron(folder)
-    holocron.sources_folder.mkdir()
+    for folder_of_files in (holocron.sources_folder, folder / "spaces"):
+        folder_of_files.mkdir()
     names = tuple(f"wiki{number}-000001" for number in range(1, batches + 1))
     for name in names:
         titles = [f"Page {name[:5]} {number}" for number in range(pages)]
@@ -84,6 +85,7 @@ def asked_holocron(
         "OLLAMA_HOST": ollama.url,
         "OLLAMA_NUM_PARALLEL": "2",
         "HOLOCRON_INTERROGATIONS": str(folder / "interrogations"),
+        "HOLOCRON_SPACES": str(folder / "spaces"),
         "HOLOCRON_DISPATCH": str(folder / "dispatch.yaml"),
     }
     for name, value in environment.items():

@@ -56,12 +56,12 @@ def test_the_names_that_others_rely_on_are_those_in_the_docs() -> None:
 @pytest.mark.parametrize("spec", ASSETS, ids=lambda spec: spec.key.to_user_string())
 def test_every_asset_says_what_it_is_and_whose(spec: dg.AssetSpec) -> None:
     assert spec.owners == ["team:holocron"]
-    is_table = spec.group_name not in {"views", "operation"}
+    is_table = spec.group_name not in {"search", "views", "operation"}
     assert ("parquet" in spec.kinds) == is_table
     assert (spec.partitions_def is not None) == is_table
     assert spec.group_name in {
         *("crawl", "signals", "classification", "derivations", "entities", "tags", "review", "views"),
-        *("files", "operation"),
+        *("files", "retrieval", "search", "operation"),
     }
     if spec.group_name != "operation":  # which writes nothing
         assert all(column.description for column in spec.metadata["dagster/column_schema"].columns)
@@ -92,9 +92,10 @@ def test_sensors_and_schedules_run_without_being_switched_on() -> None:
         for thing in [*(defs.sensors or ()), *(defs.schedules or ())]
         if isinstance(thing, dg.SensorDefinition | dg.ScheduleDefinition)
     }
-    of_work = ["new_pages", "new_files", "lost_runs", "changed_pages", "settle", "promotion", "stale_views"]
+    of_work = ["new_pages", "new_files", "lost_runs", "changed_pages", "settle", "promotion"]
+    of_readers = ["stale_search", "stale_views"]
     of_models = ["model_dispatch", "model_dispatch_code"]
-    sensors = [*of_work, *of_models, "tell_webhooks", "raise_alerts", "read_schedules"]
+    sensors = [*of_work, *of_readers, *of_models, "tell_webhooks", "raise_alerts", "read_schedules"]
     schedules = ["check_quality_hourly", "upkeep", "compaction", "report_status_hourly"]
     assert statuses == dict.fromkeys([*sensors, *schedules], "RUNNING")
 

@@ -66,7 +66,7 @@ def ask(interrogation: str, title: str, source_name: str | None, *, as_json: boo
 
 def _named(name: str) -> Interrogation:
     refuse_broken(name)
-    found = {one.name: one for one in load_interrogations()}
+    found = {one.name: one for one in load_interrogations() if not one.is_space}
     if name not in found:
         raise click.UsageError(f"no interrogation is called {name!r}; there are {', '.join(sorted(found))}")
     if found[name].over == "pairs":

@@ -162,7 +162,7 @@ def _compared(lake: Lake, tag: str, other_tag: str | None) -> list[Compared]:
 def chosen(key: str, version: str | None) -> Interrogation:
     """The interrogation of this key; the live one unless another version is named."""
     refuse_broken(key)
-    every = load_interrogations()
+    every = [one for one in load_interrogations() if not one.is_space]
     own = [one for one in every if one.key == key]
     if not own:
         fail(f"no interrogation is called {key!r}; there are {', '.join(one.name for one in every)}")

@@ -24,7 +24,7 @@ SPACE_TABLES = tuple(table for table in derived_tables() if table.name.startswit
         dg.AssetDep(table.name, partition_mapping=dg.AllPartitionMapping())
         for table in (*READ, *SPACE_TABLES)
     ],
-    group_name="retrieval",
+    group_name="search",
     kinds={"rust"},
     owners=[OWNER],
     description=(

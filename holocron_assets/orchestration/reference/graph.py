@@ -52,6 +52,7 @@ from holocron_assets.orchestration.assets.partitions import (
     SOURCES,
     SOURCES_OF_FILES,
 )
+from holocron_assets.orchestration.assets.search import SPACE_TABLES
 from holocron_assets.orchestration.assets.views import READ as OF_VIEWS
 from holocron_assets.orchestration.internals.assets import assets_in_order, assets_of_job
 from holocron_assets.orchestration.schedules.revision_checks import RECHECK_PREFIX
@@ -63,6 +64,7 @@ from holocron_assets.orchestration.sensors.crawl_and_entities import (
 from holocron_assets.orchestration.sensors.files import FILE_TABLES
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
 from holocron_assets.planning.job_names import GPU_JOB
+from holocron_assets.retrieval.index.contents import READ as OF_SEARCH
 
 _OF_ONE = (
     (BATCHES, "batch"),
@@ -79,6 +81,9 @@ _MADE_BY_SENSORS = {
     FILE_BATCHES.name: "new_files",
 }
 """Assets that a sensor writes in its tick: Dagster does not know what makes an asset without a job."""
+
+_NO_TABLE = {"views": "holocron.duckdb", "search_index": "search/"}
+"""What the stages write that are no table."""
 
 _READ_TOO: Mapping[str, tuple[Table, ...]] = {
     **{
@@ -223,7 +228,7 @@ def read_graph() -> Graph:
 def _stage(
     name: str, *, group: str, of_one: str, requires: list[str], made_by: Mapping[str, tuple[str, ...]]
 ) -> Stage:
-    own = ("holocron.duckdb",) if group == "views" else (name,)
+    own = (_NO_TABLE.get(name, name),)
     return Stage(
         name=name,
         group=group,
@@ -263,6 +268,7 @@ def _sensors() -> Iterator[Trigger]:
         "settle": (*SETTLED_TABLES, DECISIONS),
         "promotion": (*ENTITY_TABLES, *(one.table for one in load_interrogations()), DECISIONS),
         "new_files": FILE_TABLES,
+        "stale_search": (*OF_SEARCH, *SPACE_TABLES),
         "stale_views": OF_VIEWS,
         "changed_pages": (SEED_TITLES, CHANGE_LOOKS, REVISION_CHECKS),
         "tell_webhooks": (NOTICES, *DEAD_LETTER_TABLES),

@@ -63,9 +63,7 @@ def answer(lake: Lake, searcher: Searcher, question: str, reader: Reader | None)
         return Answer(question, known, None, ())
     hits = _passages(searcher, question, named)
     if reader is None:
-        return Answer(
-            question, (), f"{NOT_HERE}, as far as is known of entities; no model read passages", hits
-        )
+        return Answer(question, (), f"{NOT_HERE}, as far as is known of entities; no model reads", hits)
     said = asyncio.run(reader.read(question, hits))
     if said is None or not _is_about(said, named):
         return Answer(question, (), NOT_HERE, hits)

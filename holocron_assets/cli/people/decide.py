@@ -8,7 +8,7 @@ import click
 
 from holocron_assets.classify.decided_types import decide_type
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.cli.knowledge.decisions import named_decision
+from holocron_assets.cli.people.decisions import named_decision
 from holocron_assets.cli.shared import clear_errors, named_source, opened_lake
 from holocron_assets.decisions.log import standing, undo
 from holocron_assets.entities.deciding import (

@@ -1,0 +1,1 @@
+"""Commands for what people decide: decisions, and what waits for them."""
