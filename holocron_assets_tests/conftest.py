@@ -1,5 +1,6 @@
 """What tests of several rooms share: a sample wiki, a real MediaWiki, a small model; each made once."""
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -41,6 +42,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("faults injected")
         for line in table(faults):
             terminalreporter.write_line(line)
+
+
+def pytest_unconfigure() -> None:
+    """Take Hypothesis out of Python's garbage collection.
+
+    Its callback is there until the process is gone, with all that it refers to. DuckDB's types were among
+    that, and its bindings then say that these leaked.
+    """
+    gc.callbacks[:] = [one for one in gc.callbacks if not one.__module__.startswith("hypothesis.")]
 
 
 @pytest.fixture(autouse=True)

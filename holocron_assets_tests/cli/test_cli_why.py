@@ -13,6 +13,7 @@ from crawl_rows import outcome, put_links, put_manifest, put_outcomes, put_seeds
 from fake_ollama import FakeOllama
 from knowledge_rows import row_of
 from sample_holocron import SAMPLE_BATCH, Holocron
+from test_given_up import put_unread
 
 from holocron_assets.cli.knowledge.reports import page_report
 from holocron_assets.cli.main import main
@@ -26,7 +27,7 @@ from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import LLM_RUNS, PAGE_TYPES
+from holocron_assets.lake.tables import LLM_RUNS, PAGE_SIGNALS, PAGE_TYPES
 from holocron_assets.operations.why.answers import Answer
 from holocron_assets.operations.why.asking import _UNMET, why_asked
 from holocron_assets.operations.why.explaining import explain
@@ -56,14 +57,16 @@ def explain_page(finished_sample: Holocron) -> Callable[[str], dict[str, Any]]:
     return cache(lambda title: answers(finished_sample, title))
 
 
-def fetched(lake: Lake, title: str, source: Source | None = None) -> Answer:
-    """Why a page of a made-up wiki is fetched or not."""
+def all_answers(lake: Lake, title: str, source: Source | None = None) -> list[Answer]:
+    """All that is said about a page of a made-up wiki."""
     source = source or wiki_source()
     report = page_report(lake, [source], source.name, title)
-    explained = explain(
-        lake, source, report, politeness_folder=lake.root / "polite", settings=DispatchSettings()
-    )
-    return explained[0]
+    return explain(lake, source, report, politeness_folder=lake.root / "polite", settings=DispatchSettings())
+
+
+def fetched(lake: Lake, title: str, source: Source | None = None) -> Answer:
+    """Why a page of a made-up wiki is fetched or not."""
+    return all_answers(lake, title, source)[0]
 
 
 @pytest.fixture
@@ -228,6 +231,15 @@ def test_the_outcome_of_a_request_is_shown(
     answer = fetched(lake, "A")
     assert answer.says.startswith(says)
     assert answer.commands[0].startswith(command)
+
+
+def test_a_step_that_gave_a_page_up_is_named_with_the_command_that_tries_again(lake: Lake) -> None:
+    put_outcomes(lake, "wiki-000001", outcome("Fine"), outcome("Odd"))
+    put_unread(lake, PAGE_SIGNALS, "wiki-000001", "Odd")
+    [given_up] = [answer for answer in all_answers(lake, "Odd") if answer.about == "given up"]
+    assert given_up.because == ("page_signals, after 1 attempts: Odd: ValueError: 'Odd' is odd",)
+    assert given_up.commands[0].startswith("holocron requeue ")
+    assert "given up" not in {answer.about for answer in all_answers(lake, "Fine")}
 
 
 def test_a_page_in_flight_names_its_batch(lake: Lake) -> None:

@@ -1,11 +1,14 @@
 """The HTTP client against a server that misbehaves on command."""
 
+import asyncio
 import gzip
 import socket
 import threading
 from collections.abc import Iterator
 from time import monotonic
+from typing import NoReturn
 
+import httpcore
 import pytest
 from fake_mediawiki import (
     CAPTCHA,
@@ -161,6 +164,18 @@ def test_nobody_listening_is_an_error(client: HttpClient) -> None:
     answer = client.send("GET", url, {})
     assert answer.status is None
     assert "ConnectError" in str(answer.error)
+
+
+def test_attempts_to_connect_that_something_cancelled_are_an_error(
+    client: HttpClient, wiki: FakeWiki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cancelled(*_: object) -> NoReturn:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(httpcore.AnyIOBackend, "connect_tcp", cancelled)
+    answer = ask(client, wiki)
+    assert answer.status is None
+    assert answer.error == "ConnectError: the attempts to connect were cancelled"
 
 
 @pytest.mark.fault(4, "an API that redirects to another host")

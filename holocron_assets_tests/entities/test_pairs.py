@@ -78,6 +78,12 @@ def test_these_are_the_same(one: Record, other: Record) -> None:
     assert verdict(other, one) == "same"
 
 
+def test_a_misspelt_name_is_found_wherever_its_records_come() -> None:
+    others = (page("Gort"), page("Tibb Hollow", "two"))
+    [row] = rows_of(*others, page("Nar Korvaddika"), page("Nar Korvadika", "two"))
+    assert (row["pair_id"], row["verdict"]) == ("one:Nar Korvaddika+two:Nar Korvadika", "same")
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -109,7 +109,8 @@ async def _first_connected(
     for stream in made[1:]:
         await stream.aclose()
     if not made:
-        raise errors[0]
+        # Without an error where something cancelled the attempts, and not the request that waits for them.
+        raise errors[0] if errors else httpcore.ConnectError("the attempts to connect were cancelled")
     return made[0]
 
 
