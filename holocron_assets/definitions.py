@@ -15,10 +15,9 @@ from holocron_assets.orchestration.assets.derivations import derive_assets
 from holocron_assets.orchestration.assets.entities import ENTITY_JOBS, STAGE_ASSETS, WHOLE_RUN_CHECKS
 from holocron_assets.orchestration.assets.files import file_batches, file_list, files
 from holocron_assets.orchestration.assets.known_links import known_links
+from holocron_assets.orchestration.assets.published import search_index, views
 from holocron_assets.orchestration.assets.revision_checks import revision_checks
-from holocron_assets.orchestration.assets.search import search_index
 from holocron_assets.orchestration.assets.status import hourly_status, operation_status, report_status
-from holocron_assets.orchestration.assets.views import views
 from holocron_assets.orchestration.checks.answers import derive_checks
 from holocron_assets.orchestration.checks.quality import QUALITY_CHECKS
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS

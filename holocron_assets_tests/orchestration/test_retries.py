@@ -16,8 +16,7 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES, PAGE_TYPES
 from holocron_assets.orchestration.assets import batches as batch_assets
 from holocron_assets.orchestration.assets import crawl as crawl_assets
-from holocron_assets.orchestration.assets import entity_files
-from holocron_assets.orchestration.assets import views as view_assets
+from holocron_assets.orchestration.assets import entity_files, published
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.retries import LAKE, NETWORK, POLICIES, PUBLISHING
 
@@ -128,7 +127,7 @@ def test_a_step_over_several_types_is_tried_again_as_a_disk_needs(
 def test_what_readers_open_is_published_again_after_a_moment(
     sample: Holocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(view_assets, "publish_views", raising(OSError("another program has the file")))
+    monkeypatch.setattr(published, "publish_views", raising(OSError("another program has the file")))
     result = run_job(sample, instance, "publish_views")
     assert not result.success
     expect_waits(result, PUBLISHING)

@@ -52,8 +52,8 @@ from holocron_assets.orchestration.assets.partitions import (
     SOURCES,
     SOURCES_OF_FILES,
 )
-from holocron_assets.orchestration.assets.search import SPACE_TABLES
-from holocron_assets.orchestration.assets.views import READ as OF_VIEWS
+from holocron_assets.orchestration.assets.published import READ as OF_VIEWS
+from holocron_assets.orchestration.assets.published import SPACE_TABLES
 from holocron_assets.orchestration.internals.assets import assets_in_order, assets_of_job
 from holocron_assets.orchestration.schedules.revision_checks import RECHECK_PREFIX
 from holocron_assets.orchestration.sensors.crawl_and_entities import (
