@@ -29,6 +29,10 @@ class Stopwatch:
 
     def __init__(self) -> None:
         """Start."""
+        self.start()
+
+    def start(self) -> None:
+        """Let the time count from now."""
         self._started = _now()
         self._stopped: tuple[float, float] | None = None
 
