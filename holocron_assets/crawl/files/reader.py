@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from holocron_assets.crawl.errors import HostBusy, WikiUnavailable
-from holocron_assets.crawl.fetch import Group
 from holocron_assets.crawl.files.artifact import Artifact, ArtifactError, Candidate, artifact_of
 from holocron_assets.crawl.files.outcomes import Outcome, outcome_of, row_of, status_of
 from holocron_assets.crawl.files.resolvers import Link, ResolverError, asks_its_wiki, chain_of, usable
@@ -26,6 +25,7 @@ from holocron_assets.crawl.files.transfers.turns import resolver_turns
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.http.log import HttpLog, Tally
 from holocron_assets.crawl.sources.file_source import FileSource
+from holocron_assets.crawl.waiting import Group
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.store import FileStore
