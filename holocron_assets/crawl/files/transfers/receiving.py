@@ -11,6 +11,8 @@ from holocron_assets.crawl.http.outcomes import HttpAnswer, is_challenge
 
 _GZIP = zlib.MAX_WBITS | 16
 _GZIPPED = frozenset({"gzip", "x-gzip"})
+_GZIP_TYPES = frozenset({"application/gzip", "application/x-gzip"})
+_GZIP_NAMES = (".gz", ".tgz", ".svgz")
 _UNPACKED_AT_ONCE = 1 << 20
 _BEGUN = frozenset({"whole", "rest", "all_held"})
 _VAGUE = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/binary"})
@@ -82,11 +84,22 @@ class Reception:
         if verdict.kind == "rest" and self._part.side and self._part.side.place != self._place:
             # A validator is about one address: another mirror may use the same one for other bytes.
             verdict = Verdict("wrong", "range-changed", f"the rest comes from another address, {self._place}")
-        if verdict.kind == "whole" and is_encoded(headers):
+        if verdict.kind == "whole" and is_encoded(headers) and not self._is_packed_itself(verdict):
             self._unpacking = _Gzip()
             verdict = replace(verdict, validator=None)  # ranges would count packed bytes
         self.verdict = verdict
         return verdict.kind in {"whole", "rest"}
+
+    def _is_packed_itself(self, verdict: Verdict) -> bool:
+        """Whether a gzip is the file, though its server calls it packed for the way.
+
+        Many servers do that to each file whose name ends in `.gz`. The length on the wire decides, and then
+        what the file is called.
+        """
+        if None not in {self._wanted.size_bytes, verdict.length}:
+            return self._wanted.size_bytes == verdict.length
+        types = {self._wanted.mime, stated_type(self.headers)}
+        return bool(types & _GZIP_TYPES) or self._place.lower().endswith(_GZIP_NAMES)
 
     def take(self, block: bytes) -> bool:
         """Store the next bytes; return whether more is wanted (see `Receiver`)."""
