@@ -271,6 +271,7 @@ def test_a_redirect_to_a_login_is_no_file_even_where_pages_are_wanted(server: Fi
     moved = answer(302, Location="/user/login?back=/paper")
     made = rig.fetch(server.serve("/paper", moved), may_be_html=True)
     assert (made.verdict.kind, made.verdict.reason) == ("wrong", "html")
+    assert str(made.verdict.problem).endswith("a redirect led to a login")
     assert rig.fetch(server.serve("/page", page), may_be_html=True).is_ok
 
 

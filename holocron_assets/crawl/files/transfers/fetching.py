@@ -152,8 +152,9 @@ class Fetching:
         url = made.candidate.url
         for hop in range(1 + MOST_REDIRECTS):
             is_led_to_a_login = hop > 0 and is_login(url)
+            may_be_html = wanted.may_be_html and not is_led_to_a_login
             reception = plan.receive(
-                replace(wanted, may_be_html=wanted.may_be_html and not is_led_to_a_login), url
+                replace(wanted, may_be_html=may_be_html, is_login=is_led_to_a_login), url
             )
             sent = self._ask(made.candidate.resolver, url, hop, plan, reception)
             made.note(plan.verb, reception, sent)

@@ -31,6 +31,7 @@ class Wanted:
         expect: the types that the source takes; any if it names none.
         max_bytes: the most bytes that it may have.
         may_be_html: whether a page for people may be what is wanted.
+        is_login: whether a redirect led to what looks like a login.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Wanted:
     expect: tuple[str, ...]
     max_bytes: int
     may_be_html: bool
+    is_login: bool = False
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ class Reception:
         wanted, stated = self._wanted, stated_type(self.headers)
         mime = kinds.type_of(self._part.head, [one for one in (wanted.mime, stated) if one])
         if mime == kinds.HTML and not wanted.may_be_html:
-            return Verdict("wrong", "html", "a page for people came where a file was promised")
+            return _page_for_people(wanted)
         if kinds.disagrees(mime, wanted.mime):
             problem = f"its bytes are {mime}, and its source states {wanted.mime}"
             return Verdict("wrong", "type-mismatch", problem)
@@ -227,8 +229,13 @@ def refused_by_headers(verdict: Verdict, headers: Mapping[str, str], wanted: Wan
         problem = f"it has {verdict.length} bytes, and its source states {wanted.size_bytes}"
         return Verdict("wrong", "size-mismatch", problem)
     if stated_type(headers) == kinds.HTML and not wanted.may_be_html:
-        return Verdict("wrong", "html", "a page for people came where a file was promised")
+        return _page_for_people(wanted)
     return None
+
+
+def _page_for_people(wanted: Wanted) -> Verdict:
+    why = ": a redirect led to a login" if wanted.is_login else ""
+    return Verdict("wrong", "html", f"a page for people came where a file was promised{why}")
 
 
 def _excluded(mime: str | None, wanted: Wanted) -> str:
