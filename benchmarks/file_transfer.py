@@ -75,6 +75,12 @@ CONTENDERS = [
         is_installed=True,
         stores="by content, checked, synced; request log",
     ),
+    Contender(
+        "Holocron, runs of fetch_files",
+        _module("holocron_file_runs"),
+        is_installed=True,
+        stores="the same, with rows and Dagster's events",
+    ),
     Contender("Scrapy, FilesPipeline", _module("scrapy_files"), is_installed=True, stores="by address"),
     Contender("pooch", _module("pooch_files"), find_spec("pooch") is not None, "by address"),
     Contender("aria2c", _aria2c, shutil.which("aria2c") is not None, "by name"),

@@ -45,6 +45,7 @@ KNOW_DAGSTER = {"orchestration", "definitions", "cli"}
 OPEN_CONNECTIONS = {
     "crawl/http/client.py": "requests to wikis and webhooks",
     "crawl/http/connecting.py": "what the client connects with",
+    "crawl/http/connections.py": "what it connects with opens them here",
     "derive/engine/bounded_client.py": "the model server",
     "derive/server/process/loopback.py": "our own processes on this machine",
     "orchestration/runtime/services.py": "a free port of this machine",

@@ -25,17 +25,8 @@ _AS_FAST_AS_IT_GOES = {"requests_per_second": 1e6, "burst": 1_000_000}
 def main() -> None:
     """Read the files, and report."""
     folder, in_flight, names = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    polite = Politeness(contact="bench@example.org", requests_in_flight=in_flight)
-    source = FileSource(
-        kind="http_files",
-        name="bench",
-        enabled=True,
-        lists=(FileListing(file="list.csv"),),
-        max_bytes=2**40,
-        private_hosts=("127.0.0.1",),
-        politeness=polite.model_copy(update=_AS_FAST_AS_IT_GOES),
-    )
-    rows = [_manifest(number, url) for number, url in enumerate(Path(names).read_text().split())]
+    source = fast_source(in_flight)
+    rows = [manifest(_BATCH, number, url) for number, url in enumerate(Path(names).read_text().split())]
     stopwatch = Stopwatch()
     with (
         file_reader(Lake(folder / "data"), source, _BATCH, folder / "hosts") as reader,
@@ -46,9 +37,24 @@ def main() -> None:
     stopwatch.report(folder, pages=len(done))
 
 
-def _manifest(number: int, url: str) -> Row:
+def fast_source(in_flight: int) -> FileSource:
+    """A source of files on loopback that is asked as fast as it goes."""
+    polite = Politeness(contact="bench@example.org", requests_in_flight=in_flight)
+    return FileSource(
+        kind="http_files",
+        name="bench",
+        enabled=True,
+        lists=(FileListing(file="list.csv"),),
+        max_bytes=2**40,
+        private_hosts=("127.0.0.1",),
+        politeness=polite.model_copy(update=_AS_FAST_AS_IT_GOES),
+    )
+
+
+def manifest(batch: str, number: int, url: str) -> Row:
+    """The row of a file in the manifest of its batch."""
     empty = dict.fromkeys(column.name for column in FILE_BATCHES.columns)
-    known = {"source": "bench", "batch": _BATCH, "position": number, "name": url, "url": url, "failures": 0}
+    known = {"source": "bench", "batch": batch, "position": number, "name": url, "url": url, "failures": 0}
     ids = {"artifact_id": url_id(url), "artifact_key": artifact_key(url_id(url))}
     return {**empty, **known, **ids, "reason": "new", "cut_at": datetime.now(UTC)}
 

@@ -29,11 +29,21 @@ class Stopwatch:
 
     def __init__(self) -> None:
         """Start."""
-        self._started, self._cpu_started = time.perf_counter(), _cpu_seconds()
+        self.start()
+
+    def start(self) -> None:
+        """Let the time count from now."""
+        self._started = _now()
+        self._stopped: tuple[float, float] | None = None
+
+    def stop(self) -> None:
+        """Let the time until now count; a later call counts in place of this one."""
+        self._stopped = _now()
 
     def report(self, folder: Path, *, pages: int) -> None:
-        """Write the report of what took until now into a folder."""
-        seconds, cpu_seconds = time.perf_counter() - self._started, _cpu_seconds() - self._cpu_started
+        """Write into a folder what took until the last stop, or until now without one."""
+        stopped = self._stopped or _now()
+        seconds, cpu_seconds = (end - start for end, start in zip(stopped, self._started, strict=True))
         (folder / REPORT_FILE).write_text(json.dumps(asdict(Report(seconds, cpu_seconds, pages))))
 
 
@@ -42,6 +52,7 @@ def read_report(folder: Path) -> Report:
     return Report(**json.loads((folder / REPORT_FILE).read_text()))
 
 
-def _cpu_seconds() -> float:
+def _now() -> tuple[float, float]:
+    """The time by the clock on the wall, and by the process's processor."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
+    return time.perf_counter(), usage.ru_utime + usage.ru_stime

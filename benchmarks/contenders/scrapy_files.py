@@ -53,11 +53,13 @@ def main() -> None:
         }
     )
     crawler = process.create_crawler(FileSpider)
-    stopwatches: list[Stopwatch] = []
-    crawler.signals.connect(lambda: stopwatches.append(Stopwatch()), signals.engine_started, weak=False)
+    stopwatch = Stopwatch()
+    crawler.signals.connect(stopwatch.start, signals.engine_started)
+    # Its engine notices only every five seconds that nothing is left to do.
+    crawler.signals.connect(stopwatch.stop, signals.item_scraped)
     process.crawl(crawler, urls=Path(names).read_text().split())
     process.start()
-    stopwatches[0].report(Path(folder), pages=sum(1 for one in Path(folder).glob("files/full/*")))
+    stopwatch.report(Path(folder), pages=sum(1 for one in Path(folder).glob("files/full/*")))
 
 
 if __name__ == "__main__":

@@ -3,15 +3,15 @@
 An item is a page, or the artifact of a file.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Protocol
 
 from holocron_assets.crawl.frontier.attempts import failed_page, settle_failure
 from holocron_assets.crawl.frontier.batches import manifest
+from holocron_assets.crawl.waiting import Group, Waiting
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import rows_there, write_partition
@@ -21,8 +21,6 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.telemetry.context import carried
 from holocron_assets.telemetry.logs import logger
-
-Group = Sequence[Row]
 
 _LOG = logger(__name__)
 
@@ -44,6 +42,7 @@ class BatchKind:
         key: column of the outcomes with the same value.
         name: column of the outcomes that names an item to people.
         failed: the settled row of an item that could not be read (see `frontier.attempts.failed_page`).
+        host: what an item is read from. Hosts take turns.
     """
 
     table: Table
@@ -52,9 +51,13 @@ class BatchKind:
     key: str
     name: str
     failed: Callable[..., dict[str, Any]]
+    host: Callable[[Row], str]
 
 
-PAGES_OF_A_BATCH = BatchKind(PAGES, manifest, "title_key", "requested_key", "requested_title", failed_page)
+PAGES_OF_A_BATCH = BatchKind(
+    *(PAGES, manifest, "title_key", "requested_key", "requested_title", failed_page),
+    host=lambda _: "",  # all pages of a batch are of one wiki
+)
 
 
 class BatchReader(Protocol):
@@ -174,6 +177,8 @@ class _Reading:
         self.progress = progress
         self._wanted, self._reader, self._journal, self._run_id = wanted, reader, journal, run_id
         self._running: dict[Future[list[dict[str, Any]]], Group] = {}
+        self._waiting = Waiting(progress.kind.host)
+        self._last_chances: deque[Row] = deque()
 
     def bury_killers(self) -> None:
         """Give up on items whose last attempt ended with the process being killed."""
@@ -182,7 +187,8 @@ class _Reading:
             crashes = self.progress.crashes[key]
             if key not in self.progress.rows and crashes and attempts >= MAX_ATTEMPTS:
                 error = f"the process was killed while reading it, in {crashes} of {attempts} attempts"
-                self._keep([[wanted]], {key: self._failed_after(wanted, error, attempts)})
+                self._take_in({key: self._failed_after(wanted, error, attempts)})
+                self._journal.append({"ended": [key], "rows": [self.progress.rows[key]]})
 
     def read_all(self) -> None:
         """Read until every wanted item has a row.
@@ -191,40 +197,65 @@ class _Reading:
             BaseException: a reader raised it, or it interrupted this thread. The groups being read are
                 finished and kept; after an interrupt, only those that end within seconds.
         """
+        self._let_wait(
+            wanted for wanted in self._wanted if self.progress.key(wanted) not in self.progress.rows
+        )
         with ThreadPoolExecutor(self._reader.groups_at_once, thread_name_prefix="read-batch") as pool:
             try:
-                while self._start_groups(pool):
-                    self._settle(wait(self._running, return_when=FIRST_COMPLETED).done)
+                done: set[Future[list[dict[str, Any]]]] = set()
+                while self._go_on(pool, done):
+                    done = wait(self._running, return_when=FIRST_COMPLETED).done
             except BaseException as error:
                 self._end_orderly(in_a_hurry=not isinstance(error, Exception))
                 raise
 
-    def _start_groups(self, pool: ThreadPoolExecutor) -> bool:
-        """Start as many groups as may be read now; return whether any is being read."""
-        busy = {key for group in self._running.values() for key in self.progress.keys(group)}
-        known = self.progress.rows.keys() | busy
-        waiting = [wanted for wanted in self._wanted if self.progress.key(wanted) not in known]
-        last_chances = [wanted for wanted in waiting if self.progress.is_last_chance(wanted)]
-        others = [wanted for wanted in waiting if not self.progress.is_last_chance(wanted)]
-        room = self._reader.groups_at_once - len(self._running)
-        groups = list(islice(_groups(others, self.progress, self._reader.group_sizes), room))
-        if last_chances and not groups and not self._running:
-            groups = [last_chances[:1]]
-        self._start(pool, groups)
+    def _let_wait(self, items: Iterable[Row]) -> None:
+        for wanted in items:
+            if self.progress.is_last_chance(wanted):
+                self._last_chances.append(wanted)
+            else:
+                self._waiting.add(wanted, self.progress.group_size(wanted, self._reader.group_sizes))
+
+    def _go_on(self, pool: ThreadPoolExecutor, done: set[Future[list[dict[str, Any]]]]) -> bool:
+        """Take in what was read, and start the next groups; return whether any is being read.
+
+        One record says all of it, since each record waits for the disk.
+        """
+        ended = {future: self._running[future] for future in done}
+        read, suspects = self._results(ended)
+        self._take_in(read, suspects)
+        for group in ended.values():
+            self._waiting.note_read(group)
+        started = self._next_groups(len(self._running) - len(ended))
+        record = {
+            "ended": self._keys_of(ended.values()),
+            "suspects": self._keys_of(suspects),
+            "rows": list(read.values()),
+            "started": self._keys_of(started),
+        }
+        if any(record.values()):
+            self._journal.append({name: values for name, values in record.items() if values})
+        for future in ended:
+            del self._running[future]
+        for group in started:
+            self._running[pool.submit(carried(self._reader.read), group, self._run_id)] = group
         return bool(self._running)
 
-    def _start(self, pool: ThreadPoolExecutor, groups: Sequence[Group]) -> None:
-        """Start groups; one record says so of all, since each record waits for the disk."""
-        if groups:
-            self._journal.append({"started": self._keys_of(groups)})
-        for group in groups:
-            self._running[pool.submit(carried(self._reader.read), group, self._run_id)] = group
+    def _next_groups(self, running: int) -> list[Group]:
+        """The groups to start while so many are being read. On its last chance an item is read alone."""
+        groups: list[Group] = []
+        while running + len(groups) < self._reader.groups_at_once and (group := self._waiting.take()):
+            groups.append(group)
+        if self._last_chances and not groups and not running:
+            groups = [[self._last_chances.popleft()]]
+        return groups
 
-    def _settle(self, done: Iterable[Future[list[dict[str, Any]]]]) -> None:
-        """Take in the results of reading some groups, in one record."""
+    def _results(
+        self, ended: Mapping[Future[list[dict[str, Any]]], Group]
+    ) -> tuple[dict[int, Row], list[Group]]:
+        """The rows of groups that were read, by item; and the groups of which some item could not be read."""
         read: dict[int, Row] = {}
         suspects: list[Group] = []
-        ended = {future: self._running[future] for future in done}
         for future, group in ended.items():
             try:
                 rows = self._counted_rows(future.result(), group)
@@ -234,9 +265,7 @@ class _Reading:
                     continue
                 rows = [self._failed(group[0], str(error))]
             read.update(zip(self.progress.keys(group), rows, strict=True))
-        self._keep(list(ended.values()), read, suspects)
-        for future in ended:
-            del self._running[future]
+        return read, suspects
 
     def _keys_of(self, groups: Iterable[Group]) -> list[int]:
         return [key for group in groups for key in self.progress.keys(group)]
@@ -254,16 +283,14 @@ class _Reading:
             rows = self._counted_rows(future.result(), group)
             self._journal.append({"rows": rows})
 
-    def _keep(self, ended: Sequence[Group], read: Mapping[int, Row], suspects: Sequence[Group] = ()) -> None:
+    def _take_in(self, read: Mapping[int, Row], suspects: Sequence[Group] = ()) -> None:
         for row in read.values():
             if row["status"] in {"failed", "dead"}:
                 what = {name: row[name] for name in ("source", "status", "attempts", "error")}
                 _LOG.warning("read no page", page=row[self.progress.kind.name], **what)
-        suspected = self._keys_of(suspects)
-        record = {"ended": self._keys_of(ended), "suspects": suspected, "rows": list(read.values())}
-        self._journal.append({name: values for name, values in record.items() if values})
         self.progress.rows.update(read)
-        self.progress.suspicions.update(suspected)
+        self.progress.suspicions.update(self._keys_of(suspects))
+        self._let_wait(wanted for group in suspects for wanted in group)
 
     def _failed(self, wanted: Row, error: str) -> Row:
         row = self._failed_after(wanted, error, self.progress.attempts_before(wanted) + 1)
@@ -287,13 +314,3 @@ class _Reading:
         if settled["due_at"] and row.get("due_at"):  # a server may ask for a longer wait
             settled["due_at"] = max(settled["due_at"], row["due_at"])
         return settled
-
-
-def _groups(items: Sequence[Row], progress: _Progress, sizes: Sequence[int]) -> Iterator[Group]:
-    """Items in groups. Those that never failed come first, since they do no harm to each other."""
-    by_size: dict[int, list[Row]] = {}
-    for wanted in items:
-        by_size.setdefault(progress.group_size(wanted, sizes), []).append(wanted)
-    for size in sorted(by_size, reverse=True):
-        for start in range(0, len(by_size[size]), size):
-            yield by_size[size][start : start + size]

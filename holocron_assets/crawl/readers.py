@@ -13,7 +13,7 @@ from holocron_assets.crawl.dumps import pages as dump_pages
 from holocron_assets.crawl.dumps.export import DumpError, DumpPage
 from holocron_assets.crawl.dumps.listing import discard_copy, usable_index
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
-from holocron_assets.crawl.fetch import BatchReader, Group, GroupError
+from holocron_assets.crawl.fetch import BatchReader, GroupError
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.http.log import HttpLog, Tally
 from holocron_assets.crawl.mediawiki import pages as api_pages
@@ -22,6 +22,7 @@ from holocron_assets.crawl.page_rows import Asked, Extract
 from holocron_assets.crawl.politeness.limits import HostLimits
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
+from holocron_assets.crawl.waiting import Group
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake

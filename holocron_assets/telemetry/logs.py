@@ -47,6 +47,11 @@ class _Logger:
     def __getattr__(self, attribute: str) -> Any:
         return getattr(self._made, attribute)
 
+    def info(self, event: str, **what: Any) -> None:
+        # Asked first: every request has such a line, which commands do not want.
+        if logging.getLogger(self._name).isEnabledFor(logging.INFO):
+            self._made.info(event, **what)
+
     @cached_property
     def _made(self) -> "BoundLogger":
         import structlog  # noqa: PLC0415 - see above

@@ -10,7 +10,8 @@ from typing import Any
 
 from crawl_rows import outcome
 
-from holocron_assets.crawl.fetch import Group, fetch_batch
+from holocron_assets.crawl.fetch import fetch_batch
+from holocron_assets.crawl.waiting import Group
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake

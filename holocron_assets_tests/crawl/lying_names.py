@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
-import httpcore
 import pytest
+
+from holocron_assets.crawl.http import connections
 
 PUBLIC = "93.184.216.34"
 PUBLIC_V6 = "2606:2800:220:1::1"
@@ -67,15 +68,15 @@ class Wire:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, there: Mapping[str, str]) -> None:
         """Put an address of loopback at each public one; the others are as they are."""
         self.connected: list[str] = []
-        connect = httpcore.AnyIOBackend.connect_tcp
+        connected = connections.connected
 
-        async def to_what_is_there(backend: Any, host: str, port: int, *more: Any) -> Any:
-            self.connected.append(host)
-            if there.get(host) == NOBODY:
+        async def to_what_is_there(address: str, port: int, *more: Any) -> Any:
+            self.connected.append(address)
+            if there.get(address) == NOBODY:
                 await anyio.sleep_forever()
-            return await connect(backend, there.get(host, host), port, *more)
+            return await connected(there.get(address, address), port, *more)
 
-        monkeypatch.setattr(httpcore.AnyIOBackend, "connect_tcp", to_what_is_there)
+        monkeypatch.setattr(connections, "connected", to_what_is_there)
 
 
 @dataclass

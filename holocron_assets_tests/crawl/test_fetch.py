@@ -15,8 +15,9 @@ from small_wiki import reading, small_wiki, source_of_wiki
 
 from holocron_assets.crawl.dumps.export import DumpError
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
-from holocron_assets.crawl.fetch import Group, GroupError, fetch_batch
+from holocron_assets.crawl.fetch import GroupError, fetch_batch
 from holocron_assets.crawl.frontier.batches import NoManifestError, cut_batches, unfinished_batches
+from holocron_assets.crawl.waiting import Group
 from holocron_assets.lake.attempts import DELAYS
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition

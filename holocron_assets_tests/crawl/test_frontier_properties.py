@@ -27,12 +27,13 @@ from examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holocron_assets.crawl.fetch import Group, GroupError, fetch_batch
+from holocron_assets.crawl.fetch import GroupError, fetch_batch
 from holocron_assets.crawl.frontier import known_links
 from holocron_assets.crawl.frontier.batches import cut_batches
 from holocron_assets.crawl.frontier.known_links import compaction_is_due, make_known_links
 from holocron_assets.crawl.frontier.pending import PendingPage, outlook, pending_pages
 from holocron_assets.crawl.sources.source import Source
+from holocron_assets.crawl.waiting import Group
 from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.lake import attempts
 from holocron_assets.lake.place.clock import utc_now

@@ -18,9 +18,10 @@ from sample_holocron import SAMPLE_EXPORT, Holocron, derive, fetch
 from tiny_wiki import copy_of_export
 from wiki_lake import BATCH, a_wiki
 
-from holocron_assets.crawl.fetch import Group, fetch_batch
+from holocron_assets.crawl.fetch import fetch_batch
 from holocron_assets.crawl.frontier.batches import batches_of, cut_batches, unfinished_batches
 from holocron_assets.crawl.sources.seeds import seeds_are_stale, store_seeds, store_site
+from holocron_assets.crawl.waiting import Group
 from holocron_assets.decisions.log import all_decisions, new_decision, record
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.results.partition_work import PartitionWork, journal_path

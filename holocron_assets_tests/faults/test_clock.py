@@ -21,10 +21,11 @@ from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatu
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 from dagster._utils.schedules import cron_string_iterator
 
-from holocron_assets.crawl.fetch import Group, fetch_batch
+from holocron_assets.crawl.fetch import fetch_batch
 from holocron_assets.crawl.frontier.batches import cut_batches, manifest
 from holocron_assets.crawl.frontier.pending import pending_pages
 from holocron_assets.crawl.frontier.requeue import requeue
+from holocron_assets.crawl.waiting import Group
 from holocron_assets.decisions.log import all_decisions, decided_now, new_decision, record, standing
 from holocron_assets.lake.attempts import is_waiting
 from holocron_assets.lake.files.durable import replacing

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
+from threading import Event
+from time import sleep
 from typing import Any, NamedTuple
 
 import pytest
@@ -124,6 +126,54 @@ def test_threads_that_append_at_once_lose_nothing(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.jsonl") as journal, ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda count: journal.append({"count": count, "text": "x" * 20_000}), range(80)))
     assert sorted(record["count"] for record in read(journal.path)) == list(range(80))
+
+
+def test_threads_that_append_during_a_sync_share_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, synced, is_slow, sync = tmp_path / "journal.jsonl", [], Event(), os.fsync
+
+    def slow(descriptor: int) -> None:
+        synced.append(path.read_bytes().count(b"\n"))
+        is_slow.wait(10)
+        sync(descriptor)
+
+    with Journal(path) as journal, ThreadPoolExecutor(8) as pool:
+        journal.append({"count": 0})
+        monkeypatch.setattr(os, "fsync", slow)
+        appending = [pool.submit(journal.append, {"count": count}) for count in range(1, 9)]
+        while path.read_bytes().count(b"\n") < 9:
+            sleep(0.01)
+        assert not any(one.done() for one in appending)
+        is_slow.set()
+        for one in appending:
+            one.result()
+    assert len(synced) <= 2
+    assert synced[-1] == 9
+
+
+def test_every_thread_that_waits_for_a_sync_that_fails_gets_the_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, fails = tmp_path / "journal.jsonl", Event()
+
+    def failing(_: int) -> None:
+        fails.wait(10)
+        raise OSError(5, "Input/output error")
+
+    with Journal(path) as journal, ThreadPoolExecutor(3) as pool:
+        journal.append({"count": 0})
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", failing)
+            appending = [pool.submit(journal.append, {"count": count}) for count in range(1, 4)]
+            while path.read_bytes().count(b"\n") < 4:
+                sleep(0.01)
+            fails.set()
+            for one in appending:
+                with pytest.raises(OSError, match="Input/output error"):
+                    one.result()
+        journal.append({"count": 4})
+    assert read(path)[-1] == {"count": 4}
 
 
 def test_processes_that_append_at_once_lose_nothing(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ from functools import cache, partial
 
 import dagster as dg
 from rich.console import Console
-from rich.filesize import decimal
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 
 from holocron_assets.cli.console import print_paths, print_rows, print_summary
 from holocron_assets.cli.knowledge.reports import files_summary, gpu_summary, run_summary
 from holocron_assets.cli.operation.status_console import print_interrogations
+from holocron_assets.cli.work.bars import WorkBars
 from holocron_assets.crawl.changes.revision_check import start_pass
 from holocron_assets.crawl.frontier.batches import cut_given_titles
 from holocron_assets.crawl.sources.file_source import FileSource
@@ -32,7 +32,6 @@ from holocron_assets.orchestration.assets.change_readings import read_to_the_end
 from holocron_assets.orchestration.internals.instance import open_instance
 from holocron_assets.orchestration.internals.retention import forget_old_runs, old_runs_are_due
 from holocron_assets.orchestration.local.models import ModelStage
-from holocron_assets.orchestration.local.progress import FilesFetched
 from holocron_assets.orchestration.local.run import LocalRun, RunReport
 from holocron_assets.orchestration.runs.reaper import reaping
 from holocron_assets.orchestration.runs.waiting import FinishedRun
@@ -126,17 +125,11 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
     models: ModelStage | None = None,
     tags: Mapping[str, str] | None = None,
 ) -> RunReport:
-    progress = Progress(
-        TextColumn("{task.description:<42}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-    )
+    progress = WorkBars(console)
+    task = progress.work
     with ending_by_signal(), ExitStack() as stack:
         instance = stack.enter_context(open_instance())
         stack.enter_context(progress)
-        task = progress.add_task("looking for work", total=0)
         stack.enter_context(_in_lines(progress))
 
         def planned(work: Sequence[Work]) -> None:
@@ -147,6 +140,7 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
             progress.update(task, description=str(work))
 
         def ended(run: FinishedRun) -> None:
+            progress.end_files()
             progress.advance(task)
             if run.error:
                 progress.console.print(f"[red]failed[/red] {run.work}: {escape(run.error)}")
@@ -170,7 +164,7 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
             ended=ended,
             resting=resting,
             answered=answered,
-            fetched=lambda work, far: progress.update(task, description=_fetched(work, far)),
+            fetched=progress.show_files,
             models=models,
             tags=tags or {},
         )
@@ -188,11 +182,6 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
             repairing(lambda: pack_journals(lake, now=utc_now()), lambda _: None)  # reported at the end
         progress.update(task, description="done")
     return report
-
-
-def _fetched(work: Work, far: FilesFetched) -> str:
-    rate = f"{decimal(far.total_bytes)}, {decimal(int(far.bytes_per_second))}/s"
-    return f"{work}: {far.done} of {far.wanted} files, {rate}"
 
 
 def _in_lines(progress: Progress) -> AbstractContextManager[None]:

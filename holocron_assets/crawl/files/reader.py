@@ -5,12 +5,10 @@ import mimetypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from holocron_assets.crawl.errors import HostBusy, WikiUnavailable
-from holocron_assets.crawl.fetch import Group
 from holocron_assets.crawl.files.artifact import Artifact, ArtifactError, Candidate, artifact_of
 from holocron_assets.crawl.files.outcomes import Outcome, outcome_of, row_of, status_of
 from holocron_assets.crawl.files.resolvers import Link, ResolverError, asks_its_wiki, chain_of, usable
@@ -18,14 +16,15 @@ from holocron_assets.crawl.files.transfers import kinds
 from holocron_assets.crawl.files.transfers.addresses import host_of
 from holocron_assets.crawl.files.transfers.answers import Verdict
 from holocron_assets.crawl.files.transfers.fetching import Fetching
-from holocron_assets.crawl.files.transfers.hosts import Hosts
+from holocron_assets.crawl.files.transfers.hosts import hosts_of
 from holocron_assets.crawl.files.transfers.kinds import HTML
 from holocron_assets.crawl.files.transfers.receiving import Wanted
 from holocron_assets.crawl.files.transfers.transfer import Held, Transfer
 from holocron_assets.crawl.files.transfers.turns import resolver_turns
 from holocron_assets.crawl.http.client import HttpClient
-from holocron_assets.crawl.http.log import HttpLog, Tally
+from holocron_assets.crawl.http.log import Tally
 from holocron_assets.crawl.sources.file_source import FileSource
+from holocron_assets.crawl.waiting import Group
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.store import FileStore
@@ -221,24 +220,9 @@ def file_reader(  # noqa: PLR0913 - the same as for `page_reader`
     Raises:
         ResolverError: a function that the source names cannot be loaded.
     """
-    politeness = source.politeness
-    agent = f"Holocron/{version('holocron-assets')} ({politeness.contact})"
     with ExitStack() as opened:
-        http = opened.enter_context(
-            HttpClient(agent, deadline_seconds=politeness.timeout_seconds, private_hosts=source.private_hosts)
-        )
-        log = opened.enter_context(HttpLog(lake, batch, tally))
-
-        hosts = Hosts(
-            http,
-            politeness,
-            politeness_folder,
-            log.record,
-            source=source.name,
-            scope=batch,
-            safe_point=safe_point,
-        )
-        opened.callback(hosts.close)
+        opening = hosts_of(lake, source, batch, politeness_folder, tally=tally, safe_point=safe_point)
+        http, hosts = opened.enter_context(opening)
         wiki = opened.enter_context(hosts.wiki(source.address)) if asks_its_wiki(source) else None
         store, turns = FileStore(lake), opened.enter_context(resolver_turns(source, politeness_folder))
         yield FileReader(source, chain_of(source, wiki), Fetching(hosts, store, turns), store, http)

@@ -4,21 +4,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from importlib.metadata import version
 from pathlib import Path
 
 from holocron_assets.crawl.files.transfers.addresses import redirected
-from holocron_assets.crawl.files.transfers.hosts import Hosts
-from holocron_assets.crawl.http.client import HttpClient
-from holocron_assets.crawl.http.log import HttpLog, Tally
-from holocron_assets.crawl.http.outcomes import HttpAnswer
+from holocron_assets.crawl.files.transfers.hosts import Hosts, hosts_of
+from holocron_assets.crawl.http.log import Tally
+from holocron_assets.crawl.http.outcomes import MOST_REDIRECTS, HttpAnswer
 from holocron_assets.crawl.http.polite_requests import Request
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.lists import ListError, ReadUrl
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-
-_MOST_REDIRECTS = 5
 
 
 @dataclass(frozen=True)
@@ -40,29 +36,11 @@ def sitemap_reader(
     tally: Tally | None = None,
     safe_point: Callable[[], object] = lambda: None,
 ) -> Iterator[ReadUrl]:
-    """What reads the sitemaps of a source (see `readers.wiki_client` for the arguments)."""
-    politeness = source.politeness
-    agent = f"Holocron/{version('holocron-assets')} ({politeness.contact})"
+    """What reads the sitemaps of a source (see `hosts_of` for the arguments)."""
     scope = f"{source.name}-sitemaps-{utc_now():%Y%m%d}"
-    with (
-        HttpClient(
-            agent, deadline_seconds=politeness.timeout_seconds, private_hosts=source.private_hosts
-        ) as http,
-        HttpLog(lake, scope, tally) as log,
-    ):
-        hosts = Hosts(
-            http,
-            politeness,
-            politeness_folder,
-            log.record,
-            source=source.name,
-            scope=scope,
-            safe_point=safe_point,
-        )
-        try:
-            yield lambda url: _read(hosts, url)
-        finally:
-            hosts.close()
+    opening = hosts_of(lake, source, scope, politeness_folder, tally=tally, safe_point=safe_point)
+    with opening as (_, hosts):
+        yield lambda url: _read(hosts, url)
 
 
 def _read(hosts: Hosts, url: str) -> bytes:
@@ -74,7 +52,7 @@ def _read(hosts: Hosts, url: str) -> bytes:
         RedirectError: a redirect must not be followed.
     """
     asked = url
-    for _ in range(1 + _MOST_REDIRECTS):
+    for _ in range(1 + MOST_REDIRECTS):
         request = Request("GET", asked, {}, shown_url=asked)
         with hosts.using(asked) as host:
             if robots := host.robots_of(asked):
@@ -83,7 +61,7 @@ def _read(hosts: Hosts, url: str) -> bytes:
         if answer.status and answer.status < HTTPStatus.MULTIPLE_CHOICES:
             return answer.body
         asked = redirected(asked, answer.headers.get("location", ""))
-    raise ListError(f"the sitemap {url} redirects more than {_MOST_REDIRECTS} times")
+    raise ListError(f"the sitemap {url} redirects more than {MOST_REDIRECTS} times")
 
 
 def _body_of(answer: HttpAnswer) -> _Body:

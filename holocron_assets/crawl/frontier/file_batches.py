@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from holocron_assets.crawl.fetch import BatchKind
 from holocron_assets.crawl.files.outcomes import failed_file
@@ -92,4 +93,11 @@ def _write_manifest(
     write_partition(lake, FILE_BATCHES, batch, rows)
 
 
-FILES_OF_A_BATCH = BatchKind(FILES, file_manifest, "artifact_key", "artifact_key", "name", failed_file)
+def _host(wanted: Row) -> str:
+    """The host that an artifact's source names; empty if it names none."""
+    return urlsplit(wanted["url"] or "").netloc.lower()
+
+
+FILES_OF_A_BATCH = BatchKind(
+    FILES, file_manifest, "artifact_key", "artifact_key", "name", failed_file, host=_host
+)

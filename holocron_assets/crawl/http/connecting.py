@@ -14,6 +14,8 @@ import anyio
 import httpcore
 from httpcore import SOCKET_OPTION, AsyncNetworkStream
 
+from holocron_assets.crawl.http import connections
+
 # RFC 8305 section 5: the head start of each address before the next one is tried too.
 _HEAD_START_SECONDS = 0.25
 
@@ -37,13 +39,12 @@ class PublicNetwork(httpcore.AsyncNetworkBackend):
     def __init__(self, private_hosts: Collection[str] = ()) -> None:
         """Connect to public addresses, and to any address of `private_hosts` (as requests write them)."""
         self._private_hosts = frozenset(private_hosts)
-        self._network = httpcore.AnyIOBackend()
 
     async def connect_tcp(
         self,
         host: str,
         port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - the library's name
+        timeout: float | None = None,  # noqa: ARG002, ASYNC109 - the library's
         local_address: str | None = None,
         socket_options: Iterable[SOCKET_OPTION] | None = None,
     ) -> AsyncNetworkStream:
@@ -61,7 +62,7 @@ class PublicNetwork(httpcore.AsyncNetworkBackend):
                     raise AddressRefusedError(host, address, what)
 
         async def connect(address: str) -> AsyncNetworkStream:
-            return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
+            return await connections.connected(address, port, local_address, socket_options)
 
         return await _first_connected(connect, addresses)
 

@@ -24,6 +24,9 @@ Outcome = Literal[
     "network_error",
 ]
 
+MOST_REDIRECTS = 5
+"""Redirects that are followed one after another, as RFC 9309 section 2.3.1.2 asks for robots.txt."""
+
 LONGEST_WAIT_SECONDS = 900.0
 """Longest wait that is granted to an answer which asks for one."""
 

@@ -321,7 +321,7 @@ class PoliteRequests:
             "held_s": sent.turn.held_seconds,
             "retry_wait_s": decision.wait_seconds,
             "error": sent.reading.problem,
-            "reason": sent.reading.reason,
+            "reason": _reason(sent.reading.reason, number),
             **_treatment(state, state.seen_at),
             "decision": decision.note,
         }
@@ -335,6 +335,11 @@ class PoliteRequests:
             **_treatment(self.limits.state(), now),
             "decision": f"not sent before {busy.due_at.isoformat(timespec='seconds')}",
         }
+
+
+def _reason(reason: str | None, number: int) -> str | None:
+    """What became of a file's request, by its number of tries."""
+    return f"retry-{reason}" if reason and number > 1 else reason
 
 
 def _treatment(state: HostState, now: float) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 from protego import Protego
 
 from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
-from holocron_assets.crawl.http.outcomes import HttpAnswer, is_challenge
+from holocron_assets.crawl.http.outcomes import MOST_REDIRECTS, HttpAnswer, is_challenge
 from holocron_assets.crawl.http.polite_requests import PRIVATE_ADDRESS, PoliteRequests, Request
 from holocron_assets.lake.files.parquet import replacing
 from holocron_assets.lake.place.clock import utc_now
@@ -25,7 +25,6 @@ PRODUCT_TOKEN = "Holocron"  # noqa: S105 - the name that robots.txt may call us 
 _FRESH_SECONDS = 86_400.0  # section 2.4
 _TRY_AGAIN_SECONDS = 3600.0
 _ASKED_BY_ANOTHER = timedelta(seconds=30)
-_MOST_REDIRECTS = 5  # section 2.3.1.2
 _MOST_BYTES = 500 * 1024  # section 2.5
 _MOST_PAIRS = 500_000  # pairs of an agent and a rule for it
 _THERE_IS_NONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})  # the body may be a page for people
@@ -141,7 +140,7 @@ class Robots:
             WikiRefused: the file, or a redirect of it, is at an address that is not public.
         """
         url: str | None = self.url
-        for _ in range(1 + _MOST_REDIRECTS):
+        for _ in range(1 + MOST_REDIRECTS):
             if url is None:
                 break
             try:

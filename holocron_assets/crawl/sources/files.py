@@ -158,18 +158,6 @@ def read_as(path: Path, model: type[_Model], context: Mapping[str, Any] | None =
         raise SourceError(path, *_problems(error, root, model)) from error
 
 
-def load_sources(folder: Path) -> dict[str, Source]:
-    """Read all source files of a folder, by name in order.
-
-    Raises:
-        SourceError: a file is broken, or the folder cannot be read.
-    """
-    sources, errors = read_sources(folder)
-    if errors:
-        raise errors[0]
-    return sources
-
-
 def set_enabled(folder: Path, name: str, *, enabled: bool) -> None:
     """Switch a source on or off in its file: one word is replaced, and the rest stays as it was.
 

@@ -38,7 +38,7 @@ class FileStore:
         """
         if not _SHA256.fullmatch(sha256):
             raise ValueError(f"{sha256[:100]!r} is no SHA-256: 64 hexadecimal digits, in small letters")
-        return self.folder / sha256[:2] / sha256
+        return self.folder.joinpath(sha256[:2], sha256)
 
     def has(self, sha256: str) -> bool:
         """Whether the bytes are here, or in the store that machines share."""
@@ -78,12 +78,13 @@ class FileStore:
             sha256: the hash of its bytes, which the caller has computed.
         """
         path = self.path(sha256)
-        make_folder(path.parent)
+        folder = path.parent
+        make_folder(folder)
         if self._shared is not None:
             self._shared.put(aside, path)
         with trouble_named(path):
             aside.replace(path)
-            sync_folder(path.parent)
+            sync_folder(folder)
         return path
 
     def keep_young(self, sha256: str) -> None:

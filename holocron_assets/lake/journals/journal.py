@@ -1,10 +1,10 @@
 """Journals: records of long work that survive a kill.
 
 A line is a CRC-32 in hexadecimal, a space and a JSON object. Each append is flushed and synced, so an
-appended record is there after a crash. A line that a crash tore has a wrong checksum and does not count: its
-work is done again. Old lines may be in a packed part of the journal; readers and writers need not know that
-(`packing.py`). In a lake that machines share, each writer has files of its own (`shared/segments.py`), and an
-appended record is in the store.
+appended record is there after a crash. Threads that append at one time share a sync. A line that a crash
+tore has a wrong checksum and does not count: its work is done again. Old lines may be in a packed part of the
+journal; readers and writers need not know that (`packing.py`). In a lake that machines share, each writer has
+files of its own (`shared/segments.py`), and an appended record is in the store.
 """
 
 import fcntl
@@ -23,6 +23,7 @@ from typing import IO, Any, Self
 
 from holocron_assets.lake.files.durable import open_in_folder, remove, sync_folder, trouble_named
 from holocron_assets.lake.journals.packed import packed_lines, packed_part, taken_last
+from holocron_assets.lake.journals.syncing import SyncedFile
 from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.presence import FolderGoneError
 from holocron_assets.lake.shared.places import mirror_of
@@ -43,7 +44,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         """Open the journal at `path` without reading it."""
         self.path = path
-        self._file: FileIO | None = None
+        self._file: SyncedFile | None = None
         self._appending = Lock()
         self._mirror = mirror_of(path)
         self._shared = SegmentWriter(self._mirror, path) if self._mirror else None
@@ -70,9 +71,10 @@ class Journal:
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=_as_json)
         body = text.encode("utf-8", "surrogatepass")
         line = b"%08x " % zlib.crc32(body) + body + b"\n"
-        with self._appending, trouble_named(self.path):
+        with trouble_named(self.path):
             if self._shared:
-                self._shared.append(line)
+                with self._appending:
+                    self._shared.append(line)
             else:
                 self._append(line)
 
@@ -130,8 +132,8 @@ class Journal:
         if self._shared:
             self._shared.close()
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            file, self._file = self._file, None
+            file.close()
 
     def _segments(self) -> list[Path]:
         """The present files of single writers."""
@@ -141,24 +143,24 @@ class Journal:
 
     def _append(self, line: bytes) -> None:
         try:
-            with self._held() as file:
-                _refuse_removed(file, self.path)
-                left = memoryview(self._before(file) + line)
-                while left:
-                    left = left[file.write(left) :]
-                _refuse_removed(file, self.path)
-            os.fsync(file.fileno())  # a process that packs the file from here on syncs the line itself
+            with self._appending, self._held() as file:
+                _refuse_removed(file.opened, self.path)
+                written = file.write(self._before(file.opened) + line)
+                _refuse_removed(file.opened, self.path)
+            # A process that packs the file from here on syncs the line itself. Other threads may append.
+            file.sync(written)
         except BaseException:
-            self.close()  # the next append opens the file again, and starts on a new line
+            with self._appending:
+                self.close()  # the next append opens the file again, and starts on a new line
             raise
 
     @contextmanager
-    def _held(self) -> Iterator[FileIO]:
+    def _held(self) -> Iterator[SyncedFile]:
         """The file, locked against other processes, so that no other process writes a line meanwhile."""
         while True:
             file = self._open()
-            with alone(file):
-                if not self._was_packed(file):
+            with alone(file.opened):
+                if not self._was_packed(file.opened):
                     yield file
                     return
             self.close()  # the next line begins another file
@@ -175,11 +177,12 @@ class Journal:
         status = os.fstat(file.fileno())
         return not status.st_nlink and taken_last(self.path).length == status.st_size
 
-    def _open(self) -> FileIO:
+    def _open(self) -> SyncedFile:
         if self._file is None:
             is_new = not self.path.exists()
             # Unbuffered: a line is written in one piece, so that lines of several processes do not mix.
-            self._file = open(open_in_folder(self.path, _APPENDING), "ab", buffering=0)  # noqa: PTH123, SIM115 - a descriptor
+            opened = open(open_in_folder(self.path, _APPENDING), "ab", buffering=0)  # noqa: PTH123, SIM115 - a descriptor
+            self._file = SyncedFile(opened)
             if is_new:
                 sync_folder(self.path.parent)
         return self._file

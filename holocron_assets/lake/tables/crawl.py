@@ -203,7 +203,8 @@ HTTP_ATTEMPTS = Table(
         Column(
             "reason",
             type_string,
-            "What became of a file's request: 'http-200', 'http-304', 'cache-hit', 'size-mismatch', ...",
+            "What became of a file's request: 'http-200', 'http-304', 'cache-hit', 'size-mismatch', ...; "
+            "of a repeated try 'retry-http-200' and so on",
             nullable=True,
             added=True,
         ),

@@ -15,6 +15,8 @@ from holocron_assets.lake.tables.shared import BATCH, RUN_ID, SOURCE, TITLE, TIT
 _ARTIFACT_ID = Column("artifact_id", type_string, "What makes it one artifact: 'sha1:…', 'url:…' or 'doi:…'")
 _ARTIFACT_KEY = Column("artifact_key", type_int, "Signed 64-bit xxhash of the artifact's id")
 _NAME = Column("name", type_string, "Title of a wiki's file, or the name or URL that a list gives")
+_ARTIFACT = (_NAME, _ARTIFACT_ID, _ARTIFACT_KEY)
+"""What makes it one artifact, and what it is called."""
 _VERSION = Column(
     "version", type_string, "What the source states of its version; another one is fetched", nullable=True
 )
@@ -36,9 +38,7 @@ FILE_LIST = Table(
     key=("name",),
     columns=(
         SOURCE,
-        _NAME,
-        _ARTIFACT_ID,
-        _ARTIFACT_KEY,
+        *_ARTIFACT,
         Column("position", type_int, "Order in which the source's artifacts are fetched, from 0"),
         *_STATED,
         _VERSION,
@@ -60,9 +60,7 @@ FILE_BATCHES = Table(
         SOURCE,
         BATCH,
         Column("position", type_int, "Place in the batch, from 0"),
-        _NAME,
-        _ARTIFACT_ID,
-        _ARTIFACT_KEY,
+        *_ARTIFACT,
         *_STATED,
         _VERSION,
         Column("failures", type_int, "Failed attempts made in earlier batches, since the last requeue"),
@@ -86,9 +84,7 @@ FILES = Table(
         SOURCE,
         BATCH,
         Column("position", type_int, "Place in the batch's manifest, from 0"),
-        _NAME,
-        _ARTIFACT_ID,
-        _ARTIFACT_KEY,
+        *_ARTIFACT,
         Column("status", type_string, "'ok', 'missing', 'refused', 'failed' (will be retried) or 'dead'"),
         Column("reason", type_string, "Of the last candidate: 'http-200', 'http-304', 'size-mismatch', ..."),
         Column("sha256", type_string, "SHA-256 of the bytes, which names their object", nullable=True),

@@ -49,12 +49,14 @@ class FilesFetched(NamedTuple):
         wanted: all files of the batch.
         total_bytes: bytes of those that were fetched, and of those that are coming.
         bytes_per_second: the rate since the last report.
+        stated_bytes: bytes of all files of the batch, as their sources state; None if one is not stated.
     """
 
     done: int
     wanted: int
     total_bytes: int
     bytes_per_second: float
+    stated_bytes: int | None
 
 
 @contextmanager
@@ -69,7 +71,8 @@ def files_counted(
         report: called from another thread, at most so often.
         every: seconds between two readings.
     """
-    wanted = len(file_manifest(lake, batch)) if lake.has(FILE_BATCHES, batch) else 0
+    sizes = [row["size_bytes"] for row in file_manifest(lake, batch)] if lake.has(FILE_BATCHES, batch) else []
+    stated = None if None in sizes else sum(sizes)
     journal = Journal(lake.journal(FILES, batch))
     last, last_at = _bytes_of(lake, journal)[1], monotonic()
 
@@ -77,7 +80,7 @@ def files_counted(
         nonlocal last, last_at
         done, size = _bytes_of(lake, journal)
         now = monotonic()
-        report(FilesFetched(done, wanted, size, max(size - last, 0) / max(now - last_at, 1e-3)))
+        report(FilesFetched(done, len(sizes), size, max(size - last, 0) / max(now - last_at, 1e-3), stated))
         last, last_at = size, now
 
     with _repeated(read, every):

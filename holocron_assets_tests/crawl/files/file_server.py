@@ -1,6 +1,7 @@
 """A file server on loopback, written by hand over sockets: it says what a test wants, byte for byte."""
 
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Mapping
@@ -36,12 +37,14 @@ class FileServer:
         routes: behaviours by path, without query.
         asked: the requests for files, in order; those for robots.txt are not among them.
         robots: the text of its robots.txt; None if there is none.
+        tls: its certificate; None for a server that does not encrypt.
     """
 
     routes: dict[str, list[Behaviour]] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
     robots: str | None = None
     robots_asked: int = 0
+    tls: ssl.SSLContext | None = None
 
     def __enter__(self) -> Self:
         self._listening = socket.create_server(("127.0.0.1", 0), backlog=128)
@@ -62,7 +65,7 @@ class FileServer:
         return f"127.0.0.1:{self.port}"
 
     def url(self, path: str) -> str:
-        return f"http://{self.host}{path}"
+        return f"{'https' if self.tls else 'http'}://{self.host}{path}"
 
     def serve(self, path: str, *behaviours: Behaviour) -> str:
         """Serve a path, and give its address."""
@@ -91,8 +94,9 @@ class FileServer:
     def _speak(self, wire: Wire) -> None:
         with wire:
             try:
-                while request := _read_request(wire):
-                    self._answer(wire, request)
+                with self.tls.wrap_socket(wire, server_side=True) if self.tls else wire as spoken:
+                    while request := _read_request(spoken):
+                        self._answer(spoken, request)
             except OSError:
                 return  # the client went away, or a behaviour closed the connection
 

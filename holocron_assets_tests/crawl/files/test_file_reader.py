@@ -335,6 +335,11 @@ def test_a_file_of_a_wiki_that_works_otherwise_is_at_fault_itself(server: FileSe
     assert (row["status"], row["reason"], row["attempts"]) == ("failed", "size-mismatch", 1)
 
 
+def test_the_request_log_says_which_try_repeats_another(server: FileServer, tmp_path: Path) -> None:
+    read_one(tmp_path, a_list(), wanted("a", server.serve("/a.png", cut(PNG, 100), file(PNG))))
+    assert [one["reason"] for one in attempts(tmp_path)] == ["size-mismatch", "retry-http-206"]
+
+
 def test_a_permission_in_a_redirect_is_shown_nowhere(server: FileServer, tmp_path: Path) -> None:
     server.serve("/signed", raw(b""))
     row = read_one(

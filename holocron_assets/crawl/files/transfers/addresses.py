@@ -1,6 +1,7 @@
 """Addresses of files: their hosts, where a redirect leads, and which one gives the original. Pure."""
 
 import re
+from functools import lru_cache
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 
 from holocron_assets.crawl.files.artifact import ArtifactError, normalized_url
@@ -27,6 +28,7 @@ class RedirectError(Exception):
         self.reason = reason
 
 
+@lru_cache(maxsize=256)
 def host_of(url: str) -> str:
     """Host and port of an address, always with the port: what limits count for."""
     parts = urlsplit(url)

@@ -18,13 +18,12 @@ from holocron_assets.crawl.files.transfers.parts import Part
 from holocron_assets.crawl.files.transfers.receiving import FileReading, HeadReception, Reception, Wanted
 from holocron_assets.crawl.files.transfers.transfer import Held, Transfer, asked_for, request_headers
 from holocron_assets.crawl.http.client import HttpClient, Verb
-from holocron_assets.crawl.http.outcomes import HttpAnswer, is_challenge
+from holocron_assets.crawl.http.outcomes import MOST_REDIRECTS, HttpAnswer, is_challenge
 from holocron_assets.crawl.http.polite_requests import PATIENCE_SECONDS, Request, Sent
 from holocron_assets.crawl.http.streaming import Receiver
 from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.clock import utc_now
 
-_MOST_REDIRECTS = 5
 _MOST_TRIES = 3
 
 
@@ -151,17 +150,18 @@ class Fetching:
             RedirectError: a redirect must not be followed.
         """
         url = made.candidate.url
-        for hop in range(1 + _MOST_REDIRECTS):
+        for hop in range(1 + MOST_REDIRECTS):
             is_led_to_a_login = hop > 0 and is_login(url)
+            may_be_html = wanted.may_be_html and not is_led_to_a_login
             reception = plan.receive(
-                replace(wanted, may_be_html=wanted.may_be_html and not is_led_to_a_login), url
+                replace(wanted, may_be_html=may_be_html, is_login=is_led_to_a_login), url
             )
             sent = self._ask(made.candidate.resolver, url, hop, plan, reception)
             made.note(plan.verb, reception, sent)
             if made.verdict.kind != "moved":
                 return sent
             url = redirected(url, reception.headers["location"])
-        raise RedirectError("redirect-loop", f"it redirects more than {_MOST_REDIRECTS} times")
+        raise RedirectError("redirect-loop", f"it redirects more than {MOST_REDIRECTS} times")
 
     def _ask(
         self, resolver: str, url: str, hop: int, plan: _Try, reception: Reception | HeadReception

@@ -4,17 +4,21 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
 
 from holocron_assets.crawl.files.transfers.addresses import host_of
 from holocron_assets.crawl.http.client import HttpClient
+from holocron_assets.crawl.http.log import HttpLog, Tally
 from holocron_assets.crawl.http.polite_requests import PoliteRequests
 from holocron_assets.crawl.mediawiki.client import WikiClient
 from holocron_assets.crawl.politeness.limits import HostLimits
 from holocron_assets.crawl.politeness.robots import Robots
+from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.paths import Lake
 
 _MOST_OPEN = 64
 """Each open host has files open; a list may name thousands of hosts."""
@@ -117,3 +121,46 @@ class Hosts:
         with ExitStack() as closing:
             for name in idle[: max(len(self._open) - kept, 0)]:
                 closing.enter_context(self._open.pop(name).requests.limits)
+
+
+@contextmanager
+def hosts_of(  # noqa: PLR0913 - the same as for `page_reader`
+    lake: Lake,
+    source: FileSource,
+    scope: str,
+    politeness_folder: Path,
+    *,
+    tally: Tally | None = None,
+    safe_point: Callable[[], object] = lambda: None,
+) -> Iterator[tuple[HttpClient, Hosts]]:
+    """What asks the hosts of a source of files, with a request log of its own.
+
+    Args:
+        lake: takes the `http_attempts` rows.
+        source: the source, and its limits.
+        scope: the rows of `http_attempts` are recorded under it.
+        politeness_folder: what all processes of this machine share about hosts.
+        tally: counts the requests too.
+        safe_point: called before each request is sent; it raises if no request may be sent any more.
+    """
+    politeness = source.politeness
+    agent = f"Holocron/{version('holocron-assets')} ({politeness.contact})"
+    with (
+        HttpClient(
+            agent, deadline_seconds=politeness.timeout_seconds, private_hosts=source.private_hosts
+        ) as http,
+        HttpLog(lake, scope, tally) as log,
+    ):
+        hosts = Hosts(
+            http,
+            politeness,
+            politeness_folder,
+            log.record,
+            source=source.name,
+            scope=scope,
+            safe_point=safe_point,
+        )
+        try:
+            yield http, hosts
+        finally:
+            hosts.close()

@@ -59,7 +59,7 @@ class Part:
         name = hashlib.sha256(url.encode("utf-8", "surrogatepass")).hexdigest()
         self.path, self._file = _opened(store.parts / f"{name}.part")
         self._side = self.path.with_suffix(".json")
-        self._is_published = False
+        self._is_published = self._is_empty = self._has_side_file = False
         self.side: Side | None = None
         self._begin_hashes()
 
@@ -68,7 +68,7 @@ class Part:
         side = _read_side(self._side)
         held = os.fstat(self._file).st_size
         if held and side and side.boot == _boot() and held <= (side.length or held):
-            self.side = side
+            self.side, self._has_side_file = side, True
             self._hash_what_is_there()
         else:
             self.start_over()
@@ -90,14 +90,17 @@ class Part:
             validator: their strong ETag; None without one.
             length: how many there are in all; None if that is not known.
         """
-        self._side.unlink(missing_ok=True)  # first: bytes without a side file are never resumed
-        os.ftruncate(self._file, 0)
-        os.lseek(self._file, 0, os.SEEK_SET)
-        self._begin_hashes()
+        if not self._is_empty:
+            self._side.unlink(missing_ok=True)  # first: bytes without a side file are never resumed
+            os.ftruncate(self._file, 0)
+            os.lseek(self._file, 0, os.SEEK_SET)
+            self._begin_hashes()
+        self._is_empty, self._has_side_file = True, False
         self.side = Side(place, validator, length, _boot()) if validator else None
 
     def write(self, data: bytes) -> None:
         """Add bytes."""
+        self._is_empty = False
         with trouble_named(self.path):
             if self.side and not self.size and len(data) != self.side.length:
                 self._write_side(self.side)
@@ -110,7 +113,8 @@ class Part:
             os.fsync(self._file)
         path = self._store.adopt(self.path, self.sha256)
         self._is_published = True
-        self._side.unlink(missing_ok=True)
+        if self._has_side_file:
+            self._side.unlink(missing_ok=True)
         return path
 
     @property
@@ -140,6 +144,7 @@ class Part:
 
     def _write_side(self, side: Side) -> None:
         aside = self._side.with_suffix(".tmp")
+        self._has_side_file = True
         aside.write_text(json.dumps(asdict(side)), encoding="utf-8")
         aside.replace(self._side)
 

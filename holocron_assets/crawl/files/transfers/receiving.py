@@ -11,6 +11,8 @@ from holocron_assets.crawl.http.outcomes import HttpAnswer, is_challenge
 
 _GZIP = zlib.MAX_WBITS | 16
 _GZIPPED = frozenset({"gzip", "x-gzip"})
+_GZIP_TYPES = frozenset({"application/gzip", "application/x-gzip"})
+_GZIP_NAMES = (".gz", ".tgz", ".svgz")
 _UNPACKED_AT_ONCE = 1 << 20
 _BEGUN = frozenset({"whole", "rest", "all_held"})
 _VAGUE = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/binary"})
@@ -29,6 +31,7 @@ class Wanted:
         expect: the types that the source takes; any if it names none.
         max_bytes: the most bytes that it may have.
         may_be_html: whether a page for people may be what is wanted.
+        is_login: whether a redirect led to what looks like a login.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Wanted:
     expect: tuple[str, ...]
     max_bytes: int
     may_be_html: bool
+    is_login: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,11 +86,22 @@ class Reception:
         if verdict.kind == "rest" and self._part.side and self._part.side.place != self._place:
             # A validator is about one address: another mirror may use the same one for other bytes.
             verdict = Verdict("wrong", "range-changed", f"the rest comes from another address, {self._place}")
-        if verdict.kind == "whole" and is_encoded(headers):
+        if verdict.kind == "whole" and is_encoded(headers) and not self._is_packed_itself(verdict):
             self._unpacking = _Gzip()
             verdict = replace(verdict, validator=None)  # ranges would count packed bytes
         self.verdict = verdict
         return verdict.kind in {"whole", "rest"}
+
+    def _is_packed_itself(self, verdict: Verdict) -> bool:
+        """Whether a gzip is the file, though its server calls it packed for the way.
+
+        Many servers do that to each file whose name ends in `.gz`. The length on the wire decides, and then
+        what the file is called.
+        """
+        if None not in {self._wanted.size_bytes, verdict.length}:
+            return self._wanted.size_bytes == verdict.length
+        types = {self._wanted.mime, stated_type(self.headers)}
+        return bool(types & _GZIP_TYPES) or self._place.lower().endswith(_GZIP_NAMES)
 
     def take(self, block: bytes) -> bool:
         """Store the next bytes; return whether more is wanted (see `Receiver`)."""
@@ -154,7 +169,7 @@ class Reception:
         wanted, stated = self._wanted, stated_type(self.headers)
         mime = kinds.type_of(self._part.head, [one for one in (wanted.mime, stated) if one])
         if mime == kinds.HTML and not wanted.may_be_html:
-            return Verdict("wrong", "html", "a page for people came where a file was promised")
+            return _page_for_people(wanted)
         if kinds.disagrees(mime, wanted.mime):
             problem = f"its bytes are {mime}, and its source states {wanted.mime}"
             return Verdict("wrong", "type-mismatch", problem)
@@ -214,8 +229,13 @@ def refused_by_headers(verdict: Verdict, headers: Mapping[str, str], wanted: Wan
         problem = f"it has {verdict.length} bytes, and its source states {wanted.size_bytes}"
         return Verdict("wrong", "size-mismatch", problem)
     if stated_type(headers) == kinds.HTML and not wanted.may_be_html:
-        return Verdict("wrong", "html", "a page for people came where a file was promised")
+        return _page_for_people(wanted)
     return None
+
+
+def _page_for_people(wanted: Wanted) -> Verdict:
+    why = ": a redirect led to a login" if wanted.is_login else ""
+    return Verdict("wrong", "html", f"a page for people came where a file was promised{why}")
 
 
 def _excluded(mime: str | None, wanted: Wanted) -> str:
