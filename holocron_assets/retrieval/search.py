@@ -19,7 +19,8 @@ NAME, WORDS, MEANING = "name", "words", "meaning"
 _LISTED = 100
 """Passages of each list that are fused."""
 _NAMED = 20
-_RANK_OFFSET = 20.0
+RANK_OFFSET = 20.0
+"""Added to ranks: the larger it is, the less the first place of one list counts against several places."""
 _WEIGHTS = {NAME: 1.5, WORDS: 1.0, MEANING: 1.0}
 _PLACE_BOOST = 1.5
 """How much more a word counts in a title or heading than in the text."""
@@ -95,7 +96,7 @@ class _Fusing:
 
     @property
     def score(self) -> float:
-        return sum(_WEIGHTS[kind] / (_RANK_OFFSET + rank) for kind, rank in self.ranks.items())
+        return sum(_WEIGHTS[kind] / (RANK_OFFSET + rank) for kind, rank in self.ranks.items())
 
 
 class Searcher:

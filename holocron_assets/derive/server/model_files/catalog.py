@@ -82,6 +82,11 @@ class Model(_Declared):
     weights: Weights | None = None
 
     @property
+    def only_embeds(self) -> bool:
+        """Whether it cannot write: it is an encoder."""
+        return self.family == "bert"
+
+    @property
     def file_name(self) -> str:
         """The name of its file in the cache: readable, and different for different contents."""
         return f"{self.name.replace(':', '-').replace('/', '-')}-{self.sha256[:12]}.gguf"

@@ -192,9 +192,14 @@ class LoadedModels:
         await asyncio.gather(*self._stopping)
 
     def _one_of_these_must_leave(self, model: Model) -> list[Loaded]:
-        """Models of which one must go: the same one with other settings; or all, if there is no room."""
+        """Models of which one must go: the same one with other settings; or all, if there is no room.
+
+        A model that only embeds is small, and takes no other's place: a search must unload no model at work.
+        """
         same = [loaded for loaded in self._loaded if loaded.model == model]
-        return same or (self._loaded if len(self._loaded) >= self._settings.loaded_models else [])
+        large = [loaded for loaded in self._loaded if not loaded.model.only_embeds]
+        is_full = not model.only_embeds and len(large) >= self._settings.loaded_models
+        return same or (large if is_full else [])
 
     def _give_back(self, loaded: Loaded, keep_alive: float) -> None:
         loaded.users -= 1
