@@ -173,8 +173,9 @@ class Searcher:
             return str(error)
         arrays = self._arrays.setdefault(vector.space, self._index.arrays(vector.space))
         nearest = arrays.nearest(vector.numbers, _LISTED, {**wanted, "model": [vector.digest]})
+        rows = self._passages([passage_id for passage_id, _ in nearest])
         for rank, (passage_id, _) in enumerate(nearest, 1):
-            if row := self._passage(passage_id, fusing):
+            if row := rows.get(passage_id):
                 _fused(fusing, row).ranks[MEANING] = rank
         return (
             None if nearest else f"no passage that fits is embedded by this build of {vector.space}'s model"
@@ -200,12 +201,12 @@ class Searcher:
         ranked = sorted((one for one in fits if one[1] > 0), key=_by_fit)
         return ranked[:limit]
 
-    def _passage(self, passage_id: str, fusing: Mapping[str, _Fusing]) -> Mapping[str, Any] | None:
-        if known := fusing.get(passage_id):
-            return known.row
-        query = tantivy.Query.term_query(self._text.schema, "passage_id", passage_id, "basic")
-        hits = self._searcher.search(query, 1, count=False).hits
-        return stored_row(self._searcher.doc(hits[0][1])) if hits else None
+    def _passages(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """What is shown of some passages, by their ids."""
+        query = tantivy.Query.term_set_query(self._text.schema, "passage_id", list(ids))
+        hits = self._searcher.search(query, max(len(ids), 1), count=False).hits
+        rows = (stored_row(self._searcher.doc(address)) for _, address in hits)
+        return {row["passage_id"]: row for row in rows}
 
     def _narrowed(
         self, query: tantivy.Query, kind: str, wanted: Mapping[str, Sequence[str]]

@@ -194,7 +194,7 @@ def test_a_killed_update_leaves_the_old_state_and_the_next_is_whole(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(SearchIndex, "_point_to", killed)
+        patch.setattr(SearchIndex, "point_to", killed)
         with pytest.raises(KeyboardInterrupt):
             SearchIndex(changed).update()
     assert SearchIndex(changed).is_stale()

@@ -62,7 +62,7 @@ class IndexUpdate:
 
 
 @dataclass
-class _Pointer:
+class Pointer:
     """What is indexed: a JSON file.
 
     Attributes:
@@ -102,7 +102,7 @@ class SearchIndex:
 
     def is_stale(self) -> bool:
         """Whether a table that it is made from changed since the last update; quick."""
-        pointer = self._read()
+        pointer = self.read_pointer()
         return pointer is None or pointer.version != self._version or pointer.mark != self.wanted_mark
 
     def update(self) -> IndexUpdate:
@@ -127,7 +127,7 @@ class SearchIndex:
                     pages = {batch: pages_of_batch(connection, batch) for batch in some}
                     self._replace(pointer, pages, {batch: wanted[batch] for batch in some}, removed)
             pointer.mark = mark
-            self._point_to(pointer)
+            self.point_to(pointer)
             self._remove_unused(pointer)
         return _report(pointer, stale, removed)
 
@@ -171,8 +171,8 @@ class SearchIndex:
         return ""
 
     @cached_property
-    def _pointed(self) -> _Pointer:
-        pointer = self._read()
+    def _pointed(self) -> Pointer:
+        pointer = self.read_pointer()
         if pointer is None:
             raise FileNotFoundError(f"{self._folder}: nothing is indexed yet")
         return pointer
@@ -181,20 +181,21 @@ class SearchIndex:
     def _version(self) -> str:
         return code_version(__name__)
 
-    def _read(self) -> _Pointer | None:
+    def read_pointer(self) -> Pointer | None:
+        """What is indexed; None if nothing is, or nothing that can be read."""
         try:
-            return _Pointer(**json.loads((self._folder / _POINTER).read_text(encoding="utf-8")))
+            return Pointer(**json.loads((self._folder / _POINTER).read_text(encoding="utf-8")))
         except (FileNotFoundError, ValueError, TypeError):
             return None
 
-    def _begun(self) -> _Pointer:
+    def _begun(self) -> Pointer:
         """The pointer to go on from; a new one, with another folder, if the code is another."""
-        pointer = self._read()
+        pointer = self.read_pointer()
         if pointer is not None and pointer.version == self._version:
             return pointer
         known = {path.name for path in self._folder.glob("text-*")}
         number = 1 + max((int(name.rpartition("-")[2]) for name in known), default=0)
-        return _Pointer(self._version, f"text-{number}")
+        return Pointer(self._version, f"text-{number}")
 
     def _fingerprints(self, digests: Mapping[str, str]) -> dict[str, str]:
         """What each batch that has passages is indexed from, as a hash."""
@@ -207,7 +208,7 @@ class SearchIndex:
 
     def _replace(
         self,
-        pointer: _Pointer,
+        pointer: Pointer,
         pages: Mapping[str, Sequence[IndexedPage]],
         fingerprints: Mapping[str, str],
         removed: list[str],
@@ -227,11 +228,11 @@ class SearchIndex:
         writer.commit()
         pointer.batches |= entries
         pointer.mark = ""
-        self._point_to(pointer)
+        self.point_to(pointer)
         writer.close()
 
     def _embedded(
-        self, pointer: _Pointer, batch: str, pages: Sequence[IndexedPage], fingerprint: str
+        self, pointer: Pointer, batch: str, pages: Sequence[IndexedPage], fingerprint: str
     ) -> dict[str, dict[str, Any]]:
         rows: dict[int, Row] = {page.row["title_key"]: page.row for page in pages}
         current = frozenset(passage["passage_id"] for page in pages for passage in page.passages)
@@ -253,12 +254,13 @@ class SearchIndex:
         except MissingPartitionError:
             return None
 
-    def _point_to(self, pointer: _Pointer) -> None:
+    def point_to(self, pointer: Pointer) -> None:
+        """Let searches use what a pointer names."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with replacing(self._folder / _POINTER) as aside:
             aside.write_text(json.dumps(vars(pointer)), encoding="utf-8")
 
-    def _remove_unused(self, pointer: _Pointer) -> None:
+    def _remove_unused(self, pointer: Pointer) -> None:
         """Remove folders that the pointer has not named for a while: a search under way may read them."""
         used = {space["folder"] for batch in pointer.batches.values() for space in batch["spaces"].values()}
         used.add(pointer.text)
@@ -268,12 +270,12 @@ class SearchIndex:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _report(pointer: _Pointer, replaced: Sequence[str], removed: Sequence[str]) -> IndexUpdate:
+def _report(pointer: Pointer, replaced: Sequence[str], removed: Sequence[str]) -> IndexUpdate:
     passages = sum(batch["passages"] for batch in pointer.batches.values())
     return IndexUpdate(tuple(replaced), tuple(removed), len(pointer.batches), passages, _vectors(pointer))
 
 
-def _vectors(pointer: _Pointer) -> dict[str, int]:
+def _vectors(pointer: Pointer) -> dict[str, int]:
     found: dict[str, int] = {}
     for batch in pointer.batches.values():
         for space, entry in batch["spaces"].items():

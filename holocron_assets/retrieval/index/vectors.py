@@ -5,6 +5,7 @@ Scanning signs and then comparing the nearest by all their numbers finds what a 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ from holocron_assets.retrieval.index.full_text import FILTERS
 _ID_BYTES = 16
 _SIGNS, _CODES, _NUMBERS, _IDS = "signs.npy", "codes.npy", "numbers.npy", "ids.npy"
 _FARTHEST = np.iinfo(np.uint16).max
+_MOST_MAPPED = 200
+"""Batches whose files stay open. A process may have some thousand open files."""
 _SCANNED = 4
 """Candidates of the scan for each neighbour that is wanted."""
 
@@ -85,13 +88,18 @@ class SpaceArrays:
         found: list[tuple[str, float]] = []
         for place in np.unique(places):
             own = rows[places == place] - self.starts[place]
-            folder = self.folders[int(place)]
-            vectors = np.load(folder / _NUMBERS, mmap_mode="r")[own].astype(np.float32)
-            ids = np.load(folder / _IDS, mmap_mode="r")[own]
+            of_batch, ids = _mapped(self.folders[int(place)])
+            vectors = of_batch[own].astype(np.float32)
             lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(numbers)
             cosines = vectors @ numbers / np.maximum(lengths, 1e-9)
-            found += zip((bytes(one).hex() for one in ids), map(float, cosines), strict=True)
+            found += zip((bytes(one).hex() for one in ids[own]), map(float, cosines), strict=True)
         return sorted(found, key=lambda one: (-one[1], one[0]))[:limit]
+
+
+@lru_cache(maxsize=_MOST_MAPPED)
+def _mapped(folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers and the ids of a batch, read from the disk when they are used."""
+    return np.load(folder / _NUMBERS, mmap_mode="r"), np.load(folder / _IDS, mmap_mode="r")
 
 
 def write_arrays(
