@@ -17,7 +17,6 @@ import gzip
 import json
 import os
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -46,7 +46,6 @@ from holocron_assets.retrieval.search import MEANING, NAME, RANK_OFFSET, WORDS, 
 
 SHARED = Path(__file__).parents[2] / "shared" / "wookieepedia"
 SAMPLES = 1_000
-_LINK = re.compile(r"\[\[([^\[\]|:#]+)\|([^\[\]|]+)\]\]")
 _LISTED = 300
 _SHORTEST = 2
 
@@ -211,21 +210,20 @@ def cranfield(folder: Path) -> tuple[dict[str, str], list[Question]]:
 def link_questions(titles: set[str]) -> Iterator[Question]:
     """Link texts that are not the title that they lead to."""
     seen = set()
-    for row in shared_rows("wikitext_pages"):
-        for written, text in _LINK.findall(row["wikitext"]):
-            target = written.strip()[:1].upper() + written.strip()[1:]
-            plain = re.sub(r"'{2,}|<[^>]*>", "", text).strip()
-            is_other = plain.casefold() not in target.casefold()
-            if target in titles and is_other and len(plain) > _SHORTEST and (target, plain) not in seen:
-                seen.add((target, plain))
-                yield Question(plain, frozenset([target]))
+    for row in shared_rows("infobox_pages"):
+        for text, address in (link for field in row["infobox"] for link in field["links"]):
+            target = unquote(address.removeprefix("/wiki/")).replace("_", " ")
+            is_other = text.casefold() not in target.casefold()
+            if target in titles and is_other and len(text) > _SHORTEST and (target, text) not in seen:
+                seen.add((target, text))
+                yield Question(text, frozenset([target]))
 
 
 def fact_questions(rows: Sequence[Mapping[str, dict[str, str | None]]]) -> Iterator[Question]:
     """Facts of infoboxes that the page's lead says too, as questions without the value."""
     for row in rows:
         for key, value in row["facts"].items():
-            if key != "name" and value and value.casefold() in str(row["lead"]).casefold():
+            if key != "name" and isinstance(value, str) and value.casefold() in str(row["lead"]).casefold():
                 yield Question(f"{key.replace('_', ' ')} of {row['title']}", frozenset([str(row["title"])]))
 
 

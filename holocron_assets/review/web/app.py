@@ -38,6 +38,7 @@ def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> ASGIApp:
         more: further paths, such as the endpoints for machines.
     """
     review, entities, trials = ReviewPages(desk), EntityPages(desk), TrialPages(desk)
+    searches = SearchPages(desk)
     app = Starlette(
         routes=[
             Route("/", review.queue),
@@ -49,7 +50,8 @@ def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> ASGIApp:
             Route("/page", entities.page),
             Route("/text/{batch}/{title_key}", entities.text),
             Route("/file/{sha256}", entities.file),
-            Route("/search", SearchPages(desk).search),
+            Route("/search", searches.search),
+            Route("/answer", searches.answer),
             Route("/trials", trials.trials),
             Route("/trials/{tag}", trials.trial),
             Mount("/static", StaticFiles(directory=_STATIC)),

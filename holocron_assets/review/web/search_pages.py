@@ -1,4 +1,4 @@
-"""The page that searches passages, pages and entities."""
+"""The pages that search passages, pages and entities, and that answer a question."""
 
 from dataclasses import dataclass
 from time import perf_counter
@@ -7,6 +7,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from holocron_assets.derive.server.process.connection import running_server
+from holocron_assets.errors import HolocronError
+from holocron_assets.retrieval.answers.answer import answer
+from holocron_assets.retrieval.answers.reading import Reader, reading_models
 from holocron_assets.retrieval.highlights import pieces
 from holocron_assets.retrieval.index.full_text import FILTERS
 from holocron_assets.retrieval.search import Found, Hit, SearchError, searcher_of
@@ -21,7 +25,7 @@ _LONGEST = 360
 
 @dataclass(frozen=True)
 class SearchPages:
-    """The search page."""
+    """The search page, and that of answers."""
 
     desk: Desk
 
@@ -40,6 +44,19 @@ class SearchPages:
                 values |= {"found": search_entities(self.desk.lake, text), "note": str(error)}
             values["milliseconds"] = round((perf_counter() - started) * 1000)
         return self.desk.show(request, "search.html", values)
+
+    def answer(self, request: Request) -> Response:
+        """An answer to a question with the words of pages, or a refusal. A model may read for a while."""
+        question = request.query_params.get("q", "").strip()
+        values: dict[str, Any] = {"searched": question, "answer": None, "note": None}
+        if len(question) >= _SHORTEST:
+            try:
+                searcher, server = searcher_of(self.desk.lake), running_server()
+                reader = Reader(self.desk.lake, server, reading_models()) if server else None
+                values["answer"] = answer(self.desk.lake, searcher, question, reader)
+            except (SearchError, HolocronError) as error:
+                values["note"] = str(error)
+        return self.desk.show(request, "answer.html", values)
 
 
 def _shown(hit: Hit, text: str) -> dict[str, object]:

@@ -234,7 +234,7 @@ def test_a_title_leads_to_its_entity_or_to_its_place_in_the_queue(page: TestClie
         ("/?page=99999999999999999999", 200, "Review queue"),
         ("/?page=-1&kind=none", 200, "Nothing of this kind"),
         ("/search?q=a", 200, "at least two letters"),
-        ("/search?q=zzzz", 200, "No entity has a name"),
+        ("/search?q=zzzz", 200, "Nothing was found for"),
     ],
 )
 def test_addresses_that_lead_nowhere_say_what_to_do(
