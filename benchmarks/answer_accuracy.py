@@ -4,13 +4,14 @@ Run: python benchmarks/answer_accuracy.py --folder DIRECTORY [--questions 200] [
 
 DIRECTORY is that of `search_quality.py`: the leads of pages, without infoboxes. A question is made of a fact
 that an infobox gives and the lead says too. A question without an answer asks the same of a page whose
-infobox has no such value. An answer is right if it holds the infobox's value, or the value holds it. Beside
-it stands the best passage as an answer, which never refuses. Prints a table, and what was not right.
+infobox has no such value, and whose lead has none that another page has. An answer is right if it holds the
+infobox's value, or the value holds it. Beside it stands the best passage as an answer, which never refuses.
+Prints a table, and what was not right.
 """
 
 import argparse
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,12 +81,17 @@ def answerable(rows: Sequence[Mapping[str, Any]], most: int) -> list[Asked]:
 
 
 def unanswerable(rows: Sequence[Mapping[str, Any]], most: int) -> list[Asked]:
-    """Questions that neither infobox nor lead answers: the infobox has no such value."""
+    """Questions that neither infobox nor lead answers: the lead has no value that any page has of the key."""
+    values: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        for key, value in row["facts"].items():
+            if is_fact(key, value):
+                values[key].add(value.casefold())
     every = [
         Asked(question(row["title"], key), None)
         for row in rows
         for key, value in row["facts"].items()
-        if value is None and key not in _LEFT_OUT and not key[-1:].isdigit() and "_2nd" not in key
+        if value is None and values[key] and not any(one in row["lead"].casefold() for one in values[key])
     ]
     return random.Random(19).sample(every, min(most, len(every)))  # noqa: S311 - no secret
 

@@ -160,7 +160,7 @@ class Searcher:
     def _by_words(self, text: str, wanted: Mapping[str, Sequence[str]], fusing: dict[str, _Fusing]) -> None:
         boosts = {"text": 1.0, "place": _PLACE_BOOST}
         parsed, _ = self._text.parse_query_lenient(text, ["text", "place"], field_boosts=boosts)
-        hits = self._searcher.search(self._narrowed(parsed, "passage", wanted), _LISTED, count=False).hits
+        hits = self._searcher.search(self._narrowed(parsed, wanted), _LISTED, count=False).hits
         for rank, (_, address) in enumerate(hits, 1):
             _fused(fusing, stored_row(self._searcher.doc(address))).ranks[WORDS] = rank
 
@@ -194,7 +194,7 @@ class Searcher:
         words = name_words(text)
         if not words:
             return []
-        query = self._narrowed(names_query(self._text.schema, words), "page", wanted)
+        query = self._narrowed(names_query(self._text.schema, words), wanted)
         hits = self._searcher.search(query, max(_LISTED, limit), count=False).hits
         rows = [stored_row(self._searcher.doc(address)) for _, address in hits]
         fits = [(row, *fit_of_names(row["names"], words)) for row in rows]
@@ -208,18 +208,16 @@ class Searcher:
         rows = (stored_row(self._searcher.doc(address)) for _, address in hits)
         return {row["passage_id"]: row for row in rows}
 
-    def _narrowed(
-        self, query: tantivy.Query, kind: str, wanted: Mapping[str, Sequence[str]]
-    ) -> tantivy.Query:
-        schema = self._text.schema
-        conditions = [tantivy.Query.term_query(schema, "kind", kind, "basic")]
-        conditions += [
-            tantivy.Query.term_set_query(schema, name, list(values)) for name, values in wanted.items()
+    def _narrowed(self, query: tantivy.Query, wanted: Mapping[str, Sequence[str]]) -> tantivy.Query:
+        """The query with its conditions. Without any, what cannot be among the best is passed over."""
+        schema, must = self._text.schema, tantivy.Occur.Must
+        conditions = [
+            tantivy.Query.const_score_query(tantivy.Query.term_set_query(schema, name, list(values)), 0.0)
+            for name, values in wanted.items()
         ]
-        must = tantivy.Occur.Must
-        return tantivy.Query.boolean_query(
-            [(must, query), *((must, tantivy.Query.const_score_query(one, 0.0)) for one in conditions)]
-        )
+        if not conditions:
+            return query
+        return tantivy.Query.boolean_query([(must, query), *((must, one) for one in conditions)])
 
 
 _SEARCHERS: dict[Path, Searcher] = {}

@@ -1,8 +1,12 @@
 """Search over the sample wiki: names, words and meaning, filters, and an index that follows the lake."""
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from time import sleep
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from embedded import DIGEST, embed, embedded_lake, space
@@ -219,10 +223,31 @@ def _indexed(lake: Lake) -> list[dict[str, object]]:
     return [dict(row) for row in chunks]
 
 
+def test_searches_use_the_old_index_until_a_rebuilt_one_is_whole(
+    changed: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+
+    def look(*_: object) -> None:
+        found.append(Searcher(changed, embed).search("salt").hits)
+
+    monkeypatch.setattr(SearchIndex, "_remove_unused", look)
+    replace = SearchIndex._replace
+
+    def replacing(self: SearchIndex, *arguments: Any) -> None:
+        replace(self, *arguments)
+        look()
+
+    monkeypatch.setattr(SearchIndex, "_replace", replacing)
+    SearchIndex(changed).update(anew=True)
+    assert len(found) == 2
+    assert all(found)
+
+
 def test_a_rebuilt_index_gives_the_same_hits(changed: Lake) -> None:
     texts = ("Issa Dorrane", "salt trade", "who built the ship")
     before = [Searcher(changed, embed).search(text).hits for text in texts]
-    SearchIndex(changed).rebuild()
+    SearchIndex(changed).update(anew=True)
     after = [Searcher(changed, embed).search(text).hits for text in texts]
     assert [[hit.to_json() for hit in hits] for hits in before] == [
         [hit.to_json() for hit in hits] for hits in after
@@ -233,7 +258,7 @@ def test_the_nearest_of_an_exact_comparison_are_found(lake: Lake) -> None:
     arrays = SearchIndex(lake).arrays("words")
     vector = embed("a ship that carried tea", {"words": 1}).numbers
     quick = arrays.nearest(vector, 10, {"model": [DIGEST]})
-    exact = arrays.nearest(vector, len(arrays.signs), {"model": [DIGEST]})
+    exact = arrays.nearest(vector, len(arrays.values), {"model": [DIGEST]})
     assert len({passage for passage, _ in quick} & {passage for passage, _ in exact[:10]}) >= 8
     assert [cosine for _, cosine in exact] == sorted((cosine for _, cosine in exact), reverse=True)
 
@@ -259,3 +284,29 @@ def test_the_name_that_shares_most_with_what_is_searched_fits_best(
 )
 def test_a_name_that_shares_too_little_does_not_fit(searched: str, name: str) -> None:
     assert fit_of_names([name], name_words(searched))[0] == 0
+
+
+@pytest.mark.system
+@pytest.mark.fault(9, "SIGKILL of a process that updates the search index")
+def test_searches_go_on_while_updates_are_killed_and_the_next_update_is_whole(changed: Lake) -> None:
+    program = (
+        "import sys; from pathlib import Path; from embedded import space\n"
+        "from holocron_assets.lake.place.paths import Lake\n"
+        "from holocron_assets.retrieval.index.index import SearchIndex\n"
+        "lake = Lake(Path(sys.argv[1]), (space().table,)); print('ready', flush=True)\n"
+        "while True: SearchIndex(lake).update(anew=True)\n"
+    )
+    places = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    for moment in (0.05, 0.15, 0.3, 0.5):
+        command = [sys.executable, "-c", program, str(changed.root)]
+        with subprocess.Popen(  # noqa: S603 - our own program
+            command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": places}
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            sleep(moment)
+            process.kill()
+        SearchIndex(changed).update()
+        found = Searcher(changed, embed).search("tidal barges left home at sixteen")
+        assert found.hits[0].row["title"] == "Issa Dorrane"
+        assert found.hits[0].ranks == {"words": 1, "meaning": 1}

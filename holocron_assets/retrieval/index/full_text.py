@@ -87,7 +87,7 @@ def _analyzer(*filters: tantivy.Filter) -> tantivy.TextAnalyzer:
 
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
-    for name in ("batch", "kind", "passage_id", *FILTERS):
+    for name in ("batch", "passage_id", *FILTERS):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("names", tokenizer_name=_NAMES)
     for name in ("place", "text"):
@@ -99,13 +99,13 @@ def _schema() -> tantivy.Schema:
 def _page_document(batch: str, page: IndexedPage) -> tantivy.Document:
     names = list(dict.fromkeys([page.row["title"], page.row["name"], *page.row["names"]]))
     shown = {**_shown(page.row, page.passages[0] if page.passages else None), "names": names}
-    return _document(batch, "page", page.row, shown, names=names)
+    return _document(batch, page.row, shown, names=names)
 
 
 def _passage_document(batch: str, page: Row, passage: Row) -> tantivy.Document:
     place = " ".join([page["title"], *passage["headings"]])
     fields = {"passage_id": [passage["passage_id"]], "place": [place], "text": [passage["text"]]}
-    return _document(batch, "passage", page, _shown(page, passage), **fields)
+    return _document(batch, page, _shown(page, passage), **fields)
 
 
 def _shown(page: Row, passage: Row | None) -> dict[str, Any]:
@@ -113,11 +113,7 @@ def _shown(page: Row, passage: Row | None) -> dict[str, Any]:
     return {**{name: page[name] for name in _SHOWN}, **place}
 
 
-def _document(
-    batch: str, kind: str, page: Row, shown: Mapping[str, Any], **fields: list[str]
-) -> tantivy.Document:
-    document = tantivy.Document(
-        batch=[batch], kind=[kind], **{name: [page[name]] for name in FILTERS}, **fields
-    )
+def _document(batch: str, page: Row, shown: Mapping[str, Any], **fields: list[str]) -> tantivy.Document:
+    document = tantivy.Document(batch=[batch], **{name: [page[name]] for name in FILTERS}, **fields)
     document.add_bytes("row", json.dumps(shown, ensure_ascii=False).encode())
     return document

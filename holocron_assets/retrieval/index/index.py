@@ -105,15 +105,20 @@ class SearchIndex:
         pointer = self.read_pointer()
         return pointer is None or pointer.version != self._version or pointer.mark != self.wanted_mark
 
-    def update(self) -> IndexUpdate:
+    def update(self, *, anew: bool = False) -> IndexUpdate:
         """Index the batches that changed. Searches go on meanwhile, and see each commit whole.
+
+        Args:
+            anew: index all batches in a new folder; searches use the old one until the new one is whole. So
+                does an update by other code than the last one's.
 
         Raises:
             Timeout: another process updates it.
             DamagedPartitionError: a file of the lake cannot be read.
         """
         with self._lake.lock(_LOCK, timeout=600):
-            mark, pointer = self.wanted_mark, self._begun()
+            mark, pointer = self.wanted_mark, self._begun(anew=anew)
+            is_beside = self.exists and not pointer.batches
             with connect(self._lake, relations=RELATIONS) as connection:
                 wanted = self._fingerprints(page_digests(connection))
                 stale = [
@@ -126,15 +131,12 @@ class SearchIndex:
                     some = stale[start : start + _COMMITTED]
                     pages = {batch: pages_of_batch(connection, batch) for batch in some}
                     self._replace(pointer, pages, {batch: wanted[batch] for batch in some}, removed)
+                    if not is_beside:
+                        self.point_to(pointer)
             pointer.mark = mark
             self.point_to(pointer)
             self._remove_unused(pointer)
         return _report(pointer, stale, removed)
-
-    def rebuild(self) -> IndexUpdate:
-        """Make all of it anew beside the old one, and then use the new one."""
-        (self._folder / _POINTER).unlink(missing_ok=True)
-        return self.update()
 
     def searcher(self) -> tantivy.Index:
         """The full-text index as it is now.
@@ -188,10 +190,10 @@ class SearchIndex:
         except (FileNotFoundError, ValueError, TypeError):
             return None
 
-    def _begun(self) -> Pointer:
+    def _begun(self, *, anew: bool) -> Pointer:
         """The pointer to go on from; a new one, with another folder, if the code is another."""
         pointer = self.read_pointer()
-        if pointer is not None and pointer.version == self._version:
+        if pointer is not None and pointer.version == self._version and not anew:
             return pointer
         known = {path.name for path in self._folder.glob("text-*")}
         number = 1 + max((int(name.rpartition("-")[2]) for name in known), default=0)
@@ -228,7 +230,6 @@ class SearchIndex:
         writer.commit()
         pointer.batches |= entries
         pointer.mark = ""
-        self.point_to(pointer)
         writer.close()
 
     def _embedded(
