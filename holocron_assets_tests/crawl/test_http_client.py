@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from time import monotonic
 from typing import NoReturn
 
-import httpcore
 import pytest
 from fake_mediawiki import (
     CAPTCHA,
@@ -22,6 +21,7 @@ from fake_mediawiki import (
     truncated,
 )
 
+from holocron_assets.crawl.http import connections
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.http.outcomes import HttpAnswer
 
@@ -172,7 +172,7 @@ def test_attempts_to_connect_that_something_cancelled_are_an_error(
     async def cancelled(*_: object) -> NoReturn:
         raise asyncio.CancelledError
 
-    monkeypatch.setattr(httpcore.AnyIOBackend, "connect_tcp", cancelled)
+    monkeypatch.setattr(connections, "connected", cancelled)
     answer = ask(client, wiki)
     assert answer.status is None
     assert answer.error == "ConnectError: the attempts to connect were cancelled"

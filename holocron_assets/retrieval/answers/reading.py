@@ -10,7 +10,7 @@ from holocron_assets.derive.engine.engine import KEEP_ALIVE, Engine, open_client
 from holocron_assets.derive.engine.replies import MalformedReplyError, read_reply
 from holocron_assets.derive.gpu.slots import GpuLock
 from holocron_assets.derive.server.model_files.catalog import shipped_catalog
-from holocron_assets.derive.server.process.connection import fetch_command
+from holocron_assets.derive.server.process.connection import fetch_command, running_server
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.retrieval.answers.statements import Statement, quoted
 from holocron_assets.retrieval.search import Hit
@@ -91,6 +91,16 @@ def _said(text: str, passages: Sequence[Mapping[str, Any]]) -> Statement | None:
     # The quote may be of another passage than the model says: what counts is that a page has it.
     ordered = [*passages[number - 1 : number], *passages]
     return next((said for row in ordered if (said := quoted(row, quote, answer))), None)
+
+
+def running_reader(lake: Lake) -> Reader | None:
+    """The reader that asks the model server that runs; None if none runs, or no model may be asked.
+
+    Raises:
+        ModelServerError: HOLOCRON_LLM is none of its values, or OLLAMA_HOST no address.
+    """
+    server = running_server()
+    return Reader(lake, server, reading_models()) if server else None
 
 
 def reading_models(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:

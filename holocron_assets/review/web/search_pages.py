@@ -7,10 +7,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holocron_assets.derive.server.process.connection import running_server
 from holocron_assets.errors import HolocronError
 from holocron_assets.retrieval.answers.answer import answer
-from holocron_assets.retrieval.answers.reading import Reader, reading_models
+from holocron_assets.retrieval.answers.reading import running_reader
 from holocron_assets.retrieval.highlights import pieces
 from holocron_assets.retrieval.index.full_text import FILTERS
 from holocron_assets.retrieval.search import Found, Hit, SearchError, searcher_of
@@ -51,8 +50,7 @@ class SearchPages:
         values: dict[str, Any] = {"searched": question, "answer": None, "note": None}
         if len(question) >= _SHORTEST:
             try:
-                searcher, server = searcher_of(self.desk.lake), running_server()
-                reader = Reader(self.desk.lake, server, reading_models()) if server else None
+                searcher, reader = searcher_of(self.desk.lake), running_reader(self.desk.lake)
                 values["answer"] = answer(self.desk.lake, searcher, question, reader)
             except (SearchError, HolocronError) as error:
                 values["note"] = str(error)
