@@ -1,7 +1,7 @@
 """Which words of a passage answer what was searched, for people."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import tantivy
@@ -32,7 +32,17 @@ def pieces(text: str, searched: str, longest: int) -> Iterator[tuple[str, bool]]
         searched: what was searched.
         longest: characters of the excerpt, at most.
     """
-    marks = highlights(text, searched)
+    return excerpt(text, highlights(text, searched), longest)
+
+
+def excerpt(text: str, marks: Sequence[tuple[int, int]], longest: int) -> Iterator[tuple[str, bool]]:
+    """An excerpt of a text around the first of its marks: pieces, and whether each is marked.
+
+    Args:
+        text: a passage.
+        marks: start and end of each mark, in order.
+        longest: characters of the excerpt, at most.
+    """
     start = max((marks[0][0] if marks else 0) - _BEFORE, 0)
     start = 0 if len(text) <= longest else min(start, len(text) - longest)
     start = text.rfind(" ", 0, start) + 1 if start else 0

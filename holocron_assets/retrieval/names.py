@@ -1,12 +1,13 @@
 """How well a name fits what is searched. Small errors of typing are forgiven."""
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 
 import tantivy
 from rapidfuzz.distance import OSA
 
-from holocron_assets.retrieval.index.full_text import names_analyzer
+from holocron_assets.retrieval.index.full_text import names_analyzer, words_analyzer
 
 _ONE_ERROR, _TWO_ERRORS = 4, 8
 """From so many letters on, one error or two are forgiven."""
@@ -32,6 +33,28 @@ def names_query(schema: tantivy.Schema, words: Sequence[str]) -> tantivy.Query:
             alike.append(tantivy.Query.fuzzy_term_query(schema, "names", word, distance=distance))
         each.append((tantivy.Occur.Should, tantivy.Query.disjunction_max_query(alike)))
     return tantivy.Query.boolean_query(each)
+
+
+def names_in_text(schema: tantivy.Schema, names: Iterable[str]) -> tantivy.Query:
+    """A query of passages whose text has one of some names, whatever the endings of its words."""
+    each = []
+    for words in filter(None, map(_text_analyzer().analyze, names)):
+        a_name = (
+            tantivy.Query.phrase_query(schema, "text", [*words])
+            if len(words) > 1
+            else tantivy.Query.term_query(schema, "text", words[0])
+        )
+        each.append((tantivy.Occur.Should, a_name))
+    return tantivy.Query.boolean_query(each)
+
+
+def places_of_names(text: str, names: Iterable[str]) -> list[tuple[int, int]]:
+    """Where a text has one of some names word for word, in any case: start and end of each, in order."""
+    longest_first = sorted(filter(str.strip, names), key=len, reverse=True)
+    if not longest_first:
+        return []
+    either = "|".join(map(re.escape, longest_first))
+    return [match.span() for match in re.finditer(rf"(?<!\w)(?:{either})(?!\w)", text, re.IGNORECASE)]
 
 
 def fit_of_names(names: Iterable[str], words: Sequence[str]) -> tuple[float, str]:
@@ -68,3 +91,8 @@ def _fewest_errors(word: str, others: Sequence[str]) -> int | None:
 @cache
 def _analyzer() -> tantivy.TextAnalyzer:
     return names_analyzer()
+
+
+@cache
+def _text_analyzer() -> tantivy.TextAnalyzer:
+    return words_analyzer()

@@ -12,7 +12,13 @@ from holocron_assets.retrieval.asking import NoVectorError, QueryVector, query_v
 from holocron_assets.retrieval.index.full_text import FILTERS, stored_row
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.index.vectors import SpaceArrays
-from holocron_assets.retrieval.names import fit_of_names, name_words, names_query
+from holocron_assets.retrieval.names import (
+    fit_of_names,
+    name_words,
+    names_in_text,
+    names_query,
+    places_of_names,
+)
 
 NAME, WORDS, MEANING = "name", "words", "meaning"
 
@@ -156,6 +162,31 @@ class Searcher:
             Hit(row, fit, {NAME: rank}, name)
             for rank, (row, fit, name) in enumerate(self._named(text, wanted or {}, limit), 1)
         ]
+
+    def naming(
+        self, names: Sequence[str], limit: int, *, source: str, without: str
+    ) -> list[tuple[dict[str, Any], list[tuple[int, int]]]]:
+        """Find passages of a source that have one of some names word for word, one of each page.
+
+        Args:
+            names: the names.
+            limit: the most passages.
+            source: whose pages are searched.
+            without: title of a page that is left out.
+
+        Returns:
+            Each passage with the places of the names in its text, the best passages first.
+        """
+        query = self._narrowed(names_in_text(self._text.schema, names), {"source": [source]})
+        found: dict[str, tuple[dict[str, Any], list[tuple[int, int]]]] = {}
+        for _, address in self._searcher.search(query, _LISTED, count=False).hits:
+            row = stored_row(self._searcher.doc(address))
+            places = places_of_names(row["text"], names)
+            if places and row["title"] != without:
+                found.setdefault(row["title"], (row, places))
+            if len(found) == limit:
+                break
+        return list(found.values())
 
     def _by_words(self, text: str, wanted: Mapping[str, Sequence[str]], fusing: dict[str, _Fusing]) -> None:
         boosts = {"text": 1.0, "place": _PLACE_BOOST}

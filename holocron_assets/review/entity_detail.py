@@ -14,6 +14,7 @@ from holocron_assets.lake.tables import (
     ENTITY_TAGS,
     REVIEW_ITEMS,
 )
+from holocron_assets.review.about import Mention, Summary, mentions_of, summary_of
 from holocron_assets.review.past_decisions import PastDecision, decisions_about
 from holocron_assets.review.pictures import Picture, pictures_of
 from holocron_assets.review.queue import read_queue
@@ -25,8 +26,10 @@ from holocron_assets.review.statements import (
     relations_to,
     statements_of,
 )
+from holocron_assets.review.timeline import Era, timeline
 
 _MOST_RELATIONS_TO = 100
+_TIMELINES = "derived_entity_timeline"
 _MOST_FOUND = 50
 
 # For each entity, the shortest name that contains the words: the words themselves, if that is a name.
@@ -56,6 +59,7 @@ class EntityDetail:
 
     Attributes:
         entity: its row of `entities`; if `merged_into` is set, the entity was merged into another.
+        summary: it in a few words; None if nothing is known of it.
         history: its rows of all times, the newest first.
         members: those that were merged into it.
         names: rows of `entity_aliases`.
@@ -63,6 +67,8 @@ class EntityDetail:
         relations: likewise, by relation.
         others: facts and relations that do not count, by status, in the order of `NOT_STANDING`.
         relations_to: relations of other entities to it that are stated or accepted, the first hundred.
+        timeline: what has a date, by calendar.
+        mentions: passages of other pages that name it.
         tags: rows of `entity_tags`.
         pictures: those that its page shows and the lake holds.
         decisions: what people decided about it.
@@ -70,6 +76,7 @@ class EntityDetail:
     """
 
     entity: Row
+    summary: Summary | None
     history: Sequence[Row]
     members: Sequence[Member]
     names: Sequence[Row]
@@ -77,6 +84,8 @@ class EntityDetail:
     relations: Mapping[str, Sequence[Statement]]
     others: Mapping[str, Sequence[Statement]]
     relations_to: Sequence[Statement]
+    timeline: Sequence[Era]
+    mentions: Sequence[Mention]
     tags: Sequence[Row]
     pictures: Sequence[Picture]
     decisions: Sequence[PastDecision]
@@ -87,6 +96,11 @@ class EntityDetail:
         """Its facts and relations, whether they count or not."""
         groups = (*self.facts.values(), *self.relations.values(), *self.others.values())
         return [statement for statements in groups for statement in statements]
+
+    @property
+    def open_ids(self) -> set[str]:
+        """The statements that its items in the review queue are about."""
+        return {name for item in self.open_items for name in item["statement_ids"]}
 
 
 def entity_detail(lake: Lake, entity_id: str) -> EntityDetail | None:
@@ -108,19 +122,26 @@ def _detail(reader: Reader, entity: Row) -> EntityDetail:
     decided = standing(reader.lake)
     statements = statements_of(reader, "entity_id = $id", about, decided, within=of_type)
     standing_ones = [one for one in statements if one.is_standing]
+    facts = by_predicate(statement for statement in standing_ones if "fact_key" in statement.row)
+    of_others = relations_to(reader, entity_id, decided, _MOST_RELATIONS_TO)
+    names = reader.find(ENTITY_ALIASES, "entity_id = $id order by kind, alias", about, within=of_type)
+    told = reader.answers(_TIMELINES, "entity_id = $id order by position", about, within=of_type)
     return EntityDetail(
         entity,
+        summary_of(reader, entity, facts),
         reader.find(ENTITIES, "entity_id = $id order by valid_from desc", about),
         members,
-        reader.find(ENTITY_ALIASES, "entity_id = $id order by kind, alias", about, within=of_type),
-        by_predicate(statement for statement in standing_ones if "fact_key" in statement.row),
+        names,
+        facts,
         by_predicate(statement for statement in standing_ones if "relation" in statement.row),
         {
             status: of_status
             for status in NOT_STANDING
             if (of_status := [one for one in statements if one.status == status])
         },
-        relations_to(reader, entity_id, decided, _MOST_RELATIONS_TO),
+        of_others,
+        timeline([*standing_ones, *of_others], told),
+        mentions_of(reader.lake, entity, [row["alias"] for row in names]),
         reader.find(ENTITY_TAGS, "entity_id = $id order by weight desc, tag_id", about, within=of_type),
         pictures_of(reader, entity),
         decisions_about(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from holocron_assets.decisions.log import Standing, standing
 from holocron_assets.entities.deciding import default_survivor, merge_warning
 from holocron_assets.lake.declaration.keys import title_key
-from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     ENTITY_JUDGEMENTS,
@@ -123,18 +123,15 @@ def page_of(reader: Reader, batch: str, key: int) -> Page | None:
     row = reader.page_row(PAGES, batch, key)
     if row is None:
         return None
-    answers = _answers_table(reader.lake)
     return Page(
         row,
         signals=reader.page_row(PAGE_SIGNALS, batch, key),
         type=reader.page_row(PAGE_TYPES, batch, key),
         rules=reader.page_row(RULE_CLASSIFICATIONS, batch, key),
-        model=reader.page_row(answers, batch, key) if answers else None,
+        model=next(
+            iter(reader.answers(_MODELS_ANSWERS, "title_key = $key", {"key": key}, within=[batch])), None
+        ),
     )
-
-
-def _answers_table(lake: Lake) -> Table | None:
-    return next((table for table in lake.derived_tables if table.name == _MODELS_ANSWERS), None)
 
 
 def _statements(reader: Reader, item: Row, decided: Standing) -> list[Statement]:

@@ -58,6 +58,20 @@ class Reader:
         found = self.find(table, condition, {"key": title_key}, within=[batch])
         return found[0] if found else None
 
+    def answers(
+        self, name: str, condition: str, values: Mapping[str, Any], *, within: Iterable[str]
+    ) -> list[dict[str, Any]]:
+        """The rows of an interrogation's table for which a condition holds; none if there is no such table.
+
+        Args:
+            name: the table's name.
+            condition: as for `find`.
+            values: likewise.
+            within: likewise.
+        """
+        table = next((table for table in self.lake.derived_tables if table.name == name), None)
+        return self.find(table, condition, values, within=within) if table else []
+
     def entities(self, ids: Sequence[str]) -> dict[str, Row]:
         """The current rows of some entities, by id, in the order of `ids`."""
         found = self.find(ENTITIES, _WHERE_IT_STANDS, {"ids": list(ids)})

@@ -54,12 +54,15 @@ class Statement:
 
     @property
     def details(self) -> list[str]:
-        """Further details: qualifier, unit, period and work."""
+        """Further details: qualifier, unit, period and work. What another of them says is left out."""
         row = self.row
         period = [row.get("start_time"), row.get("end_time")]
-        when = " to ".join(text or "?" for text in period) if any(period) else None
+        is_said = all(text in (row["qualifier"] or "") for text in period if text)
+        when = None if is_said else " to ".join(text or "?" for text in period)
         work = f"in {row['work']}" if row.get("work") else None
-        return [text for text in (row["qualifier"], row.get("unit"), when, work) if text]
+        unit = row.get("unit")
+        shown_unit = unit if unit and unit not in self.value else None
+        return [text for text in (row["qualifier"], shown_unit, when, work) if text]
 
 
 def statements_of(

@@ -16,7 +16,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_CHUNKS, PAGE_TYPES
 from holocron_assets.retrieval.asking import NoVectorError, QueryVector
 from holocron_assets.retrieval.index.index import SearchIndex
-from holocron_assets.retrieval.names import fit_of_names, name_words
+from holocron_assets.retrieval.names import fit_of_names, name_words, places_of_names
 from holocron_assets.retrieval.search import Searcher, SearchError, searcher_of
 
 if TYPE_CHECKING:
@@ -98,6 +98,29 @@ def test_filters_apply_inside_the_search(lake: Lake) -> None:
     assert found.hits
     assert {(hit.row["type"], hit.row["state"]) for hit in found.hits} == {("Species", "promoted")}
     assert titles(lake, "the", wanted={"source": ["another"]}) == []
+
+
+def test_passages_that_have_a_name_are_found_once_a_page_and_without_the_page_itself(lake: Lake) -> None:
+    searcher = Searcher(lake, embed)
+    found = searcher.naming(["Elowe Marsh"], 100, source="sample", without="Elowe Marsh")
+    titles = [row["title"] for row, _ in found]
+    assert "Battle of Cassivane" in titles
+    assert "Elowe Marsh" not in titles
+    assert len(set(titles)) == len(titles)
+    assert {row["text"][start:end] for row, places in found for start, end in places} == {"Elowe Marsh"}
+    assert len(searcher.naming(["Elowe Marsh"], 2, source="sample", without="")) == 2
+    assert searcher.naming(["Elowe Marsh"], 2, source="another", without="") == []
+    assert searcher.naming(["", "?!"], 2, source="sample", without="") == []
+
+
+def test_a_name_is_in_a_text_only_word_for_word() -> None:
+    text = "Marks of the mark, and Mark Twain"
+    assert [text[start:end] for start, end in places_of_names(text, ["Mark"])] == ["mark", "Mark"]
+    assert [text[start:end] for start, end in places_of_names(text, ["Mark", "Mark Twain", " "])] == [
+        "mark",
+        "Mark Twain",
+    ]
+    assert places_of_names(text, []) == []
 
 
 def test_an_unknown_filter_names_those_there_are(lake: Lake) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import chain
+from typing import Any
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
@@ -22,14 +23,17 @@ from holocron_assets.review.choices import (
     statement_choices,
     type_choices,
 )
+from holocron_assets.review.claims import claims
 from holocron_assets.review.entity_detail import EntityDetail, entity_detail, entity_titled
 from holocron_assets.review.highlights import apart, found_in, pieces
 from holocron_assets.review.item_detail import page_of
 from holocron_assets.review.pictures import SHOWN_TYPES, file_of
 from holocron_assets.review.queue import item_titled
 from holocron_assets.review.reading import reading
+from holocron_assets.review.statements import by_predicate
 from holocron_assets.review.web.desk import Desk
 from holocron_assets.review.web.guard import checked_form
+from holocron_assets.review.web.relation_graph import relation_graph
 from holocron_assets.review.web.review_pages import address_of
 
 
@@ -54,6 +58,7 @@ class EntityPages:
             "listed": [choice for choice in choices if choice.kind == "classify"],
             "splits": {choice.about["one"]: choice for choice in choices if choice.kind == "split"},
             "verdicts": _verdicts(choices),
+            **_statements(detail),
         }
         return self.desk.show(request, "entity.html", values)
 
@@ -146,6 +151,26 @@ def _member_named(detail: EntityDetail, entity_id: str | None) -> str | None:
     """Title of the member with an id; None if there is none."""
     titles = {member.entity["entity_id"]: member.entity["title"] for member in detail.members}
     return titles.get(entity_id)
+
+
+def _statements(detail: EntityDetail) -> dict[str, Any]:
+    """What the page shows of an entity's statements, and of others that name it."""
+    entity, open_ids = detail.entity, detail.open_ids
+    of_others = by_predicate(detail.relations_to)
+    return {
+        "facts": claims(detail.facts, open_ids),
+        "relations": claims(detail.relations, open_ids),
+        "of_others": claims(of_others, open_ids, of_others=True),
+        "not_stated": {
+            status: claims(by_predicate(statements), open_ids) for status, statements in detail.others.items()
+        },
+        "graph": relation_graph(
+            entity["name"],
+            entity["entity_id"],
+            chain.from_iterable(detail.relations.values()),
+            detail.relations_to,
+        ),
+    }
 
 
 def _verdicts(choices: list[Choice]) -> dict[str, list[Choice]]:

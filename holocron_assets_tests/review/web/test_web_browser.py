@@ -161,17 +161,34 @@ def test_a_fact_is_accepted_where_it_stands(page: Page, sample: Holocron) -> Non
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.wait_for_url("**/entity/**")
-    fact = page.locator(".statements li", has_text="infobox").first
-    value = fact.locator("strong").first.inner_text()
+    fact = page.locator("details.claim", has_text="infobox").first
+    value = fact.locator(".said").inner_text()
+    assert not fact.get_by_role("button", name="Accept").is_visible(), "nothing is open about it"
+    fact.locator("summary").click()
     fact.get_by_role("button", name="Accept").click()
     page.wait_for_url("**done=**")
     row = said(sample)[-1]
     assert row["kind"] == "accept"
     assert value in row["value"]
     assert page.locator(".badge.accepted").count() == 1
-    page.locator(".statements li", has_text="accepted").locator("a").first.click()
+    accepted = page.locator("details.claim", has_text="accepted")
+    accepted.locator("summary").click()
+    accepted.locator(".statements a").first.click()
     page.wait_for_url("**/text/**")
     assert page.locator("mark").count() == 1, "its words are marked in the page's text"
+
+
+def test_relations_are_walked_from_picture_to_picture_without_scripts(
+    chromium: Browser, address: str
+) -> None:
+    context = chromium.new_context(base_url=address, java_script_enabled=False)
+    page = context.new_page()
+    page.goto("/page?title=Caldus Varrow")
+    for name in ("Varrow Dominion", "Lamp War"):
+        page.locator("svg a", has_text=name).click()
+        page.wait_for_url("**/entity/**")
+        assert page.locator("h1").inner_text() == name
+    context.close()
 
 
 def test_everything_works_without_scripts(chromium: Browser, address: str, sample: Holocron) -> None:

@@ -9,17 +9,41 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from review_lake import ALSO_NEM, BATCH, HOSTILE, MENTIONED, NEM, OSK, PAIR, QUAY, SOURCE, review_lake
+from review_lake import (
+    ALSO_NEM,
+    BATCH,
+    HOSTILE,
+    MENTIONED,
+    NEM,
+    OSK,
+    PAIR,
+    PERSON,
+    QUAY,
+    SOURCE,
+    review_lake,
+    write,
+)
 from starlette.testclient import TestClient
 
 from holocron_assets.crawl.files.artifact import artifact_key
 from holocron_assets.decisions.log import all_decisions
+from holocron_assets.derive.interrogations.loading import derived_tables
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITIES, FILE_LIST, FILE_USES, FILES, PAGE_TYPES, PAGES
+from holocron_assets.lake.tables import (
+    ENTITIES,
+    ENTITY_RELATIONS,
+    FILE_LIST,
+    FILE_USES,
+    FILES,
+    PAGE_CHUNKS,
+    PAGE_TYPES,
+    PAGES,
+)
+from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.review.store import store_review
 from holocron_assets.review.web.app import make_app
 from holocron_assets.review.web.desk import Desk
@@ -190,6 +214,73 @@ def test_an_entity_shows_where_each_fact_comes_from(page: TestClient) -> None:
     links = [attributes.get("href") or "" for tag, attributes in seen.elements if tag == "a"]
     text = next(link for link in links if link.startswith("/text/") and "words" in link)
     assert "<mark" in page.get(text).text
+
+
+def claims_on(page: TestClient, address: str) -> dict[str, bool]:
+    """The claims of an entity's page by the id of their first statement, and whether each is shown open."""
+    seen = read(page.get(address).text).elements
+    places = [
+        place for place, (tag, names) in enumerate(seen) if (tag, names.get("class")) == ("details", "claim")
+    ]
+    first = {place: next(names["id"] for tag, names in seen[place:] if tag == "li") for place in places}
+    return {first[place] or "": "open" in seen[place][1] for place in places}
+
+
+def test_evidence_and_verdicts_are_open_where_a_person_is_asked_and_elsewhere_on_demand(
+    page: TestClient,
+) -> None:
+    address = f"/entity/{NEM}"
+    asked = {"fact-varn": True, "fact-rothe": True, "fact-rank": True}
+    assert claims_on(page, address) == asked | {"fact-species": False, "relation-heron": False}
+    assert 'value="reject.fact-species"' in page.get(address).text
+    send(page, address, choice="accept.fact-varn", author="Ada")
+    assert claims_on(page, address) == {
+        name: name == "fact-rank" for name in [*asked, "fact-species", "relation-heron"]
+    }
+
+
+def test_what_a_wiki_says_is_text_wherever_an_entitys_page_shows_it(lake: Lake) -> None:
+    told = {table.name: table for table in derived_tables()}
+    nem = {"entity_id": NEM, "name": HOSTILE, "title": HOSTILE, "evidence": HOSTILE}
+    event = {"date": HOSTILE, "event": HOSTILE, "told_by": HOSTILE}
+    write(lake, told["derived_entity_timeline"], PERSON, [{**nem, **event}])
+    write(lake, told["derived_entity_summary"], PERSON, [{**nem, "summary": HOSTILE}])
+    related = {
+        "relation_id": "r",
+        "relation": HOSTILE,
+        "status": "stated",
+        "evidence": HOSTILE,
+        "title": HOSTILE,
+    }
+    sides = [
+        {"relation_id": "to", "from_id": NEM, "to_id": OSK, "to_name": HOSTILE},
+        {"relation_id": "from", "from_id": QUAY, "to_id": NEM, "to_name": "Nem"},
+    ]
+    write(lake, ENTITY_RELATIONS, PERSON, [{**related, **side} for side in sides])
+    naming = {"title": HOSTILE, "headings": [HOSTILE], "text": f"Nem Sixfinger, {HOSTILE}", "passage_id": "p"}
+    write(lake, PAGE_CHUNKS, BATCH, [naming])
+    answering = Lake(lake.root, tuple(derived_tables()))
+    SearchIndex(answering).update()
+    with browser(answering) as page:
+        answer = page.get(f"/entity/{NEM}")
+    seen = read(answer.text)
+    places = ("lead", "graph", "timeline", "passage")
+    shown = {str(names.get("class")) for _, names in seen.elements}
+    assert set(places) <= shown
+    assert seen.text.count("<script>alert(1)</script>") > len(places)
+    assert [names for tag, names in seen.elements if tag == "script"] == [
+        {"src": "/static/keys.js", "defer": None}
+    ]
+    assert "\u202e" not in answer.text
+    assert not [name for _, names in seen.elements for name in names if name.startswith(("on", "style"))]
+
+
+def test_the_picture_of_relations_leads_to_the_neighbours(page: TestClient, lake: Lake) -> None:
+    sides = {"relation_id": "r", "from_id": NEM, "relation": "knows", "to_id": OSK, "to_name": "Osk"}
+    write(lake, ENTITY_RELATIONS, PERSON, [{**sides, "title": "Nem Sixfinger", "status": "stated"}])
+    for here, there in ((NEM, OSK), (OSK, NEM)):
+        picture = page.get(f"/entity/{here}").text.partition("<svg")[2].partition("</svg>")[0]
+        assert [names["href"] for tag, names in read(picture).elements if tag == "a"] == [f"/entity/{there}"]
 
 
 def test_a_fact_is_accepted_on_the_entitys_page(page: TestClient, lake: Lake) -> None:
