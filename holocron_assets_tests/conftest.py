@@ -93,6 +93,16 @@ def finished_sample(tmp_path_factory: pytest.TempPathFactory, fetched_sample: "H
 
 
 @pytest.fixture(scope="session")
+def indexed_sample(tmp_path_factory: pytest.TempPathFactory, finished_sample: "Holocron") -> "Holocron":
+    """The finished sample with a search index, without vectors. Shared by all tests: copy it to change it."""
+    from holocron_assets.retrieval.index.index import SearchIndex  # noqa: PLC0415 - the same
+
+    holocron = finished_sample.copy_to(tmp_path_factory.mktemp("indexed"))
+    SearchIndex(holocron.lake).update()
+    return holocron
+
+
+@pytest.fixture(scope="session")
 def busy(tmp_path_factory: pytest.TempPathFactory, finished_sample: "Holocron") -> "Holocron":
     """The sample wiki, with something of everything going on. Shared by all tests: copy it to change it."""
     from busy_holocron import make_busy  # noqa: PLC0415 - the same

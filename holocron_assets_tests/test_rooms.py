@@ -31,6 +31,9 @@ CONTRACTS = {
         *("lake", "decisions", "telemetry", "crawl", "signals", "classify", "derive", "entities"),
         *("operations", "retrieval", "review"),
     },
+    "doors": {
+        *("lake", "crawl", "classify", "derive", "entities", "operations", "retrieval", "planning"),
+    },
     "orchestration": {
         *("lake", "decisions", "telemetry", "crawl", "signals", "classify", "derive", "entities"),
         *("operations", "retrieval", "review", "planning", "definitions"),

@@ -15,7 +15,6 @@ from knowledge_rows import row_of
 from sample_holocron import SAMPLE_BATCH, Holocron
 from test_given_up import put_unread
 
-from holocron_assets.cli.knowledge.reports import page_report
 from holocron_assets.cli.main import main
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import PAUSE, Scope, control
@@ -32,6 +31,7 @@ from holocron_assets.operations.why.answers import Answer
 from holocron_assets.operations.why.asking import _UNMET, why_asked
 from holocron_assets.operations.why.explaining import explain
 from holocron_assets.operations.why.fetching import Page
+from holocron_assets.operations.why.page_report import page_report
 
 pytestmark = pytest.mark.system
 

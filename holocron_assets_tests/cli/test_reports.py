@@ -10,13 +10,14 @@ import pytest
 from rich.console import Console
 from sample_holocron import SAMPLE_BATCH, Holocron, list_seeds_and_cut, sample_holocron
 
-from holocron_assets.cli.knowledge.reports import page_report, run_summary
+from holocron_assets.cli.knowledge.reports import run_summary
 from holocron_assets.cli.operation.status_console import print_status
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES, PAGES
 from holocron_assets.lake.views.named_pages import find_page
 from holocron_assets.operations.state.snapshot import take_snapshot
+from holocron_assets.operations.why.page_report import page_report
 
 
 def report_of(holocron: Holocron, title: str) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from sample_holocron import Holocron, fetch, list_seeds_and_cut
 
-from holocron_assets.cli.knowledge.reports import page_report
 from holocron_assets.crawl.frontier.requeue import requeue
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.freshness import stale_partitions
 from holocron_assets.lake.tables import PAGE_FACTS, PAGE_LINKS, PAGE_SIGNALS, PAGE_TYPES, UNREAD_PAGES
 from holocron_assets.operations.state.snapshot import take_snapshot
+from holocron_assets.operations.why.page_report import page_report
 from holocron_assets.planning.batch_steps import BATCH_STEPS, run_step
 
 PROGRAM = Path(__file__).with_name("deadly_parser.py")

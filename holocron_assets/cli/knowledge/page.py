@@ -6,7 +6,6 @@ import click
 from rich.console import Console
 
 from holocron_assets.cli.console import print_page, to_json
-from holocron_assets.cli.knowledge import reports
 from holocron_assets.cli.shared import (
     all_sources,
     clear_errors,
@@ -17,6 +16,7 @@ from holocron_assets.cli.shared import (
     source_option,
 )
 from holocron_assets.lake.views.named_pages import find_page
+from holocron_assets.operations.why.page_report import page_report
 
 
 @click.command()
@@ -37,7 +37,7 @@ def page(title: str, source_name: str | None, *, as_json: bool) -> None:
             f"no page{place} is called {title!r}: no seed names it and no fetched page links to it. "
             f"`holocron crawl --source NAME --title {title!r}` fetches it."
         )
-    page_reports = [reports.page_report(lake, sources, source, name) for source, name in found]
+    page_reports = [page_report(lake, sources, source, name) for source, name in found]
     if as_json:
         click.echo(to_json(page_reports))
         return

@@ -1,82 +1,13 @@
-"""Reports for people: everything about one page, and the result of a run."""
+"""Reports for people on the result of a run."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from holocron_assets.crawl.frontier.views import frontier_tables_of
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
-from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import GPU_RUNS, PAGES
-from holocron_assets.lake.tables.classify import MODEL_TABLE
+from holocron_assets.lake.tables import GPU_RUNS
 from holocron_assets.lake.views.database import connect, query
-
-_PAGE_QUERIES = {
-    "revisions": """
-        select batch, status, revision_id, revision_at, fetched_at, attempts, error, redirect_target, depth,
-               discovered_from, size_bytes, run_id
-        from pages where title_key = $key or requested_key = $key order by fetched_at
-    """,
-    "signals": """
-        select signals.* exclude (source, title, title_key)
-        from page_signals as signals
-        semi join current_pages as current using (batch, title_key)
-        where title_key = $key
-    """,
-    "classifications": """
-        select method, primary_type, confidence, needs_review, evidence, rules_version, batch
-        from rule_classifications where title_key = $key
-    """,
-    "decisions": """
-        select
-            decision_id, kind, value, title, other_title, undoes, author, reason, decided_at,
-            kind = 'undo' or decision_id in (select decision_id from standing_decisions) as counts
-        from decisions
-        where title_key = $key or other_id in (select entity_id from entities where title_key = $key)
-        order by decision_id
-    """,
-    "type": "select * exclude (source, title, title_key) from page_types where title_key = $key",
-    "entities": """
-        select
-            entities.entity_id, entities.entity_type, entities.name, entities.continuity, entities.state,
-            entities.merged_into, survivors.name as merged_into_name, entities.state_by,
-            entities.state_reason, entities.review_reason, entities.review_since, entities.valid_from,
-            entities.revision_id
-        from entities left join entities as survivors on entities.merged_into = survivors.entity_id
-        where entities.title_key = $key
-        order by entities.state = 'suppressed', entities.valid_from
-    """,
-    "aliases": """
-        select alias, kind, from_title from entity_aliases
-        where entity_id in (select entity_id from entities where title_key = $key)
-        order by kind, alias
-    """,
-    "frontier": "select status, reason, depth, inbound, due_at from frontier where title_key = $key",
-    "batches": "select batch, reason, cut_at from lake.batch_pages where title_key = $key order by cut_at",
-    "dead_letters": """
-        select stage, batch, attempts, error, died_at
-        from dead_letters where title_key = $key order by died_at
-    """,
-    "linked_from": "select count(*) as pages from page_links where target_key = $key",
-}
-
-_PAGE_RELATIONS = (
-    *("pages", "page_signals", "current_pages", "rule_classifications", "decisions", "standing_decisions"),
-    *("page_types", "entities", "entity_aliases", "lake.batch_pages", "dead_letters", "page_links"),
-)
-"""Relations that these queries read, beside the views of the frontier."""
-
-_MODELS_ANSWER = f"""
-    select
-        model, primary_type, needs_review, supported, rationale, description, tags, confidence, types,
-        work_medium, canon_context, model_digest, result_key, batch, run_id
-    from {MODEL_TABLE} where title_key = $key
-"""  # noqa: S608 - a name of our own
-
-
-_TITLES = ("lake.seed_titles", "last_attempts")
-"""Relations that hold titles of pages, beside the links."""
 
 _GPU_RUNS_TOGETHER = """
     select model, sum(loads)::bigint as loads, sum(items)::bigint as items, sum(calls)::bigint as calls,
@@ -91,77 +22,6 @@ def gpu_summary(lake: Lake, run_ids: Sequence[str]) -> list[dict[str, Any]]:
     """Totals per model over some runs; the time between the runs counts as idle."""
     with connect(lake, tables=[GPU_RUNS]) as connection:
         return query(connection, _GPU_RUNS_TOGETHER, {"runs": list(run_ids)})
-
-
-def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) -> dict[str, Any]:
-    """Everything known about one page of a source.
-
-    Args:
-        lake: what is known.
-        sources: all sources; their settings say which pages are in reach.
-        source: the page's source.
-        title: its canonical title.
-
-    Returns:
-        Rows by topic (revisions, signals, classifications, models_answers, decisions, type, entities,
-        aliases, frontier, batches, dead_letters, linked_from), and `stuck`: how far the page came and what
-        it waits for, in a sentence.
-    """
-    key = title_key(source, title)
-    is_asked = any(table.name == MODEL_TABLE for table in lake.derived_tables)
-    relations = (*_PAGE_RELATIONS, MODEL_TABLE) if is_asked else _PAGE_RELATIONS
-    frontier = frontier_tables_of(lake, [one for one in sources if one.name == source])
-    with connect(lake, relations=relations, more_views=frontier) as connection:
-        connection.execute("set parquet_metadata_cache = true")  # each file is opened about twelve times
-        topics = {name: query(connection, sql, {"key": key}) for name, sql in _PAGE_QUERIES.items()}
-        topics["models_answers"] = query(connection, _MODELS_ANSWER, {"key": key}) if is_asked else []
-    stuck = " ".join([_where_it_stands(topics), *_what_is_lost(topics)])
-    return {"source": source, "title": title, "stuck": stuck, **topics}
-
-
-def _what_is_lost(topics: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """Sentences about the stages that were given up for a page that was fetched."""
-    lost = [letter for letter in topics["dead_letters"] if letter["stage"] != PAGES.name]
-    sentences = [f"Given up for {letter['stage']}: {letter['error']}." for letter in lost]
-    return [*sentences, "`holocron requeue` brings it back."] if sentences else []
-
-
-def _where_it_stands(topics: dict[str, list[dict[str, Any]]]) -> str:
-    if topics["entities"]:
-        entity = topics["entities"][0]
-        text = f"It is a {entity['state']} entity of type {entity['entity_type']}: {entity['state_reason']}."
-        if entity["merged_into"]:
-            text = f"{text} It was merged into {entity['merged_into_name']!r}, {entity['merged_into']}."
-        reason = entity["review_reason"]
-        return f"{text} A person should look at it: {reason}." if reason else text
-    if topics["type"]:
-        page = topics["type"][0]
-        sure = f"typed {page['primary_type']} at {page['confidence']:.2f}: {page['reason']}"
-        return f"It has no entity. It is {sure}."
-    if not topics["frontier"]:
-        return "Nothing is known of it: no seed names it and no fetched page links to it."
-    return _where_it_waits(topics["frontier"][0], topics["revisions"])
-
-
-def _where_it_waits(frontier: dict[str, Any], revisions: list[dict[str, Any]]) -> str:
-    reason = frontier["reason"]
-    match frontier["status"]:
-        case "waiting" if reason == "changed":
-            return (
-                f"The wiki reported a change and does not serve it yet. It is asked again at {_at(frontier)}."
-            )
-        case "waiting":
-            return f"It failed, and is due again at {_at(frontier)}: {reason}"
-        case "dead":
-            return f"It is dead-lettered: {reason}. `holocron requeue` brings it back."
-        case "done":
-            return f"It was asked for, and is {revisions[-1]['status']}."
-        case status:
-            return f"It is {status}: {reason}." if reason else f"It is {status}."
-
-
-def _at(frontier: dict[str, Any]) -> str:
-    return f"{frontier['due_at']:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def run_summary(lake: Lake, sources: Sequence[Source]) -> dict[str, list[dict[str, Any]]]:
@@ -205,28 +65,3 @@ def files_summary(lake: Lake, sources: Sequence[FileSource]) -> list[dict[str, A
     """
     with connect(lake, relations=["files"]) as connection:
         return query(connection, sql, {"sources": [source.name for source in sources]})
-
-
-def nearest_titles(lake: Lake, title: str, source: str | None, *, most: int = 5) -> list[tuple[str, str]]:
-    """Sources and titles that are spelt most like what a person wrote, the most similar first.
-
-    Args:
-        lake: what is known.
-        title: as the person wrote it.
-        source: only of this source.
-        most: at most so many.
-    """
-    sql = """
-        select source, title
-        from (
-            select source, title from lake.seed_titles
-            union select source, title from last_attempts
-        )
-        where coalesce(source = $source, true)
-            and jaro_winkler_similarity(lower(title), lower($title)) > 0.7
-        order by jaro_winkler_similarity(lower(title), lower($title)) desc, source, title
-        limit $most
-    """
-    with connect(lake, relations=_TITLES) as connection:
-        found = query(connection, sql, {"title": title.strip(), "source": source, "most": most})
-    return [(row["source"], row["title"]) for row in found]

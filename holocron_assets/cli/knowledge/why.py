@@ -10,7 +10,6 @@ from rich.markup import escape
 from rich.padding import Padding
 
 from holocron_assets.cli.console import shown, to_json
-from holocron_assets.cli.knowledge.reports import nearest_titles, page_report
 from holocron_assets.cli.shared import (
     all_sources,
     any_named_source,
@@ -26,6 +25,7 @@ from holocron_assets.lake.views.named_pages import find_page
 from holocron_assets.operations.why.answers import Answer
 from holocron_assets.operations.why.explaining import explain
 from holocron_assets.operations.why.files import why_files
+from holocron_assets.operations.why.page_report import nearest_titles, page_report
 from holocron_assets.settings import dispatch_file, politeness_folder, sources_folder
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
+import pyarrow as pa
 
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.durable import replacing
@@ -17,7 +18,7 @@ from holocron_assets.lake.views.public_views import View, all_behind, public_vie
 from holocron_assets.lake.views.spilling import spilling_database
 from holocron_assets.lake.views.texts import comment_on_views
 
-__all__ = ["MEMORY", "connect", "publish", "query", "rows_of"]
+__all__ = ["MEMORY", "arrow", "connect", "publish", "query", "rows_of"]
 
 MEMORY = "1GB"
 """The memory that a connection to the lake may use; it spills the rest to the lake's disk."""
@@ -76,6 +77,22 @@ def query(
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
     return _patiently(connection, rows)
+
+
+def arrow(
+    connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Any] | None = None
+) -> pa.Table:
+    """What a query gives, as an Arrow table.
+
+    Raises:
+        DamagedPartitionError: the query failed, and a file of the connected lake is damaged.
+    """
+
+    def table() -> pa.Table:
+        found = connection.sql(sql, params=dict(parameters or {}))
+        return pa.table({}) if found is None else found.to_arrow_table()  # a statement may give nothing
+
+    return _patiently(connection, table)
 
 
 def publish(lake: Lake, *, more_views: str = "") -> Path:

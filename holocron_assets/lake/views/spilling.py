@@ -38,7 +38,9 @@ def spilling_database(lake: Lake, *, memory: str) -> Iterator[duckdb.DuckDBPyCon
     }
     try:
         with duckdb.connect(config={**settings, "temp_directory": str(spill)}) as connection:
-            connection.execute("set enable_progress_bar = false; set timezone = 'UTC'")
+            with suppress(duckdb.InvalidInputException):  # in Jupyter without ipywidgets there is none
+                connection.execute("set enable_progress_bar = false")
+            connection.execute("set timezone = 'UTC'")
             connection.execute("set variable lake_root = $1", [str(lake.root.resolve())])
             connection.execute("set variable now = $1", [utc_now()])
             yield connection

@@ -28,7 +28,7 @@ def explain(
     Args:
         lake: the lake.
         source: the page's source.
-        report: the known rows about the page; see `reports.page_report`.
+        report: the known rows about the page; see `page_report`.
         politeness_folder: shared state of processes about hosts.
         settings: how work is dispatched to models.
     """

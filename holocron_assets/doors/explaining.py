@@ -1,0 +1,67 @@
+"""What is known of a page, and why it is as it is, for programs."""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from holocron_assets.crawl.sources.files import read_any_sources
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.derive.dispatch.pools import read_dispatch_settings
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.named_pages import find_page
+from holocron_assets.operations.why.explaining import explain
+from holocron_assets.operations.why.page_report import nearest_titles, page_report
+from holocron_assets.settings import dispatch_file, politeness_folder
+
+
+class NoPageError(PermanentError, LookupError):
+    """No page is called so; the message names those that are nearest."""
+
+
+def sources_of_pages(folder: Path) -> list[Source]:
+    """Every source of pages of a folder whose file can be read."""
+    return [source for source in read_any_sources(folder)[0].values() if isinstance(source, Source)]
+
+
+def reports_on(lake: Lake, sources: Sequence[Source], title: str, source: str | None) -> list[dict[str, Any]]:
+    """What is known of the pages of a title, one of each source that has it.
+
+    Args:
+        lake: what is known.
+        sources: all sources of pages.
+        title: as a person writes it.
+        source: only of this source.
+
+    Raises:
+        NoPageError: there is none.
+    """
+    title = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles
+    found = find_page(lake, title, source)
+    if not found:
+        near = "; ".join(f"{name!r} of {one}" for one, name in nearest_titles(lake, title, source))
+        raise NoPageError(f"no page is called {title!r}." + (f" Nearest are: {near}" if near else ""))
+    return [page_report(lake, sources, one, name) for one, name in found]
+
+
+def why(lake: Lake, sources: Sequence[Source], report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Why a page was fetched, has its type, is an entity and was asked about; or why not.
+
+    Args:
+        lake: what is known.
+        sources: all sources of pages.
+        report: what is known of the page, by `reports_on`.
+    """
+    known = {source.name: source for source in sources}
+    if report["source"] not in known:
+        raise NoPageError(f"source {report['source']!r} has no file any more, so nothing explains its pages")
+    answers = explain(
+        lake,
+        known[report["source"]],
+        report,
+        politeness_folder=politeness_folder(),
+        settings=read_dispatch_settings(dispatch_file()),
+    )
+    return [asdict(answer) for answer in answers]
