@@ -69,6 +69,7 @@ COMMANDS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         "operation.webhooks": {"webhooks": "List and test webhooks, and send notifications again."},
     },
     "Services": {
+        "operation.mcp": {"mcp": "Answer assistants by the Model Context Protocol."},
         "work.serving": {
             "daemon": "Start Dagster's daemon alone, with the sensors on.",
             "ui": "Start Dagster's web UI and daemon, with the sensors on.",

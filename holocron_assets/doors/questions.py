@@ -96,6 +96,17 @@ def relations(entity_id: str | None, relation: Some, type: Some) -> Question:  #
     return Question(["entity_relations", "entities"], sql, {**values, "id": entity_id})
 
 
+def passages(source: str, title: str) -> Question:
+    """The passages of a page as it is now, in their order."""
+    sql = """
+        select headings, text, start_offset as start, end_offset as end, revision_id
+        from lake.page_chunks semi join current_pages using (batch, title_key)
+        where source = $source and title = $title
+        order by position
+    """
+    return Question(["lake.page_chunks", "current_pages"], sql, {"source": source, "title": title})
+
+
 def entity_called(lake: Lake, entity: str) -> dict[str, Any]:
     """The row of an entity that is called so; of several, one whose title it is, and then a promoted one.
 
