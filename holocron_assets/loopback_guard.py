@@ -5,6 +5,7 @@ send requests here, and any site's name can be made to mean 127.0.0.1.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
 from urllib.parse import urlsplit
@@ -29,30 +30,57 @@ _SCHEMES = {"ws": "http", "wss": "https"}
 """A page's origin speaks of the page, which came by HTTP, also where it asks for a WebSocket."""
 
 
+@dataclass(frozen=True)
+class Shared:
+    """What a program in the browser on this machine may read too, such as OpenRefine.
+
+    Attributes:
+        path: a path that changes nothing; those below it are shared as well.
+        origins: of the programs' pages, as `own_origin` gives them. A person named each.
+    """
+
+    path: str
+    origins: frozenset[str]
+
+    def covers(self, scope: Scope) -> bool:
+        """Whether a request asks for what is shared."""
+        path = scope["path"]
+        return bool(self.origins) and (path == self.path or path.startswith(f"{self.path}/"))
+
+
+NOTHING_SHARED = Shared("/", frozenset())
+
+
 class OwnMachineOnly:
     """Refuses requests and WebSockets that come under another name or from another site's page.
 
     The headers of every answer, also of refusals, forbid browsers to show it in a page of another site.
     """
 
-    def __init__(self, app: ASGIApp, headers: Mapping[str, str] = _NO_HEADERS) -> None:
+    def __init__(
+        self, app: ASGIApp, headers: Mapping[str, str] = _NO_HEADERS, shared: Shared = NOTHING_SHARED
+    ) -> None:
         """Guard an application.
 
         Args:
             app: what is guarded.
             headers: more of them, for every answer.
+            shared: what pages of other origins on this machine may read.
         """
-        self._app, self._headers = app, {**_SEALS, **headers}
+        self._app, self._headers, self._shared = app, {**_SEALS, **headers}, shared
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
 
         async def send_sealed(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(self._headers)
+                found = MutableHeaders(scope=message)
+                found.update(self._headers)
+                if scope["type"] == "http" and self._shared.covers(scope):
+                    _unseal(found, scope, self._shared)
             await send(message)
 
-        refusal = None if scope["type"] == "lifespan" else _refusal(scope)
+        refusal = None if scope["type"] == "lifespan" else _refusal(scope, self._shared)
         if refusal is None:
             await self._app(scope, receive, send_sealed)
         elif scope["type"] == "websocket":
@@ -61,12 +89,26 @@ class OwnMachineOnly:
             await refusal(scope, receive, send_sealed)
 
 
-def _refusal(scope: Scope) -> PlainTextResponse | None:
+def own_origin(text: str) -> str:
+    """The origin of a program's pages on this machine, such as http://127.0.0.1:3333.
+
+    Raises:
+        ValueError: it is none, or is of another machine.
+    """
+    parts = urlsplit(text)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    is_whole = parts.scheme in {"http", "https"} and text.rstrip("/") == origin and "@" not in origin
+    if not is_whole or _name(parts.netloc) not in OWN_NAMES:
+        raise ValueError(f"{text!r} is no origin of this machine, such as http://127.0.0.1:3333")
+    return origin
+
+
+def _refusal(scope: Scope, shared: Shared) -> PlainTextResponse | None:
     hosts = Headers(scope=scope).getlist("host")
     # A target that names a host itself would outrank the header; no browser sends one but to a proxy.
     if len(hosts) != 1 or _name(hosts[0]) not in OWN_NAMES or not scope["path"].startswith(("/", "*")):
         return PlainTextResponse(_OTHER_NAME, HTTPStatus.MISDIRECTED_REQUEST)
-    if _is_of_another_site(scope, hosts[0]):
+    if _is_of_another_site(scope, hosts[0]) and not _is_for_a_guest(scope, shared):
         return PlainTextResponse(_OTHER_SITE, HTTPStatus.FORBIDDEN)
     return None
 
@@ -82,6 +124,32 @@ def _is_of_another_site(scope: Scope, host: str) -> bool:
     # A link on another site may be followed. Nothing but a page of its own shows what it leads to.
     followed = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
     return not (followed and scope.get("method") == "GET")
+
+
+def _is_for_a_guest(scope: Scope, shared: Shared) -> bool:
+    """Whether a page of a named origin asks for what is shared, or some page frames it.
+
+    Which page may show the frame is said in the answer: the request of a frame does not name its origin.
+    """
+    if scope["type"] != "http" or not shared.covers(scope):
+        return False
+    headers = Headers(scope=scope)
+    if origins := headers.getlist("origin"):
+        return len(origins) == 1 and origins[0] in shared.origins
+    framed = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "iframe")
+    return framed and scope.get("method") == "GET"
+
+
+def _unseal(found: MutableHeaders, scope: Scope, shared: Shared) -> None:
+    """Let pages of the named origins, and no others, read an answer and show it in a frame."""
+    origin = Headers(scope=scope).get("origin")
+    if origin in shared.origins:
+        found["access-control-allow-origin"] = origin
+    found.add_vary_header("origin")
+    del found["x-frame-options"]  # it can name no origin
+    policy = found.get("content-security-policy", "frame-ancestors 'none'")
+    named = " ".join(sorted(shared.origins))
+    found["content-security-policy"] = policy.replace("frame-ancestors 'none'", f"frame-ancestors {named}")
 
 
 def _name(host: str) -> str | None:

@@ -8,6 +8,7 @@ import click
 
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.cli.shared import clear_errors, opened_lake
+from holocron_assets.loopback_guard import Shared, own_origin
 
 if TYPE_CHECKING:
     from holocron_assets.review.web.endpoints import Endpoints
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
 _PORT = 8001
 _UI = "http://127.0.0.1:3000/"
 """Where `holocron ui` is, unless `--port` says otherwise."""
+
+
+def _own_origins(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> frozenset[str]:
+    try:
+        return frozenset(map(own_origin, given))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 @click.command()
@@ -25,13 +33,23 @@ _UI = "http://127.0.0.1:3000/"
 @click.option(
     "--author", default=getpass.getuser, help="Who decides, unless the page says otherwise; by default you."
 )
+@click.option(
+    "--allow-origin",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    callback=_own_origins,
+    help="A program of this machine, such as http://127.0.0.1:3333 (OpenRefine), whose pages may reconcile; "
+    "may be repeated.",
+)
 @clear_errors
-def web(host: str, port: int, author: str) -> None:
+def web(host: str, port: int, author: str, origins: frozenset[str]) -> None:
     """Review in the browser, until Ctrl-C: the queue, each item with its evidence, and every entity.
 
     Nobody but this machine can open the page. What is decided there counts from the next `holocron run`, or
     at once while `holocron ui` runs.
     """
+    from holocron_assets.doors.reconciliation import PATH, reconciliation_routes
     from holocron_assets.retrieval.asking import server_in_background
     from holocron_assets.review.web.app import make_app
     from holocron_assets.review.web.desk import Desk
@@ -39,7 +57,8 @@ def web(host: str, port: int, author: str) -> None:
     from holocron_assets.review.web.serving import serve
 
     desk = Desk(opened_lake(), author, tuple(load_taxonomy().types))
-    app = make_app(desk, endpoint_routes(_endpoints))
+    more = [*endpoint_routes(_endpoints), *reconciliation_routes(desk.lake)]
+    app = make_app(desk, more, Shared(PATH, origins))
     with server_in_background():
         serve(app, host, port, lambda url: click.echo(f"Review on {url} - Ctrl-C stops it."))
 

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from holocron_assets.loopback_guard import OwnMachineOnly
+from holocron_assets.loopback_guard import NOTHING_SHARED, OwnMachineOnly, Shared
 from holocron_assets.review.web.desk import Desk
 from holocron_assets.review.web.entity_pages import EntityPages
 from holocron_assets.review.web.guard import HEADERS
@@ -30,12 +30,13 @@ _OF_STARLETTE = {
 """Starlette's own messages, and ours instead."""
 
 
-def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> ASGIApp:
+def make_app(desk: Desk, more: Sequence[BaseRoute] = (), shared: Shared = NOTHING_SHARED) -> ASGIApp:
     """The application of the review page.
 
     Args:
         desk: the data that all pages share.
         more: further paths, such as the endpoints for machines.
+        shared: what pages of other programs on this machine may read.
     """
     review, entities, trials = ReviewPages(desk), EntityPages(desk), TrialPages(desk)
     searches = SearchPages(desk)
@@ -59,7 +60,8 @@ def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> ASGIApp:
         ],
         exception_handlers={HTTPException: _when_refused, Exception: _when_failed},
     )
-    return OwnMachineOnly(app, HEADERS)  # the outermost layer, so that error pages have the headers too
+    # The outermost layer, so that error pages have the headers too.
+    return OwnMachineOnly(app, HEADERS, shared)
 
 
 def _when_refused(request: Request, error: Exception) -> Response:

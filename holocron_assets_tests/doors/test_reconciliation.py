@@ -1,0 +1,252 @@
+"""The Reconciliation Service API on `holocron web`, asked by a client library and by requests of our own."""
+
+import json
+from threading import Thread
+from typing import Any
+
+import pandas as pd
+import pytest
+import reconciler
+import uvicorn
+from sample_holocron import Holocron
+from starlette.testclient import TestClient
+
+from holocron_assets.doors.reconciliation import PATH, reconciliation_routes
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.loopback_guard import Shared, own_origin
+from holocron_assets.review.web.app import make_app
+from holocron_assets.review.web.desk import Desk
+
+HERE = "http://127.0.0.1:8001"
+OPEN_REFINE = "http://127.0.0.1:3333"
+
+
+def client_of(lake: Lake, *origins: str) -> TestClient:
+    shared = Shared(PATH, frozenset(origins))
+    return TestClient(make_app(Desk(lake, "Ada", ()), reconciliation_routes(lake), shared), base_url=HERE)
+
+
+@pytest.fixture(scope="module")
+def client(indexed_sample: Holocron) -> TestClient:
+    return client_of(indexed_sample.lake)
+
+
+def asked(client: TestClient, **queries: Any) -> dict[str, list[dict[str, Any]]]:
+    response = client.post("/reconcile", data={"queries": json.dumps(queries)})
+    assert response.status_code == 200, response.text
+    return {key: found["result"] for key, found in response.json().items()}
+
+
+@pytest.mark.system
+def test_a_client_library_matches_a_column_of_names(indexed_sample: Holocron) -> None:
+    app = make_app(Desk(indexed_sample.lake, "Ada", ()), reconciliation_routes(indexed_sample.lake))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", http="h11"))
+    thread = Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+        port = server.servers[0].sockets[0].getsockname()[1]
+        frame = reconciler.reconcile(
+            pd.Series(["Brass Tam", "DUO-14", "Isa Dorrano"]),
+            reconciliation_endpoint=f"http://127.0.0.1:{port}/reconcile",
+        )
+        droids = reconciler.reconcile(
+            pd.Series(["Kettle"]),
+            type_id="Droid",
+            property_mapping={"homeworld": pd.Series(["Nowhere"])},
+            reconciliation_endpoint=f"http://127.0.0.1:{port}/reconcile",
+        )
+    finally:
+        server.should_exit = True
+        thread.join()
+    found = frame.set_index("input_value")
+    assert found["name"].to_dict() == {
+        "Brass Tam": "Brass Tam",
+        "DUO-14": "DUO-14",
+        "Isa Dorrano": "Issa Dorrane",
+    }
+    assert found["match"].to_dict() == {"Brass Tam": True, "DUO-14": True, "Isa Dorrano": False}
+    assert droids["type_id"].tolist() == ["Droid"]
+
+
+def test_the_manifest_names_what_there_is(client: TestClient) -> None:
+    manifest = client.get("/reconcile").json()
+    assert manifest["versions"] == ["0.2"]
+    assert {"id": "Droid", "name": "Droid"} in manifest["defaultTypes"]
+    [entity, *_] = asked(client, q={"query": "Brass Tam"})["q"]
+    view = manifest["view"]["url"].replace("{{id}}", entity["id"])
+    preview = manifest["preview"]["url"].replace("{{id}}", entity["id"])
+    assert "Brass Tam" in client.get(view).text
+    assert "Brass Tam" in client.get(preview).text
+    for kind, place in manifest["suggest"].items():
+        response = client.get(f"{place['service_url']}{place['service_path']}", params={"prefix": "a"})
+        assert response.json()["result"], kind
+
+
+def test_queries_come_by_get_as_well(client: TestClient) -> None:
+    queries = json.dumps({"q": {"query": "Brass Tam"}})
+    assert client.get("/reconcile", params={"queries": queries}).json() == {
+        "q": {"result": asked(client, q={"query": "Brass Tam"})["q"]}
+    }
+
+
+def test_namesakes_are_no_match_until_something_tells_them_apart(client: TestClient) -> None:
+    homeworld = {"pid": "homeworld", "v": "Cassivane"}
+    [first, second, *_] = asked(client, q={"query": "Issa Dorrane"})["q"]
+    assert first["score"] == second["score"] == 100
+    assert not first["match"]
+    [only] = asked(client, q={"query": "Issa Dorrane", "limit": 1})["q"]
+    assert not only["match"], "the namesake that is not shown counts"
+    wrong = asked(client, q={"query": "Issa Dorrane", "properties": [{"pid": "eye_color", "v": "violet"}]})[
+        "q"
+    ]
+    assert not wrong[0]["match"]
+    assert wrong[0]["features"] == [{"id": "name", "value": 1}, {"id": "properties", "value": 0}]
+    right = asked(client, q={"query": "Issa Dorrane", "properties": [homeworld]})["q"]
+    assert right[0]["features"] == [{"id": "name", "value": 1}, {"id": "properties", "value": 1}]
+
+
+def test_an_entity_is_found_by_its_id_and_by_a_property_that_is_an_entity(client: TestClient) -> None:
+    [human] = asked(client, q={"query": "Human", "type": "Species", "limit": 1})["q"]
+    [by_id, *_] = asked(client, q={"query": human["id"]})["q"]
+    assert (by_id["id"], by_id["match"]) == (human["id"], True)
+    given = [{"pid": "of_species", "v": {"id": human["id"], "name": "Human"}}]
+    [first, *_] = asked(client, q={"query": "Issa Dorrane", "properties": given})["q"]
+    assert first["features"][1] == {"id": "properties", "value": 1}
+
+
+def test_a_name_that_nothing_has_gets_no_candidate(client: TestClient) -> None:
+    assert asked(client, q={"query": "Nobody at all"}, empty={"query": ""}) == {"q": [], "empty": []}
+
+
+def test_a_type_is_kept_to(client: TestClient) -> None:
+    found = asked(
+        client, one={"query": "Brass Tam", "type": "Droid"}, other={"query": "Brass Tam", "type": ["Species"]}
+    )
+    assert [one["name"] for one in found["one"]] == ["Brass Tam"]
+    assert found["other"] == []
+
+
+def test_values_of_properties_are_given(client: TestClient) -> None:
+    [issa, *_] = asked(
+        client, q={"query": "Issa Dorrane", "properties": [{"pid": "hair_color", "v": "Black"}]}
+    )["q"]
+    extend = {"ids": [issa["id"], "none"], "properties": [{"id": "hair_color"}, {"id": "of_species"}]}
+    answer = client.post("/reconcile", data={"extend": json.dumps(extend)}).json()
+    assert answer["meta"] == [
+        {"id": "hair_color", "name": "hair color"},
+        {"id": "of_species", "name": "of species"},
+    ]
+    row = answer["rows"][issa["id"]]
+    assert {"str": "Black"} in row["hair_color"]
+    assert [one["name"] for one in row["of_species"]] == ["Human"]
+    assert answer["rows"]["none"] == {"hair_color": [], "of_species": []}
+
+
+def test_properties_are_proposed_for_a_type(client: TestClient) -> None:
+    answer = client.get("/reconcile/properties", params={"type": "WorkMedia", "limit": "500"}).json()
+    found = {one["id"] for one in answer["properties"]}
+    assert "written_by" in found
+    assert "killed_by" not in found
+    assert len(client.get("/reconcile/properties?limit=3").json()["properties"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "prefix", "first"),
+    [
+        ("entity", "Brass T", "Brass Tam"),
+        ("entity", "Bras Tam", "Brass Tam"),
+        ("type", "dro", "Droid"),
+        ("property", "hair", "hair color"),
+    ],
+)
+def test_names_are_suggested(client: TestClient, kind: str, prefix: str, first: str) -> None:
+    found = client.get(f"/reconcile/suggest/{kind}", params={"prefix": prefix}).json()["result"]
+    assert found[0]["name"] == first
+    more = client.get(f"/reconcile/suggest/{kind}", params={"prefix": prefix, "cursor": "1"}).json()["result"]
+    assert more == found[1:]
+
+
+@pytest.mark.parametrize(
+    ("form", "problem"),
+    [
+        ({"queries": "{"}, "cannot be read"),
+        ({"queries": '{"q": {"query": "x", "limit": 0}}'}, "at q.limit"),
+        ({"extend": "{}"}, "at ids"),
+        ({"query": "x"}, "neither `queries` nor `extend`"),
+        ({"queries": json.dumps({str(number): {"query": "x"} for number in range(51)})}, "more than the 50"),
+    ],
+)
+def test_what_cannot_be_read_is_said(client: TestClient, form: dict[str, str], problem: str) -> None:
+    response = client.post("/reconcile", data=form)
+    assert response.status_code == 400
+    assert problem in response.json()["message"]
+
+
+def test_without_an_index_it_says_what_makes_one(finished_sample: Holocron) -> None:
+    response = client_of(finished_sample.lake).post("/reconcile", data={"queries": '{"q": {"query": "x"}}'})
+    assert response.status_code == 503
+    assert "`holocron run`" in response.json()["message"]
+
+
+def cross(origin: str, **more: str) -> dict[str, str]:
+    return {"origin": origin, "sec-fetch-site": "same-site", "sec-fetch-mode": "cors", **more}
+
+
+def test_pages_of_other_origins_are_refused_unless_a_person_named_theirs(indexed_sample: Holocron) -> None:
+    closed, opened = client_of(indexed_sample.lake), client_of(indexed_sample.lake, OPEN_REFINE)
+    assert closed.get("/reconcile", headers=cross(OPEN_REFINE)).status_code == 403
+    answer = opened.get("/reconcile", headers=cross(OPEN_REFINE))
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == OPEN_REFINE
+    other = opened.get("/reconcile", headers=cross("http://elsewhere.example"))
+    assert other.status_code == 403
+    assert "access-control-allow-origin" not in other.headers
+
+
+def test_a_named_origin_may_reach_nothing_else(indexed_sample: Holocron) -> None:
+    opened = client_of(indexed_sample.lake, OPEN_REFINE)
+    for path in ("/", "/search?q=tea", "/reconciled", "/item/none"):
+        assert opened.get(path, headers=cross(OPEN_REFINE)).status_code == 403, path
+    assert opened.post("/undo", headers=cross(OPEN_REFINE), data={"decision": "x"}).status_code == 403
+    assert (
+        opened.get("/reconcile", headers={**cross(OPEN_REFINE), "host": "elsewhere.example"}).status_code
+        == 421
+    )
+
+
+def test_a_script_of_another_page_gets_nothing(indexed_sample: Holocron) -> None:
+    included = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "script"}
+    opened = client_of(indexed_sample.lake, OPEN_REFINE)
+    assert opened.get("/reconcile?callback=steal", headers=included).status_code == 403
+
+
+def test_a_preview_is_framed_by_named_origins_only(indexed_sample: Holocron) -> None:
+    framed = {"sec-fetch-site": "same-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}
+    opened, closed = client_of(indexed_sample.lake, OPEN_REFINE), client_of(indexed_sample.lake)
+    [entity, *_] = asked(opened, q={"query": "Brass Tam"})["q"]
+    address = f"/reconcile/preview?id={entity['id']}"
+    answer = opened.get(address, headers=framed)
+    assert answer.status_code == 200
+    assert f"frame-ancestors {OPEN_REFINE}" in answer.headers["content-security-policy"]
+    assert "x-frame-options" not in answer.headers
+    assert closed.get(address, headers=framed).status_code == 403
+    assert "frame-ancestors 'none'" in closed.get(address).headers["content-security-policy"]
+    assert opened.get(f"/entity/{entity['id']}", headers=framed).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "*",
+        "null",
+        "127.0.0.1:3333",
+        "http://elsewhere.example",
+        "http://127.0.0.1:3333/path",
+        "http://a@127.0.0.1",
+    ],
+)
+def test_only_an_origin_of_this_machine_can_be_named(text: str) -> None:
+    with pytest.raises(ValueError, match="no origin of this machine"):
+        own_origin(text)
