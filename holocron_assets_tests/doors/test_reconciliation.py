@@ -1,18 +1,32 @@
 """The Reconciliation Service API on `holocron web`, asked by a client library and by requests of our own."""
 
 import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from threading import Thread
+from time import sleep
 from typing import Any
+from urllib.parse import quote
 
 import pandas as pd
 import pytest
 import reconciler
 import uvicorn
+from playwright.sync_api import sync_playwright
 from sample_holocron import Holocron
+from starlette.applications import Starlette
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
 from starlette.testclient import TestClient
+from starlette.types import ASGIApp
 
 from holocron_assets.doors.reconciliation import PATH, reconciliation_routes
+from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import ENTITIES
 from holocron_assets.loopback_guard import Shared, own_origin
 from holocron_assets.review.web.app import make_app
 from holocron_assets.review.web.desk import Desk
@@ -37,29 +51,35 @@ def asked(client: TestClient, **queries: Any) -> dict[str, list[dict[str, Any]]]
     return {key: found["result"] for key, found in response.json().items()}
 
 
-@pytest.mark.system
-def test_a_client_library_matches_a_column_of_names(indexed_sample: Holocron) -> None:
-    app = make_app(Desk(indexed_sample.lake, "Ada", ()), reconciliation_routes(indexed_sample.lake))
+@contextmanager
+def served(app: ASGIApp) -> Iterator[str]:
+    """The address of an application that a server of its own answers for."""
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", http="h11"))
     thread = Thread(target=server.run)
     thread.start()
     try:
         while not server.started:
             assert thread.is_alive()
-        port = server.servers[0].sockets[0].getsockname()[1]
+            sleep(0.01)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.mark.system
+def test_a_client_library_matches_a_column_of_names(indexed_sample: Holocron) -> None:
+    app = make_app(Desk(indexed_sample.lake, "Ada", ()), reconciliation_routes(indexed_sample.lake))
+    with served(app) as address:
         frame = reconciler.reconcile(
-            pd.Series(["Brass Tam", "DUO-14", "Isa Dorrano"]),
-            reconciliation_endpoint=f"http://127.0.0.1:{port}/reconcile",
+            pd.Series(["Brass Tam", "DUO-14", "Isa Dorrano"]), reconciliation_endpoint=f"{address}/reconcile"
         )
         droids = reconciler.reconcile(
             pd.Series(["Kettle"]),
             type_id="Droid",
             property_mapping={"homeworld": pd.Series(["Nowhere"])},
-            reconciliation_endpoint=f"http://127.0.0.1:{port}/reconcile",
+            reconciliation_endpoint=f"{address}/reconcile",
         )
-    finally:
-        server.should_exit = True
-        thread.join()
     found = frame.set_index("input_value")
     assert found["name"].to_dict() == {
         "Brass Tam": "Brass Tam",
@@ -250,3 +270,49 @@ def test_a_preview_is_framed_by_named_origins_only(indexed_sample: Holocron) -> 
 def test_only_an_origin_of_this_machine_can_be_named(text: str) -> None:
     with pytest.raises(ValueError, match="no origin of this machine"):
         own_origin(text)
+
+
+READING = """address => fetch(address).then(answer => answer.json(), error => error.name)"""
+
+
+@pytest.mark.browser
+def test_a_browser_lets_a_page_of_a_named_origin_read_and_no_other(indexed_sample: Holocron) -> None:
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None and "CI" not in os.environ:
+        pytest.skip("needs a browser on PATH")
+    desk, routes = Desk(indexed_sample.lake, "Ada", ()), reconciliation_routes(indexed_sample.lake)
+    client = Starlette(routes=[Route("/", lambda _: HTMLResponse("<!doctype html><p>A client"))])
+    with (
+        sync_playwright() as playwright,
+        served(client) as named,
+        served(client) as other,
+        served(make_app(desk, routes, Shared(PATH, frozenset({named})))) as holocron,
+    ):
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
+        page.goto(other)
+        assert page.evaluate(READING, f"{holocron}/reconcile") == "TypeError"
+        page.goto(named)
+        assert page.evaluate(READING, f"{holocron}/reconcile")["versions"] == ["0.2"]
+        assert page.evaluate(READING, f"{holocron}/search?q=tea") == "TypeError"
+        queries = quote(json.dumps({"q": {"query": "Brass Tam"}}))
+        found = page.evaluate(READING, f"{holocron}/reconcile?queries={queries}")
+        frame = f"<iframe src='{holocron}/reconcile/preview?id={found['q']['result'][0]['id']}'></iframe>"
+        page.set_content(frame)
+        assert page.frame_locator("iframe").locator("h1").inner_text() == "Brass Tam"
+        page.goto(other)
+        page.set_content(frame)
+        # The browser's own page says that it shows nothing.
+        assert page.frame_locator("iframe").locator("h1").inner_text() != "Brass Tam"
+        browser.close()
+
+
+def test_nothing_of_the_wiki_becomes_markup_in_a_preview(finished_sample: Holocron, tmp_path: Path) -> None:
+    lake = finished_sample.copy_to(tmp_path).lake
+    rows = [dict(row) for row in read_partition(lake, ENTITIES, "Droid")]
+    rows[0] |= {"name": "<script>alert(1)</script>", "title": "<img src=x onerror=alert(2)>"}
+    write_partition(lake, ENTITIES, "Droid", rows)
+    text = client_of(lake).get("/reconcile/preview", params={"id": rows[0]["entity_id"]}).text
+    assert "&lt;script&gt;alert(1)" in text
+    assert "<script" not in text
+    assert "<img" not in text
