@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +13,12 @@ from time import sleep
 from typing import Any
 from urllib.parse import quote
 
+import httpx
 import pandas as pd
 import pytest
 import reconciler
 import uvicorn
+from click.testing import CliRunner
 from playwright.sync_api import sync_playwright
 from sample_holocron import Holocron
 from starlette.applications import Starlette
@@ -23,6 +27,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
+from holocron_assets.cli.main import main
 from holocron_assets.doors.reconciliation import PATH, reconciliation_routes
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
@@ -88,6 +93,26 @@ def test_a_client_library_matches_a_column_of_names(indexed_sample: Holocron) ->
     }
     assert found["match"].to_dict() == {"Brass Tam": True, "DUO-14": True, "Isa Dorrano": False}
     assert droids["type_id"].tolist() == ["Droid"]
+
+
+@pytest.mark.system
+def test_the_command_serves_it_to_a_named_origin(indexed_sample: Holocron) -> None:
+    call = "from holocron_assets.cli.main import main; main()"
+    command = [sys.executable, "-c", call, "web", "--port", "0", "--allow-origin", OPEN_REFINE]
+    environment = {**os.environ, **indexed_sample.environment}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+        assert process.stdout
+        address = process.stdout.readline().split()[2]
+        answer = httpx.get(f"{address}reconcile", headers=cross(OPEN_REFINE))
+        process.terminate()
+    assert answer.headers["access-control-allow-origin"] == OPEN_REFINE
+    assert answer.json()["view"]["url"] == f"{address}entity/{{{{id}}}}"
+
+
+def test_the_command_takes_no_origin_of_another_machine() -> None:
+    said = CliRunner().invoke(main, ["web", "--allow-origin", "http://elsewhere.example"])
+    assert said.exit_code == 2
+    assert "no origin of this machine, such as http://127.0.0.1:3333" in " ".join(said.output.split())
 
 
 def test_the_manifest_names_what_there_is(client: TestClient) -> None:
