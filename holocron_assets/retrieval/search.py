@@ -202,7 +202,9 @@ class Searcher:
             vector = self._embed(text, self._index.spaces)
         except NoVectorError as error:
             return str(error)
-        arrays = self._arrays.setdefault(vector.space, self._index.arrays(vector.space))
+        if vector.space not in self._arrays:
+            self._arrays[vector.space] = self._index.arrays(vector.space)
+        arrays = self._arrays[vector.space]
         nearest = arrays.nearest(vector.numbers, _LISTED, {**wanted, "model": [vector.digest]})
         rows = self._passages([passage_id for passage_id, _ in nearest])
         for rank, (passage_id, _) in enumerate(nearest, 1):
