@@ -26,10 +26,12 @@ class Commands:
     def __init__(self, holocron: Holocron, ollama: FakeOllama) -> None:
         self.holocron, self.ollama = holocron, ollama
         self.settings = holocron.folder / "dispatch.yaml"
+        self.spaces = holocron.folder / "spaces"
+        self.spaces.mkdir()
 
     def run(self, *arguments: str, **environment: str) -> Result:
         variables = {"HOLOCRON_LLM": "auto", "OLLAMA_HOST": self.ollama.url, "COLUMNS": "140"}
-        settings = {"HOLOCRON_DISPATCH": str(self.settings)}
+        settings = {"HOLOCRON_DISPATCH": str(self.settings), "HOLOCRON_SPACES": str(self.spaces)}
         everything = {**self.holocron.environment, **settings, **variables, **environment}
         return CliRunner().invoke(main, arguments, env=everything)
 

@@ -387,7 +387,9 @@ def test_a_condition_that_fails_on_a_row_does_not_take_the_status_with_it(
     file = folder / "interrogation.yaml"
     wanted = file.read_text(encoding="utf-8").replace("wants:\n", "wants:\n  sql: title::bigint > 0\n")
     file.write_text(re.sub(r"  sql: (?!title).*\n", "", wanted), encoding="utf-8")
+    (tmp_path / "spaces").mkdir()
     monkeypatch.setenv("HOLOCRON_INTERROGATIONS", str(folder.parent))
+    monkeypatch.setenv("HOLOCRON_SPACES", str(tmp_path / "spaces"))
     put_outcomes(lake, BATCH, outcome("7"), outcome("No number"))
     put_typed(lake, BATCH, "7", "No number")
     [row] = asked(lake, "from processing_status where stage = 'interrogations'")

@@ -60,7 +60,11 @@ def test_a_pool_in_the_settings_has_a_job_and_a_sensor_of_its_own(tmp_path: Path
         "print([(job.name, [node.definition.pool for node in job.nodes], "
         "job.run_tags.get('holocron/gpu_model')) for job in jobs])"
     )
-    interrogations = {"HOLOCRON_INTERROGATIONS": str(tmp_path / "interrogations")}
+    (tmp_path / "spaces").mkdir()
+    interrogations = {
+        "HOLOCRON_INTERROGATIONS": str(tmp_path / "interrogations"),
+        "HOLOCRON_SPACES": str(tmp_path / "spaces"),
+    }
     done = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-c", program],
         env={**os.environ, **interrogations, "HOLOCRON_DISPATCH": str(tmp_path / "dispatch.yaml")},

@@ -80,7 +80,9 @@ def dispatched(
     with FakeOllama() as ollama, dg.DagsterInstance.local_temp(str(tmp_path / "dagster")) as instance:
         monkeypatch.setenv("HOLOCRON_LLM", "auto")
         monkeypatch.setenv("OLLAMA_HOST", ollama.url)
+        (tmp_path / "spaces").mkdir()
         monkeypatch.setenv("HOLOCRON_INTERROGATIONS", str(tmp_path / "interrogations"))
+        monkeypatch.setenv("HOLOCRON_SPACES", str(tmp_path / "spaces"))
         monkeypatch.setenv("HOLOCRON_DISPATCH", str(tmp_path / "dispatch.yaml"))
         dispatched = Dispatched(tmp_path, Watched(holocron, instance), ollama)
         dispatched.ask("kinds", SMALL, 500)

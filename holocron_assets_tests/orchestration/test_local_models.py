@@ -35,11 +35,13 @@ def ollama(holocron: Holocron, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake
     write_interrogation(holocron.folder, "unsure", SMALL, 500, wants=UNSURE, question="Is it {{ title }}?")
     write_interrogation(holocron.folder, "facts", LARGE, 400, question="Facts of {{ title }}?")
     with FakeOllama(answer=lambda _: {"kind": "person"}) as fake:
+        (holocron.folder / "spaces").mkdir()
         environment = {
             **holocron.environment,
             "HOLOCRON_LLM": "auto",
             "OLLAMA_HOST": fake.url,
             "HOLOCRON_INTERROGATIONS": str(holocron.folder / "interrogations"),
+            "HOLOCRON_SPACES": str(holocron.folder / "spaces"),
             "HOLOCRON_DISPATCH": str(holocron.folder / "dispatch.yaml"),
         }
         for name, value in environment.items():

@@ -341,6 +341,7 @@ def test_sensors_of_an_empty_folder_have_nothing_to_do(tmp_path: Path, instance:
         "nothing is pending",
         "every batch is settled",
         "every entity type is resolved",
+        "the search index is up to date",
         "the views are up to date",
     ]
 

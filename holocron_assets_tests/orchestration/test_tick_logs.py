@@ -41,10 +41,12 @@ def holocron(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Holocr
     holocron = Holocron(tmp_path)
     holocron.sources_folder.mkdir()
     (tmp_path / "interrogations").mkdir()
+    (tmp_path / "spaces").mkdir()
     with FakeOllama() as ollama:
         monkeypatch.setenv("HOLOCRON_LLM", "auto")
         monkeypatch.setenv("OLLAMA_HOST", ollama.url)
         monkeypatch.setenv("HOLOCRON_INTERROGATIONS", str(tmp_path / "interrogations"))
+        monkeypatch.setenv("HOLOCRON_SPACES", str(tmp_path / "spaces"))
         yield holocron
 
 

@@ -140,7 +140,7 @@ def test_old_batches_are_packed_and_their_files_removed_without_a_trace_for_read
     age(lake.files(), days=3)
     assert isinstance(asked(watched, COMPACTION), list)
     assert done(watched, COMPACTION_JOB).success
-    assert [len(lake.listing(table).packed) for table in BATCH_TABLES if lake.partitions(table)] == [1] * 10
+    assert [len(lake.listing(table).packed) for table in BATCH_TABLES if lake.partitions(table)] == [1] * 11
     assert lake.file(PAGES, SAMPLE_BATCH).exists()
     assert seen(lake) == before
 
