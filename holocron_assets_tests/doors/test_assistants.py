@@ -15,6 +15,8 @@ from sample_holocron import Holocron
 
 from holocron_assets.doors.assistants import make_server
 
+pytestmark = pytest.mark.system
+
 HOLOCRON = [sys.executable, "-c", "from holocron_assets.cli.main import main; main()", "mcp"]
 
 
@@ -59,7 +61,6 @@ def assistant(indexed_sample: Holocron, monkeypatch: pytest.MonkeyPatch) -> Iter
     yield from assistant_of(make_server(indexed_sample.lake))
 
 
-@pytest.mark.system
 def test_every_tool_answers_over_standard_input_and_output(process: Assistant) -> None:
     assert process.asks("search", text="tidal barges")["hits"][0]["title"] == "Issa Dorrane"
     assert process.asks("page", title="Issa Dorrane")["pages"][0]["type"]
@@ -69,7 +70,6 @@ def test_every_tool_answers_over_standard_input_and_output(process: Assistant) -
     assert "no page is called 'Nothing'" in process.is_refused("why", title="Nothing")
 
 
-@pytest.mark.system
 def test_nothing_but_the_protocol_is_printed_and_the_end_of_input_ends_it(indexed_sample: Holocron) -> None:
     asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": asked})

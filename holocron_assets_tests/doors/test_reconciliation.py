@@ -36,6 +36,8 @@ from holocron_assets.loopback_guard import Shared, own_origin
 from holocron_assets.review.web.app import make_app
 from holocron_assets.review.web.desk import Desk
 
+pytestmark = pytest.mark.system
+
 HERE = "http://127.0.0.1:8001"
 OPEN_REFINE = "http://127.0.0.1:3333"
 
@@ -72,7 +74,6 @@ def served(app: ASGIApp) -> Iterator[str]:
         thread.join()
 
 
-@pytest.mark.system
 def test_a_client_library_matches_a_column_of_names(indexed_sample: Holocron) -> None:
     app = make_app(Desk(indexed_sample.lake, "Ada", ()), reconciliation_routes(indexed_sample.lake))
     with served(app) as address:
@@ -95,7 +96,6 @@ def test_a_client_library_matches_a_column_of_names(indexed_sample: Holocron) ->
     assert droids["type_id"].tolist() == ["Droid"]
 
 
-@pytest.mark.system
 def test_the_command_serves_it_to_a_named_origin(indexed_sample: Holocron) -> None:
     call = "from holocron_assets.cli.main import main; main()"
     command = [sys.executable, "-c", call, "web", "--port", "0", "--allow-origin", OPEN_REFINE]

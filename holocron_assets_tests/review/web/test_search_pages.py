@@ -18,6 +18,8 @@ from holocron_assets.review.web.desk import Desk
 if TYPE_CHECKING:
     from sample_holocron import Holocron
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture(scope="module")
 def lake(finished_sample: "Holocron", tmp_path_factory: pytest.TempPathFactory) -> Lake:
