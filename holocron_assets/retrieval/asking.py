@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Event, Thread
@@ -48,15 +48,14 @@ class QueryVector:
 
 @contextmanager
 def server_for_queries(environment: Mapping[str, str] = os.environ) -> Iterator[None]:
-    """Have a model server while something is searched: one that runs, or else our own if it has the model."""
-    try:
-        is_needed = running_server(environment) is None and environment.get("HOLOCRON_LLM") != "off"
-    except ModelServerError:
-        is_needed = False
-    if not is_needed or not any(map(_is_here, spaces())):
-        yield
-        return
-    with model_server(environment):
+    """Have a model server while something is searched: one that runs, or else our own if it has the model.
+
+    Where none can be had, names and words are searched, and `query_vector` says why.
+    """
+    with ExitStack() as stack:
+        with suppress(ModelServerError):
+            if running_server(environment) is None and any(map(_is_here, spaces())):
+                stack.enter_context(model_server(environment))
         yield
 
 

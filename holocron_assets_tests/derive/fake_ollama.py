@@ -297,7 +297,8 @@ class FakeOllama:
         if asked.model not in self.models:
             handler.send(404, {"error": f"model '{asked.model}' not found"})
             return
-        texts = list(asked.body["input"])
+        given = asked.body["input"]
+        texts = [given] if isinstance(given, str) else list(given)
         if texts:
             self.embeds.append(asked)
             if self.script:

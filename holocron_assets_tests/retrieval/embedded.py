@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,11 @@ from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_CHUNKS
 from holocron_assets.retrieval.asking import QueryVector
+from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.names import name_words
+
+if TYPE_CHECKING:
+    from sample_holocron import Holocron
 
 DIMENSIONS = 96
 DIGEST = "d" * 64
@@ -63,6 +68,14 @@ def embedded_lake(root: Path, own: Interrogation, *, digest: str = DIGEST) -> La
             for chunk in read_partition(lake, PAGE_CHUNKS, batch)
         ]
         write_partition(lake, own.table, batch, rows)
+    return lake
+
+
+def searched_sample(sample: "Holocron", folder: Path) -> Lake:
+    """A copy of the finished sample, embedded and indexed."""
+    sample.copy_to(folder)
+    lake = embedded_lake(folder / "data", space())
+    SearchIndex(lake).update()
     return lake
 
 

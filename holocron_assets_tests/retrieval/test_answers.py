@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from embedded import embed, embedded_lake, space
+from embedded import embed, searched_sample
 from fake_ollama import Chat, FakeOllama, says
 
 from holocron_assets.derive.server.model_files.catalog import shipped_catalog
@@ -15,7 +15,6 @@ from holocron_assets.retrieval.answers.answer import NOT_HERE, Answer, answer
 from holocron_assets.retrieval.answers.questions import Subject, keys_asked, subjects
 from holocron_assets.retrieval.answers.reading import Reader, reading_models
 from holocron_assets.retrieval.answers.statements import quoted
-from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.search import Searcher
 
 if TYPE_CHECKING:
@@ -28,11 +27,7 @@ NOTHING = {"passage": 0, "quote": "", "answer": ""}
 
 @pytest.fixture(scope="module")
 def lake(finished_sample: "Holocron", tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    folder = tmp_path_factory.mktemp("answered")
-    finished_sample.copy_to(folder)
-    made = embedded_lake(folder / "data", space())
-    SearchIndex(made).update()
-    return made
+    return searched_sample(finished_sample, tmp_path_factory.mktemp("answered"))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from embedded import DIGEST, embed, embedded_lake, space
+from embedded import DIGEST, embed, searched_sample
 
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
@@ -30,11 +30,7 @@ BATCH = "sample-000001"
 @pytest.fixture(scope="module")
 def lake(finished_sample: "Holocron", tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """The sample, embedded and indexed. Copy its folder to change it."""
-    folder = tmp_path_factory.mktemp("searched")
-    finished_sample.copy_to(folder)
-    embedded = embedded_lake(folder / "data", space())
-    SearchIndex(embedded).update()
-    return embedded
+    return searched_sample(finished_sample, tmp_path_factory.mktemp("searched"))
 
 
 @pytest.fixture
@@ -228,22 +224,44 @@ def test_a_killed_update_leaves_the_old_state_and_the_next_is_whole(
     assert Searcher(changed, embed).search("salt").hits
     update = SearchIndex(changed).update()
     assert update.replaced == (BATCH,)
-    assert update.passages == len({row["passage_id"] for row in _indexed(changed)})
+    assert update.passages == _searched_passages(changed)
 
 
-def _indexed(lake: Lake) -> list[dict[str, object]]:
-    hits = Searcher(lake, embed).search("the a of and is was in on", 10_000, a_page=10_000).hits
-    by_meaning = [hit.row for hit in hits]
-    technical = {
-        row["title"]
-        for row in read_partition(lake, PAGE_TYPES, BATCH)
-        if row["primary_type"] == "TechnicalSitePage"
-    }
-    chunks = [row for row in read_partition(lake, PAGE_CHUNKS, BATCH) if row["title"] not in technical]
-    assert {row["passage_id"] for row in by_meaning if row["passage_id"]} <= {
-        row["passage_id"] for row in chunks
-    }
-    return [dict(row) for row in chunks]
+def _searched_passages(lake: Lake) -> int:
+    """How many passages there are of pages that do not serve the site."""
+    types = {row["title"]: row["primary_type"] for row in read_partition(lake, PAGE_TYPES, BATCH)}
+    chunks = read_partition(lake, PAGE_CHUNKS, BATCH)
+    return sum(types[chunk["title"]] != "TechnicalSitePage" for chunk in chunks)
+
+
+def test_a_killed_rebuild_leaves_the_filters_of_the_old_index_as_they_were(
+    changed: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def types() -> dict[str, set[str]]:
+        searcher = Searcher(changed, embed)
+        wanted = ("Species", "VehicleCraft", "PersonCharacter")
+        hits = {one: searcher.search("the salt ship", 50, wanted={"type": [one]}).hits for one in wanted}
+        return {
+            one: {hit.row["title"] for hit in found if "meaning" in hit.ranks} for one, found in hits.items()
+        }
+
+    rows = [dict(row) for row in read_partition(changed, PAGE_TYPES, BATCH)]
+    for row in rows:  # types now get their numbers in another order than when the index was begun
+        row["primary_type"] = {"Concept": "Species", "Species": "Concept"}.get(
+            row["primary_type"], row["primary_type"]
+        )
+    write_partition(changed, PAGE_TYPES, BATCH, rows[::-1])
+    SearchIndex(changed).update()
+    before = types()
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SearchIndex, "point_to", killed)
+    with pytest.raises(KeyboardInterrupt):
+        SearchIndex(changed).update(anew=True)
+    assert any(before.values())
+    assert types() == before
 
 
 def test_searches_use_the_old_index_until_a_rebuilt_one_is_whole(

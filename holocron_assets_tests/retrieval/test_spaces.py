@@ -20,12 +20,19 @@ from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.items.item import Item
 from holocron_assets.derive.items.items import wanted_items
 from holocron_assets.derive.items.recipe import recipe_of
+from holocron_assets.derive.server.errors import ModelServerError
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_CHUNKS, PAGE_SIGNALS, PAGES, SITES
 from holocron_assets.lake.titles import Site
 from holocron_assets.planning.batch_steps import readable_pages
-from holocron_assets.retrieval.asking import NoVectorError, query_vector
+from holocron_assets.retrieval import asking
+from holocron_assets.retrieval.asking import (
+    NoVectorError,
+    query_vector,
+    server_for_queries,
+    server_in_background,
+)
 from holocron_assets.retrieval.passages import passage_rows
 
 BATCH = "wiki-000001"
@@ -215,7 +222,21 @@ def test_what_is_searched_is_embedded_with_the_querys_prefix(
     environment = {"HOLOCRON_LLM": "auto", "OLLAMA_HOST": ollama.url}
     found = query_vector("who sang?", {"words": 3}, environment)
     assert (found.space, found.digest) == ("words", DIGEST)
-    assert ollama.embeds[0].body["input"] in ("query: who sang?", list("query: who sang?"))
+    assert ollama.embeds[0].body["input"] == "query: who sang?"
+
+
+def test_a_search_goes_on_where_no_model_server_can_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(_environment: object) -> None:
+        raise ModelServerError("the embedded model server did not start")
+
+    monkeypatch.setattr(asking, "_is_here", lambda _: True)
+    monkeypatch.setattr(asking, "running_server", lambda _: None)
+    monkeypatch.setattr(asking, "model_server", broken)
+    for have in (server_for_queries, server_in_background):
+        with have({}):
+            pass
 
 
 def test_of_two_spaces_the_one_with_more_vectors_is_searched(

@@ -161,11 +161,6 @@ class SearchIndex:
         return _vectors(self._pointed)
 
     @property
-    def passages(self) -> int:
-        """The number of passages."""
-        return sum(batch["passages"] for batch in self._pointed.batches.values())
-
-    @property
     def state(self) -> str:
         """A text that changes with each update."""
         with suppress(FileNotFoundError):
@@ -195,8 +190,8 @@ class SearchIndex:
         pointer = self.read_pointer()
         if pointer is not None and pointer.version == self._version and not anew:
             return pointer
-        known = {path.name for path in self._folder.glob("text-*")}
-        number = 1 + max((int(name.rpartition("-")[2]) for name in known), default=0)
+        numbers = [int(path.name.split("-")[1]) for path in self._folder.glob("text-*")]
+        number = 1 + max(numbers, default=0)
         return Pointer(self._version, f"text-{number}")
 
     def _fingerprints(self, digests: Mapping[str, str]) -> dict[str, str]:
@@ -242,7 +237,8 @@ class SearchIndex:
             if (answers := self._vectors_of(table, batch)) is None:
                 continue
             space = table.name.removeprefix(PREFIX)
-            folder = f"vectors/{space}/{batch}-{fingerprint[:12]}"
+            # The numbers of values, and so the arrays, belong to one folder of the full-text index.
+            folder = f"{pointer.text}-vectors/{space}/{batch}-{fingerprint[:12]}"
             vectors = write_arrays(self._folder / folder, answers, rows, current, pointer.codes)
             if vectors:
                 spaces[space] = {"folder": folder, "vectors": vectors}
@@ -264,9 +260,9 @@ class SearchIndex:
     def _remove_unused(self, pointer: Pointer) -> None:
         """Remove folders that the pointer has not named for a while: a search under way may read them."""
         used = {space["folder"] for batch in pointer.batches.values() for space in batch["spaces"].values()}
-        used.add(pointer.text)
-        for folder in (*self._folder.glob("vectors/*/*"), *self._folder.glob("text-*")):
-            is_old = time() - folder.stat().st_mtime > _KEPT_SECONDS
+        used |= {pointer.text, f"{pointer.text}-vectors"}
+        for folder in (*self._folder.glob("text-*-vectors/*/*"), *self._folder.glob("text-*")):
+            is_old = folder.exists() and time() - folder.stat().st_mtime > _KEPT_SECONDS
             if is_old and str(folder.relative_to(self._folder)) not in used:
                 shutil.rmtree(folder, ignore_errors=True)
 

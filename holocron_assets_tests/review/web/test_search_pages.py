@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from embedded import embed, embedded_lake, space
+from embedded import embed, searched_sample
 from starlette.testclient import TestClient
 
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.retrieval import search as searching
-from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.search import Searcher
 from holocron_assets.review.web.app import make_app
 from holocron_assets.review.web.desk import Desk
@@ -23,11 +22,7 @@ pytestmark = pytest.mark.system
 
 @pytest.fixture(scope="module")
 def lake(finished_sample: "Holocron", tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    folder = tmp_path_factory.mktemp("pages")
-    finished_sample.copy_to(folder)
-    made = embedded_lake(folder / "data", space())
-    SearchIndex(made).update()
-    return made
+    return searched_sample(finished_sample, tmp_path_factory.mktemp("pages"))
 
 
 @pytest.fixture
