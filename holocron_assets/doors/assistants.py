@@ -17,7 +17,7 @@ from holocron_assets.doors.explaining import why as explained
 from holocron_assets.doors.questions import entity_called
 from holocron_assets.errors import HolocronError
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.retrieval.search import SearchError, searcher_of
+from holocron_assets.retrieval.search import searcher_of
 from holocron_assets.settings import sources_folder
 
 _INSTRUCTIONS = """
@@ -156,7 +156,7 @@ def _with_clear_errors(tool: Callable[_P, _T]) -> Callable[_P, _T]:
     def run(*arguments: _P.args, **options: _P.kwargs) -> _T:
         try:
             return tool(*arguments, **options)
-        except (HolocronError, SearchError, OSError, duckdb.Error) as error:
+        except (HolocronError, OSError, duckdb.Error) as error:
             raise ToolError(str(error)) from error
 
     return run

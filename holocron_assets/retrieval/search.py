@@ -7,6 +7,7 @@ from typing import Any
 
 import tantivy
 
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.retrieval.asking import NoVectorError, QueryVector, query_vector
 from holocron_assets.retrieval.index.full_text import FILTERS, stored_row
@@ -34,7 +35,7 @@ _PLACE_BOOST = 1.5
 Embed = Callable[[str, Mapping[str, int]], QueryVector]
 
 
-class SearchError(ValueError):
+class SearchError(PermanentError):
     """A search cannot be made; the message says what to do."""
 
 

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from holocron_assets.cli.console import shown, to_json
-from holocron_assets.cli.shared import clear_errors, fail, json_option, opened_lake
+from holocron_assets.cli.shared import clear_errors, json_option, opened_lake
 
 _NEAREST = 3
 
@@ -26,14 +26,11 @@ def answer(question: str, *, no_model: bool, as_json: bool) -> None:
     from holocron_assets.derive.server.process.connection import model_server
     from holocron_assets.retrieval.answers.answer import answer as answered
     from holocron_assets.retrieval.answers.reading import Reader, reading_models
-    from holocron_assets.retrieval.search import SearchError, searcher_of
+    from holocron_assets.retrieval.search import searcher_of
 
     lake = opened_lake()
     environment = {**os.environ, "HOLOCRON_LLM": "off"} if no_model else os.environ
-    try:
-        searcher = searcher_of(lake)
-    except SearchError as error:
-        fail(str(error))
+    searcher = searcher_of(lake)
     with model_server(environment) as server:
         reader = Reader(lake, server, reading_models()) if server else None
         found = answered(lake, searcher, question, reader)

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from holocron_assets.cli.console import shown, to_json
-from holocron_assets.cli.shared import clear_errors, fail, json_option, opened_lake
+from holocron_assets.cli.shared import clear_errors, json_option, opened_lake
 
 _LONGEST = 300
 """Characters of a passage that are shown."""
@@ -28,13 +28,10 @@ def search(text: str, *, limit: int, as_json: bool, **narrowing: tuple[str, ...]
     TEXT: words, a name or a question. Quotation marks in it keep words together.
     """
     from holocron_assets.retrieval.asking import server_for_queries
-    from holocron_assets.retrieval.search import SearchError, searcher_of
+    from holocron_assets.retrieval.search import searcher_of
 
-    try:
-        with server_for_queries():
-            found = searcher_of(opened_lake()).search(text, limit, wanted=narrowing)
-    except SearchError as error:
-        fail(str(error))
+    with server_for_queries():
+        found = searcher_of(opened_lake()).search(text, limit, wanted=narrowing)
     if as_json:
         click.echo(to_json([hit.to_json() for hit in found.hits]))
         return

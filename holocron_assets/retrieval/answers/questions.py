@@ -13,43 +13,12 @@ from holocron_assets.retrieval.search import Hit
 
 _BY_ANOTHER = "by"
 _WORDS_OF_QUESTIONS = frozenset(
-    [
-        *("a", "an", "and", "are", "as", "at", "be", "been", "by", "did", "do", "does", "for", "from", "had"),
-        *(
-            "has",
-            "have",
-            "he",
-            "her",
-            "his",
-            "how",
-            "in",
-            "is",
-            "it",
-            "its",
-            "known",
-            "many",
-            "much",
-            "of",
-            "on",
-        ),
-        *(
-            "or",
-            "s",
-            "she",
-            "that",
-            "the",
-            "their",
-            "them",
-            "there",
-            "they",
-            "this",
-            "to",
-            "was",
-            "were",
-            "what",
-        ),
-        *("when", "where", "which", "who", "whom", "whose", "why", "will", "with"),
-    ]
+    re.findall(
+        r"\w+",
+        """a an and are as at be been by did do does for from had has have he her his how in is it its known
+        many much of on or s she that the their them there they this to was were what when where which who
+        whom whose why will with""",
+    )
 )
 _ASKS_WHO_DID = re.compile(r"^\s*(?:who|what|which)\s+(?!(?:did|does|do|is|was|are|were)\b)", re.IGNORECASE)
 

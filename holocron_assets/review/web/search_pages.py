@@ -52,7 +52,7 @@ class SearchPages:
             try:
                 searcher, reader = searcher_of(self.desk.lake), running_reader(self.desk.lake)
                 values["answer"] = answer(self.desk.lake, searcher, question, reader)
-            except (SearchError, HolocronError) as error:
+            except HolocronError as error:
                 values["note"] = str(error)
         return self.desk.show(request, "answer.html", values)
 
