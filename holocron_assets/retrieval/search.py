@@ -275,10 +275,11 @@ def _fused(fusing: dict[str, _Fusing], row: Mapping[str, Any]) -> _Fusing:
     return fusing.setdefault(key, _Fusing(row))
 
 
-def _by_fit(one: tuple[Mapping[str, Any], float, str]) -> tuple[float, bool, bool]:
-    """Of pages whose names fit alike, those with an entity come first, and of these the promoted."""
-    row, fit, _ = one
-    return -fit, row["entity_id"] is None, row["state"] not in {"promoted", "adjudicated"}
+def _by_fit(one: tuple[Mapping[str, Any], float, str]) -> tuple[float, bool, bool, bool]:
+    """Of pages whose names fit alike: first those with an entity, promoted, with the name as their title."""
+    row, fit, name = one
+    is_promoted = row["state"] in {"promoted", "adjudicated"}
+    return -fit, row["entity_id"] is None, not is_promoted, row["title"] != name
 
 
 def _page(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -47,7 +47,8 @@ def titles(lake: Lake, text: str, **options: object) -> list[str]:
 
 def test_a_name_is_found_with_errors_of_typing(lake: Lake) -> None:
     found = Searcher(lake, embed).search("Isa Dorrano")
-    assert {hit.row["title"] for hit in found.hits[:2]} == {"Issa Dorrane", "Issa Dorrane/Legends"}
+    assert found.hits[0].row["title"] == "Issa Dorrane"
+    assert "Issa Dorrane/Legends" in {hit.row["title"] for hit in found.hits[:3]}
     assert found.hits[0].name == "Issa Dorrane"
     assert "name" in found.hits[0].matched_by
 

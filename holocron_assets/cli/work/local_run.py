@@ -218,6 +218,7 @@ def _print_outcome(console: Console, lake: Lake, report: RunReport) -> bool:
         console.print(f"[yellow]held back[/yellow] {escape(hold)}", soft_wrap=True)
     for error in report.errors:
         console.print(f"[red]failed[/red] {escape(error)}", soft_wrap=True)
+    print_paths(console, [("search and read it", "holocron web"), ("or here", "holocron search TEXT")])
     print_paths(console, [("ask it in SQL", 'holocron sql "from entities"'), ("or open", lake.database)])
     print_paths(console, [("see it in Dagster's UI", "make ui, then http://127.0.0.1:3000")])
     return not report.errors
