@@ -21,12 +21,20 @@ from holocron_assets.planning.work import (
     code_to_run,
     entities_to_resolve,
     links_to_compact,
+    search_to_update,
     seeds_to_list,
     sources_to_tag,
 )
 
-KNOWLEDGE: tuple[Callable[[Lake], list[Work]], ...] = (code_to_run, entities_to_resolve, sources_to_tag)
-"""What follows from the pages. Facts need what code reads from pages; code also answers about entities."""
+KNOWLEDGE: tuple[Callable[[Lake], list[Work]], ...] = (
+    code_to_run,
+    entities_to_resolve,
+    sources_to_tag,
+    search_to_update,
+)
+"""What follows from the pages. Facts need what code reads from pages; code also answers about entities, and
+searches for what they are shown.
+"""
 
 RunWork = Callable[[Sequence[Work]], bool]
 """Runs some work and waits for it; whether there was any that could be run now."""

@@ -1,6 +1,6 @@
 """Search: by names, by words and by meaning, fused into one list of passages."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -135,6 +135,7 @@ class Searcher:
         *,
         wanted: Mapping[str, Sequence[str]] | None = None,
         a_page: int = 1,
+        by: Collection[str] = (NAME, WORDS, MEANING),
     ) -> Found:
         """Find passages.
 
@@ -143,6 +144,7 @@ class Searcher:
             limit: the most hits.
             wanted: values of 'type', 'continuity', 'source' or 'state', of which a hit has one each.
             a_page: the most hits of one page.
+            by: the lists that are fused: pages by 'name', passages by 'words' and by 'meaning'.
         """
         wanted = {name: list(values) for name, values in (wanted or {}).items() if values}
         if unknown := wanted.keys() - set(FILTERS):
@@ -150,9 +152,11 @@ class Searcher:
         if not name_words(text):
             return Found((), None)
         fusing: dict[str, _Fusing] = {}
-        self._by_words(text, wanted, fusing)
-        without_meaning = self._by_meaning(text, wanted, fusing)
-        self._by_name(text, wanted, fusing)
+        if WORDS in by:
+            self._by_words(text, wanted, fusing)
+        without_meaning = self._by_meaning(text, wanted, fusing) if MEANING in by else None
+        if NAME in by:
+            self._by_name(text, wanted, fusing)
         return Found(_best(fusing.values(), limit, a_page), without_meaning)
 
     def names(

@@ -40,7 +40,7 @@ class CodeAnswerer:
 
         Args:
             item: what to answer about.
-            model: 'sql' or 'python'.
+            model: the kind of code.
             digest: digest of the program that runs the code.
             attempt: which attempt at the item it is, from 1.
 

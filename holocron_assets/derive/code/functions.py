@@ -16,6 +16,9 @@ CodeFunction = Callable[["CodeItem"], Iterable[Row]]
 
 _GROUP = "holocron.interrogations"
 
+SEARCH = "holocron_assets.retrieval.evidence"
+"""The module that answers searches. Its room builds on this one, so it is named only."""
+
 
 class FunctionError(ValueError):
     """A function cannot be found; the message says why."""

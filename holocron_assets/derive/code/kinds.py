@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Literal, get_args
 
-Kind = Literal["model", "embedding", "sql", "python"]
-CodeKind = Literal["sql", "python"]
+Kind = Literal["model", "embedding", "sql", "python", "search"]
+CodeKind = Literal["sql", "python", "search"]
 
 CODE_KINDS: frozenset[str] = frozenset(get_args(CodeKind))
 """Kinds that no model answers. For the dispatcher, each is also the name of a model."""
@@ -15,6 +15,7 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
     "embedding": ("model", "embedding", "options", "timeout_seconds"),
     "sql": ("sql",),
     "python": ("function",),
+    "search": ("search",),
 }
 _OPTIONAL = {
     "model": ("alternatives", "chunk_characters", "examples", "follow_up", "redact", "retry_prompt"),

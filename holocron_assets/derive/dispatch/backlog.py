@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic
 
 from holocron_assets.derive.dispatch.choosing import Waiting
+from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.derive.interrogations.conditions import ConditionError
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.query_digests import Digests
@@ -229,6 +230,8 @@ def _stale(
     answers = [listings.listing(table) for table in recipe.derivation.optional_inputs]
     of_sources = [listings.listing(table) for table in recipe.derivation.source_inputs]
     digests = recipe.digests_of(listings.lake) if recipe.digests_of else {}
+    if interrogation.search and (not digests or (interrogation.search.space and is_switched_off())):
+        return  # nothing is indexed yet, or no model reads what would be found
     own = listings.listing(recipe.derivation.table)
     earlier = listings.lake.earlier_partitions(recipe.derivation.table)
     for partition in inputs[0].names:

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 
 import duckdb
 
@@ -39,11 +40,12 @@ def is_switched_off(environment: Mapping[str, str] = os.environ) -> bool:
 def served_by_code(interrogations: Iterable[Interrogation]) -> ServedModels:
     """The kinds of code among interrogations, as if they were models; no server is asked.
 
-    Their digests name what runs the code: a newer DuckDB or Python may give other answers.
+    Their digests name what runs the code: a newer DuckDB, Python or tantivy may give other answers.
     """
     runs_it = {
         "sql": f"duckdb {duckdb.__version__}",
         "python": f"python {sys.version_info.major}.{sys.version_info.minor}",
+        "search": f"tantivy {version('tantivy')}",
     }
     kinds = {interrogation.kind for interrogation in interrogations if interrogation.is_of_code}
     return ServedModels({kind: runs_it[kind] for kind in sorted(kinds)}, frozenset(), frozenset())

@@ -20,6 +20,7 @@ from holocron_assets.derive.evidence.specs import (
     EvidenceSpec,
     InlineEvidence,
     PageEvidence,
+    SearchEvidence,
     SqlEvidence,
     SqlResultEvidence,
 )
@@ -28,7 +29,7 @@ from holocron_assets.lake.declaration.keys import content_hash
 _FENCE_DIGITS = 8
 _BETWEEN = "\n\n"
 _ALL_PARTS = ("infobox", "categories", "text")
-_QUOTABLE = frozenset({"page", "chunk"})
+_QUOTABLE = frozenset({"page", "chunk", "search"})
 
 Redact = Callable[[str], str]
 
@@ -52,7 +53,7 @@ class EvidenceItem:
 
     Attributes:
         number: its place in the bundle, from 1.
-        source: 'inline', 'page', 'chunk', 'sql_result', 'sql' or 'answers'.
+        source: 'inline', 'page', 'chunk', 'sql_result', 'sql', 'answers' or 'search'.
         label: its name in the prompt.
         text: what the model reads, never empty.
     """
@@ -125,7 +126,7 @@ class Bundle:
         return content_hash(self.text)
 
     def supports(self, quote: str) -> bool:
-        """Whether a quote is in the parts of the bundle that are the page's own text."""
+        """Whether a quote is in the parts of the bundle that are the text of a page."""
         return any(is_quoted(quote, item.text) for item in self.items if item.source in _QUOTABLE)
 
     def to_json(self) -> dict[str, Any]:
@@ -222,6 +223,10 @@ class _Gatherer:
                 yield self._table(spec, "query", self._answer(spec))
             case AnswersEvidence():
                 yield self._table(spec, f"answers of {spec.of}", self.answers[spec.of])
+            case SearchEvidence():
+                found = self.answers[spec.of]
+                passages = (dict(zip(found.columns, row, strict=True)) for row in found.rows)
+                yield from (self._text(spec, "passage", _passage(one)) for one in passages)
 
     def _text(self, spec: EvidenceSpec, default_label: str, text: str) -> _Piece:
         return _piece(spec, default_label, partial(cut_to_bytes, self.redact(text)))
@@ -295,6 +300,11 @@ def _fitted(pieces: Sequence[_Piece], limit: int) -> tuple[list[EvidenceItem], l
 
 def _block(item: EvidenceItem, fence: str) -> str:
     return f'<evidence-{fence} number="{item.number}" label="{item.label}">\n{item.text}\n</evidence-{fence}>'
+
+
+def _passage(row: Mapping[str, Any]) -> str:
+    """A passage that was found, after the title of its page and its headings."""
+    return f"{' - '.join((row['from_title'], *row['headings']))}\n{row['text']}"
 
 
 def _cell(value: Any) -> str:

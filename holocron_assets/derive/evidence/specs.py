@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
+from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.derive.evidence.queries import check_query
 from holocron_assets.derive.evidence.sampling import Sample
 
@@ -12,6 +13,7 @@ MOST_BYTES = 100_000
 MOST_ITEM_BYTES = 10_000
 MOST_ROWS = 100
 MOST_COLUMNS = 20
+MOST_PASSAGES = 20
 
 PagePart = Literal["lead", "text", "infobox", "categories", "sections", "all"]
 PageRole = Literal["page", "first", "second"]
@@ -122,7 +124,51 @@ class AnswersEvidence(_Rows):
     of: str
 
 
+class SearchEvidence(_Spec):
+    """Passages that a search finds, the best first, a piece each.
+
+    Attributes:
+        query: a template of what is searched; it may name what the question may name.
+        space: the space whose vectors are searched too; by default, only words are searched.
+        limit: the most passages.
+        same_page: whether passages of the pages that the item is about may be found.
+        types: only passages of pages of these types.
+    """
+
+    source: Literal["search"]
+    query: str = Field(pattern=r"\S")
+    space: str | None = None
+    limit: int = Field(default=5, gt=0, le=MOST_PASSAGES)
+    same_page: bool = False
+    types: tuple[str, ...] | None = Field(default=None, min_length=1)
+    _of: str = PrivateAttr("")
+
+    @field_validator("types")
+    @classmethod
+    def _types_are_known(cls, types: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if unknown := set(types or ()) - load_taxonomy().types.keys():
+            raise ValueError(f"not in the taxonomy: {', '.join(sorted(unknown))}")
+        return types
+
+    @property
+    def of(self) -> str:
+        """The key of the interrogation that searches, once it is known."""
+        return self._of
+
+    def found_by(self, key: str) -> Self:
+        """The same evidence, of what the interrogation of a key found."""
+        known = self.model_copy()
+        known._of = key  # noqa: SLF001 - it is of this class
+        return known
+
+
 EvidenceSpec = Annotated[
-    InlineEvidence | PageEvidence | ChunkEvidence | SqlResultEvidence | SqlEvidence | AnswersEvidence,
+    InlineEvidence
+    | PageEvidence
+    | ChunkEvidence
+    | SqlResultEvidence
+    | SqlEvidence
+    | AnswersEvidence
+    | SearchEvidence,
     Field(discriminator="source"),
 ]

@@ -138,6 +138,9 @@ class _Linking:
             if table in self._names:
                 yield self._names[table]
             yield from self.known.keys() & set(MADE_FROM_ANSWERS.get(table, ()))
+        if interrogation.search:
+            yield from self.known.keys() & set(_IDENTITY)
+            yield from (one.name for one in self.known.values() if one.is_space)
 
 
 def _relations(interrogation: Interrogation) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """The table of an interrogation's answers."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Literal
 
 from holocron_assets.derive.interrogations.answer_schema import Schema, columns_of
@@ -65,7 +66,14 @@ class RowsError(ValueError):
 
 
 def derived_table(  # noqa: PLR0913 - each is a key of an interrogation's file
-    name: str, *, over: Over, schema: Schema, each: str | None, title: str, quotes: tuple[str, ...] = ()
+    name: str,
+    *,
+    over: Over,
+    schema: Schema,
+    each: str | None,
+    title: str,
+    quotes: tuple[str, ...] = (),
+    origin: Collection[str] = (),
 ) -> Table:
     """The table of an interrogation's answers.
 
@@ -76,11 +84,12 @@ def derived_table(  # noqa: PLR0913 - each is a key of an interrogation's file
         each: the answer's array of which each object is a row; an answer is a row if None.
         title: the interrogation's title, for the table's description.
         quotes: columns that quote the page.
+        origin: columns of the answer that say how it came, and are no part of what it says.
 
     Raises:
         RowsError: the answer has no such array, a column's name is taken, or a quote is no text.
     """
-    own = answer_columns(schema, each)
+    own = tuple(replace(column, provenance=column.name in origin) for column in answer_columns(schema, each))
     common = (*_ROW, *_ABOUT[over])
     taken = sorted({c.name for c in (*common, *_END, PARTITION)} & {c.name for c in own})
     if taken:

@@ -25,6 +25,7 @@ from holocron_assets.derive.interrogations.conditions import ConditionError, che
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.interrogations.loading import Reading
 from holocron_assets.derive.interrogations.questions import SAMPLES
+from holocron_assets.derive.interrogations.searches import with_search
 from holocron_assets.derive.interrogations.spaces import PREFIX, Space
 from holocron_assets.derive.interrogations.templates import TemplateError, holds, rendered
 from holocron_assets.derive.items.inputs import input_variables, sample_inputs
@@ -117,8 +118,9 @@ def read_version(path: Path, known: Iterable[Interrogation]) -> Interrogation:
         InterrogationError: it cannot be used; the message names file, key and reason.
     """
     file = path / _MAIN_FILE if path.is_dir() else path
-    read = _validated(file)
-    others = [one for one in known if one.name != read.name]
+    read, *searching = _with_search(file, _validated(file))
+    replaced = {read.name, *(one.name for one in searching)}
+    others = [*(one for one in known if one.name not in replaced), *searching]
     try:
         own = linked_to(read, others)
     except ChainError as error:
@@ -146,14 +148,14 @@ def read_each(*folders: Path) -> Reading:
             continue
         for path in paths:
             try:
-                interrogation = _read(path)
-                if interrogation.name in found:
-                    taken = found[interrogation.name][0]
-                    raise InterrogationError(f"{path}: key: {interrogation.name!r} is taken by {taken}")  # noqa: TRY301 - noted like any other
+                several = _read(path)
+                if taken := [one.name for one in several if one.name in found]:
+                    by = found[taken[0]][0]
+                    raise InterrogationError(f"{path}: key: {taken[0]!r} is taken by {by}")  # noqa: TRY301 - noted like any other
             except InterrogationError as error:
                 broken[_name_of(path)] = str(error)
             else:
-                found[interrogation.name] = path, interrogation
+                found |= {one.name: (path, one) for one in several}
     while True:  # another one may read the one left out: the rest is checked again
         try:
             return Reading(_checked(found), broken)
@@ -200,12 +202,22 @@ def _paths(folder: Path) -> list[Path]:
     return [path for path in mains if path.suffix != ".md"]
 
 
-def _read(path: Path) -> Interrogation:
+def _read(path: Path) -> tuple[Interrogation, ...]:
+    """A file's interrogation, and the one that searches for its evidence, if it has such evidence."""
     interrogation, name = _validated(path), _name_of(path)
     name = f"{PREFIX}{name}" if interrogation.is_space else name
     if not name.startswith(interrogation.key) or (name != interrogation.key and not interrogation.shadow):
         raise InterrogationError(f"{path}: key: must be {_name_of(path)!r}, as the file is called")
-    return interrogation
+    return _with_search(path, interrogation)
+
+
+def _with_search(path: Path, interrogation: Interrogation) -> tuple[Interrogation, ...]:
+    try:
+        return with_search(interrogation)
+    except ValidationError as error:
+        raise InterrogationError(f"{path}: evidence: its search: {_problem(error)}") from error
+    except ValueError as error:
+        raise InterrogationError(f"{path}: {error}") from error
 
 
 def _validated(path: Path) -> Interrogation:
@@ -286,6 +298,8 @@ def _check_templates(path: Path, interrogation: Interrogation) -> None:
         system = system_part(interrogation)
         tried = "question"
         question = rendered(interrogation.question, sample)
+        tried = "evidence.query"
+        rendered(interrogation.searched.query if interrogation.searched else "", SAMPLES[interrogation.over])
         answers = []
         for number, step in enumerate(interrogation.follow_up):
             answers.append(sample_answer(interrogation.answer_schema))

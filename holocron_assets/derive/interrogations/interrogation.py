@@ -20,7 +20,7 @@ from pydantic import (
 
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.derive.code.answers import check_filled
-from holocron_assets.derive.code.functions import function_version, load_function
+from holocron_assets.derive.code.functions import SEARCH, function_version, load_function
 from holocron_assets.derive.code.kinds import CODE_KINDS, Kind, check_keys, lacking_key
 from holocron_assets.derive.engine.replies import InvalidAnswerError, check_answer
 from holocron_assets.derive.evidence.queries import check_query
@@ -29,6 +29,7 @@ from holocron_assets.derive.evidence.specs import (
     ChunkEvidence,
     EvidenceSpec,
     PageEvidence,
+    SearchEvidence,
     SqlEvidence,
 )
 from holocron_assets.derive.interrogations.answer_schema import read_answer_schema
@@ -48,9 +49,12 @@ from holocron_assets.derive.interrogations.settings import (
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.declaration.versions import code_version
 
 _SHADOW = "_shadow_"
-_QUOTABLE = (PageEvidence, ChunkEvidence)
+RANKING = ("score", "matched_by")
+"""Columns of a search's table that say why a passage ranks where it does. What is shown is the same."""
+_OF_PAGES = (PageEvidence, ChunkEvidence)
 
 
 def _only_reads(sql: str) -> str:
@@ -76,9 +80,11 @@ class Interrogation(Settings):
         key: its name.
         version: a number that its author raises when its meaning changes; part of its shadow's name.
         title: what it finds out, in a line.
-        kind: what answers: a model, one SELECT, or a Python function. A space is of kind 'embedding'.
+        kind: what answers: a model, one SELECT, or a Python function. A space is of kind 'embedding'. What an
+            interrogation with evidence of a search is shown is found by one of kind 'search'.
         sql: of kind 'sql', one SELECT about one item; it may name the item's values.
         function: of kind 'python', 'package.module:function': it takes a `CodeItem`, and returns rows.
+        search: of kind 'search', what is searched.
         model: the model that is asked, as the server calls it.
         alternatives: models to ask where the server lacks the first, best first.
         priority: from 0 to 1,000; a higher number goes first.
@@ -86,7 +92,7 @@ class Interrogation(Settings):
         wants: which of these are asked about; every key narrows the choice.
         inputs: keys of other interrogations. An item is asked about after these have answers about it. The
             evidence can show their answers, and the question can name them.
-        evidence: what the model reads, in this order: page, chunk, inline, sql_result, sql or answers.
+        evidence: what the model reads, in this order: page, chunk, inline, sql_result, sql, answers, search.
         examples: evidence with the answer that it should get.
         answer_schema: JSON Schema of an answer.
         options: Ollama's options of each call.
@@ -109,6 +115,7 @@ class Interrogation(Settings):
     kind: Kind = "model"
     sql: Annotated[Text, AfterValidator(_only_reads)] | None = None
     function: Annotated[Text, AfterValidator(_can_be_loaded)] | None = None
+    search: SearchEvidence | None = None
     model: Text = ""
     alternatives: tuple[Text, ...] = ()
     priority: Annotated[StrictInt, Field(ge=0, le=1000)]
@@ -198,7 +205,7 @@ class Interrogation(Settings):
         _ = self.table  # so that an error in it shows when the file is loaded
         if self.is_of_code:
             check_filled(self.answer_schema, self.rows.each)
-        elif self.rows.quotes and not self.shows_pages:
+        elif self.rows.quotes and not (self.shows_pages or self.searched):
             raise ValueError("rows.quotes: no evidence is from a page, so nothing can be quoted")
         return self
 
@@ -225,12 +232,17 @@ class Interrogation(Settings):
         """
         if self.kind == "model" and self.over == "entities":
             return self.shows_pages
-        return self.kind not in {"sql", "embedding"} or bool(self.rows.quotes)
+        return self.kind not in {"sql", "embedding", "search"} or bool(self.rows.quotes)
 
     @property
     def shows_pages(self) -> bool:
-        """Whether some evidence is of a page."""
-        return any(isinstance(spec, _QUOTABLE) for spec in self.evidence)
+        """Whether some evidence is of the page that an item is about."""
+        return any(isinstance(spec, _OF_PAGES) for spec in self.evidence)
+
+    @property
+    def searched(self) -> SearchEvidence | None:
+        """Its evidence that a search finds, if it has some."""
+        return next((spec for spec in self.evidence if isinstance(spec, SearchEvidence)), None)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -257,12 +269,14 @@ class Interrogation(Settings):
             each=self.rows.each,
             title=self.title,
             quotes=self.rows.quotes,
+            origin=RANKING if self.search else (),
         )
 
     @cached_property
     def answer_columns(self) -> tuple[str, ...]:
-        """Names of the columns for the answer itself."""
-        return tuple(column.name for column in answer_columns(self.answer_schema, self.rows.each))
+        """Names of the columns for the answer itself; of a search, for what it found, without its scores."""
+        names = [column.name for column in answer_columns(self.answer_schema, self.rows.each)]
+        return tuple(name for name in names if not self.search or name not in RANKING)
 
     @property
     def asks_the_lake(self) -> bool:
@@ -316,10 +330,14 @@ class Interrogation(Settings):
 
     @cached_property
     def code_version(self) -> str:
-        """A hash of the query, the function's module or the space. The author's version counts, too."""
+        """A hash of the query, the function's module, the search or the space, with the author's version."""
         if self.embedding:
             return self.prompt_version
-        code = self.sql if self.function is None else [self.function, function_version(self.function)]
+        code: Any = self.sql
+        if self.function is not None:
+            code = [self.function, function_version(self.function)]
+        elif self.search is not None:
+            code = [self.search.model_dump(mode="json"), code_version(SEARCH)]
         return _hash([self.kind, self.version, code])
 
 

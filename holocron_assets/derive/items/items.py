@@ -47,6 +47,7 @@ from holocron_assets.derive.items.pages import (
 )
 from holocron_assets.derive.items.passages import PagePassages, passages_to_embed
 from holocron_assets.derive.items.prompting import system_part
+from holocron_assets.derive.items.searching import FindPassages, passages_about, search_module
 from holocron_assets.derive.items.values import query_values_of
 from holocron_assets.derive.items.wanted import Superseded, wanted_rows
 from holocron_assets.lake.declaration.schema import Row
@@ -89,8 +90,10 @@ def wanted_items(
     system = system_part(interrogation) if interrogation.kind == "model" else ""
     space = interrogation.embedding
     passages = passages_to_embed(lake, space, partition) if space else {}
-    maker = _Maker(interrogation, partition, system, answers, waits_for, passages)
     with ExitStack() as stack:
+        search = interrogation.search
+        find = stack.enter_context(search_module().finding(lake, search)) if search and rows else None
+        maker = _Maker(interrogation, partition, system, answers, waits_for, passages, find)
         database = stack.enter_context(locked_database(lake)) if interrogation.asks_the_lake else None
         read = _read(lake, interrogation, partition, rows)
         # A partition over pages is a batch, and is held in memory as a whole.
@@ -156,6 +159,7 @@ class _Maker:
         answers: its inputs' answers.
         waits_for: says which input a subject waits for.
         passages: of a space, the passages of each page by title key.
+        find: finds passages; None where nothing is searched.
     """
 
     interrogation: Interrogation
@@ -164,6 +168,7 @@ class _Maker:
     answers: InputAnswers
     waits_for: WaitsFor
     passages: Mapping[int, PagePassages]
+    find: FindPassages | None
 
     def made(self, row: Row, pages: Pages, ask_sql: AskSql | None) -> Iterator[Item]:
         over = self.interrogation.over
@@ -266,17 +271,11 @@ class _Maker:
     ) -> Item:
         interrogation, problem, is_transient = self.interrogation, read.lack, False
         given: FoundRows | CodeItem | PagePassages | None = None
-        if interrogation.is_space:
-            given = self.passages.get(read.row["title_key"], PagePassages({}))
-        elif known["waits_for"] is None and interrogation.sql is not None and read.ask_sql is not None:
-            values = query_values_of(interrogation.over, read.row, read.pages)
+        if known["waits_for"] is None:
             try:
-                given = found_rows(read.ask_sql(interrogation.sql, values, _CODE_SECONDS))
+                given = self._given(read, variables)
             except QueryError as error:
                 problem, is_transient = str(error), error.is_transient
-        elif known["waits_for"] is None:
-            inputs = self.answers.about(subject_of(interrogation.over, read.row))
-            given = code_item(variables, read.pages, inputs)
         bundle = whole_pages(read.pages) if interrogation.rows.quotes else Bundle((), ())
         return Item(
             interrogation=interrogation,
@@ -292,6 +291,19 @@ class _Maker:
             given=given,
             **known,
         )
+
+    def _given(self, read: _Read, variables: Mapping[str, Any]) -> FoundRows | CodeItem | PagePassages:
+        """What code reads of an item, or the passages to embed; raises `QueryError`."""
+        interrogation = self.interrogation
+        if interrogation.is_space:
+            return self.passages.get(read.row["title_key"], PagePassages({}))
+        if interrogation.sql is not None and read.ask_sql is not None:
+            values = query_values_of(interrogation.over, read.row, read.pages)
+            return found_rows(read.ask_sql(interrogation.sql, values, _CODE_SECONDS))
+        if self.find is not None:
+            return passages_about(interrogation, read.row, variables, self.find)
+        inputs = self.answers.about(subject_of(interrogation.over, read.row))
+        return code_item(variables, read.pages, inputs)
 
     def _room(self, variables: Mapping[str, Any]) -> int:
         question = rendered(self.interrogation.question, variables)

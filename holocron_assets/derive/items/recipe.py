@@ -10,6 +10,7 @@ from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
 from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.query_digests import Digests, query_digests
+from holocron_assets.derive.items.searching import search_digests
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.declaration.versions import code_version
@@ -35,7 +36,7 @@ MODEL = "model"
 """The name of the version that is the model's digest."""
 
 QUERIES = "queries"
-"""The difference if its queries give other rows than when a partition was made."""
+"""The difference if its queries give other rows than before, or a search may find others."""
 
 NOT_THERE = ("new",)
 """The difference if there is no partition yet."""
@@ -49,7 +50,8 @@ class Recipe:
         derivation: its table, input tables and the version of the code.
         versions: hashes of what the interrogation says of 'prompt', 'schema', 'options', 'wants' and 'rows',
             and the digest of the 'model'.
-        digests_of: digests of its queries in a lake, by partition; None where it has no queries.
+        digests_of: digests of its queries, or of what it may find, in a lake, by partition; None where it has
+            no queries and searches nothing.
     """
 
     derivation: Derivation
@@ -128,8 +130,11 @@ def recipe_of(interrogation: Interrogation, digest: str) -> Recipe:
         "rows": _version(interrogation.rows),
         MODEL: digest,
     }
-    reads = interrogation.tables_read
-    digests_of = partial(query_digests, interrogation=interrogation) if reads else None
+    digests_of = None
+    if interrogation.search is not None:
+        digests_of = partial(search_digests, interrogation=interrogation)
+    elif interrogation.tables_read:
+        digests_of = partial(query_digests, interrogation=interrogation)
     return Recipe(derivation_of(interrogation), versions, digests_of)
 
 

@@ -173,6 +173,7 @@ def _spec(interrogation: Interrogation) -> dg.AssetSpec:
         deps=[
             *(dg.AssetDep(name) for name in _assets_of(own)),
             *(dg.AssetDep(name, partition_mapping=every) for name in _assets_of(read.whole)),
+            *([dg.AssetDep("search_index")] if interrogation.search else []),
         ],
         group_name=GROUP,
         tags={"shadow": "true"} if interrogation.shadow else {},

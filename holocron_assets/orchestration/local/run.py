@@ -40,7 +40,6 @@ from holocron_assets.planning.work import (
     Work,
     batches_to_fetch,
     checks_to_run,
-    search_to_update,
     seeds_to_list,
     sites_to_ask,
     views_to_publish,
@@ -229,17 +228,16 @@ class LocalRun:
         sleep(max((until - utc_now()).total_seconds(), 0))
 
     def _conclude(self) -> RunReport:
-        """Resolve entities, tag and review, check the quality and publish the views."""
+        """Resolve entities, tag, review and index, check the quality and publish the views."""
         self._make_knowledge()
         self._fetch_files()  # which ones may depend on the entities
         if self.report.finished:
             self._check()
-        self._run(search_to_update(self.lake))
         self._run(views_to_publish(self.lake, self.all_sources))
         return self.report
 
     def _make_knowledge(self) -> None:
-        """Have code answer what it can, resolve entities, tag and review, until nothing is stale."""
+        """Have code answer what it can, resolve entities, tag, review and index, until nothing is stale."""
 
         def run(work: Sequence[Work]) -> bool:
             return self._run(work) and not any(last.error for last in self.report.finished[-1:])

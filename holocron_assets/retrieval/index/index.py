@@ -156,6 +156,15 @@ class SearchIndex:
         return SpaceArrays(folders, self._pointed.codes)
 
     @property
+    def fingerprint(self) -> str | None:
+        """A hash of all that can be found, the same for the same lake; None if nothing is indexed yet."""
+        pointer = self.read_pointer()
+        if pointer is None:
+            return None
+        found = sorted((batch, entry["fingerprint"]) for batch, entry in pointer.batches.items())
+        return content_hash(json.dumps(found))
+
+    @property
     def spaces(self) -> dict[str, int]:
         """The number of vectors of each space."""
         return _vectors(self._pointed)
