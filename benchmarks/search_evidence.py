@@ -4,12 +4,12 @@ Run: python benchmarks/search_evidence.py [--things 60] [--folder DIRECTORY] [--
 
 Needs ../shared/wookieepedia and a model server (OLLAMA_HOST, else the embedded one). The wiki is the leads
 and sections of its pages, without infoboxes. The things have a page in Wookieepedia whose infobox template
-says what they are; that page is left out, and at least two pages of the wiki name them. Their names are made
-up: no word of theirs is a word of the wiki in small letters, so that a name alone says little. They are drawn
-evenly over true types. Nobody read those of the default seed when prompt and query were written.
+says what they are; that page is left out, and at least two pages of the wiki name them. Their names are
+made up: no word of theirs is a word of the wiki in small letters, so that a name alone says little. They are
+drawn evenly over true types. Nobody read those of the default seed when prompt and query were written.
 
-The shipped interrogation `mention_summary` is asked twice about each: with what its search finds, and with the
-name alone. Prints how often each names the right type, and how often they differ.
+The shipped interrogation `mention_summary` is asked twice about each: with what its search finds, and with
+the name alone. Prints how often each names the right type, and how often they differ.
 """
 
 import argparse
@@ -100,10 +100,10 @@ def wiki(folder: Path) -> Lake:
     if not (folder / "data").exists():
         (folder / "sources").mkdir(parents=True)
         write_dump(folder / "dump.xml", dict(texts()))
-        holocron = Path(sys.executable).with_name("holocron")
+        holocron = str(Path(sys.executable).with_name("holocron"))
         environment = {**os.environ, "HOLOCRON_LLM": "off"}
         # It ends with 1: checks of quality expect a wiki whose pages have infoboxes.
-        command = [holocron, "import", folder / "dump.xml", "--source", "wiki"]
+        command = [holocron, "import", str(folder / "dump.xml"), "--source", "wiki"]
         subprocess.run(command, check=False, env=environment)  # noqa: S603 - ours
     lake = open_lake(folder / "data")
     SearchIndex(lake).update()
@@ -222,8 +222,8 @@ def report(
 def sign_test(gained: int, lost: int) -> float:
     """The chance of a difference at least as large, either way, if passages made none."""
     every = gained + lost
-    tail = sum(comb(every, number) for number in range(max(gained, lost), every + 1)) / 2**every
-    return min(1.0, 2 * tail)
+    tail = sum(comb(every, number) for number in range(max(gained, lost), every + 1))
+    return min(1.0, 2 * tail / float(2**every))
 
 
 if __name__ == "__main__":

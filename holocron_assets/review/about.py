@@ -17,7 +17,7 @@ _LONGEST_PASSAGE = 300
 _MOST_KEYS = 5
 _MOST_NAMES = 8
 _MOST_MENTIONS = 5
-_SUMMARIES = "derived_entity_summary"
+_SUMMARIES = ("derived_entity_summary", "derived_mention_summary")
 
 
 class Summary(NamedTuple):
@@ -53,8 +53,9 @@ def summary_of(reader: Reader, entity: Row, facts: Mapping[str, Sequence[Stateme
         facts: those that count, by key.
     """
     about, of_type = {"id": entity["entity_id"]}, [entity["entity_type"]]
-    for row in reader.answers(_SUMMARIES, "entity_id = $id", about, within=of_type):
-        return Summary(row["summary"], f"summed up by {row['model']}")
+    for table in _SUMMARIES:
+        for row in reader.answers(table, "entity_id = $id and supported", about, within=of_type):
+            return Summary(row["summary"], f"summed up by {row['model']}")
     lead = "title_key = $key and position = 0 and len(headings) = 0"
     for row in reader.find(PAGE_CHUNKS, lead, {"key": entity["title_key"]}, within=[entity["batch"]]):
         first = row["text"].strip().partition("\n\n")[0]

@@ -6,7 +6,7 @@ import socket
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import monotonic, sleep, time
@@ -110,7 +110,24 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, fake: "FakeOllama") -> None:
         self.fake = fake
+        self._open: set[socket.socket] = set()
         super().__init__((fake.address, 0), Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Remember the connection."""
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Forget it."""
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up(self) -> None:
+        """End what clients keep open: a thread that waits for the next request would outlive the test."""
+        for request in list(self._open):
+            with suppress(OSError):
+                request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, *_: object) -> None:
         """A client that hung up is no news."""
@@ -273,6 +290,7 @@ class FakeOllama:
     ) -> None:
         self.is_stopping = True
         self._server.shutdown()
+        self._server.hang_up()
         self._server.server_close()
 
     @property

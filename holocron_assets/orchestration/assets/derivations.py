@@ -199,12 +199,15 @@ def _models_by_priority(interrogations: Sequence[Interrogation]) -> list[str]:
 def _declared(interrogation: Interrogation) -> dict[str, Any]:
     """The interrogation's text, for people who read the asset's page."""
     asked = {name: getattr(interrogation, name) for name in ("sql", "function", "prompt", "question")}
+    search = interrogation.search
+    searched = search and {"search": dg.MetadataValue.json(search.model_dump(mode="json", exclude_none=True))}
     return {
         "model": ", then ".join(interrogation.models),
         "priority": interrogation.priority,
         "version": interrogation.version,
         "wants": dg.MetadataValue.json(interrogation.wants.model_dump(exclude_none=True)),
         **{name: dg.MetadataValue.text(text) for name, text in asked.items() if text},
+        **(searched or {}),
         "answer_schema": dg.MetadataValue.json(interrogation.answer_schema),
     }
 
