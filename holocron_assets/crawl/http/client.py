@@ -7,6 +7,7 @@ import zlib
 from collections.abc import AsyncIterable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import lru_cache
 from types import TracebackType
 from typing import Literal, Self
 from urllib.parse import urlsplit
@@ -109,9 +110,9 @@ Verb = Literal["GET", "POST", "HEAD"]
 _MOST_CONNECTIONS = 32  # a source's settings allow at most as many requests at once
 _KEPT_SECONDS = 5.0  # servers close connections that are idle for longer
 
+_NO_ADDRESS = (httpx.InvalidURL, httpcore.UnsupportedProtocol)
 _FAILURES = (
     httpcore.NetworkError,
-    httpcore.UnsupportedProtocol,
     h11.ProtocolError,
     OSError,  # a damaged TLS record raises it, and the library passes it on
     BodyRefusedError,
@@ -190,9 +191,9 @@ class HttpClient:
                 if verb == "POST"
                 else httpx.Request(verb, url, params=parameters or None, headers=self._headers)
             )
-        except httpx.InvalidURL as problem:  # the address of a redirect may be anything
-            return HttpAnswer(error=f"InvalidURL: {problem}")
-        return self._wait_for(request)
+            return self._wait_for(_on_the_wire(request))
+        except _NO_ADDRESS as problem:  # the address of a redirect may be anything
+            return HttpAnswer(error=f"{type(problem).__name__}: {problem}")
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
         """Send a body unchanged, and wait for the answer; otherwise like `send`.
@@ -204,9 +205,9 @@ class HttpClient:
         """
         try:
             request = httpx.Request("POST", url, content=body, headers={**self._headers, **headers})
-        except httpx.InvalidURL as problem:
-            return HttpAnswer(error=f"InvalidURL: {problem}")
-        return self._wait_for(request)
+            return self._wait_for(_on_the_wire(request))
+        except _NO_ADDRESS as problem:
+            return HttpAnswer(error=f"{type(problem).__name__}: {problem}")
 
     def stream(self, verb: Verb, url: str, headers: Mapping[str, str], receiver: Receiver) -> HttpAnswer:
         """Ask for a body of any length, and give it to a receiver as it comes; otherwise like `send`.
@@ -223,12 +224,10 @@ class HttpClient:
         Raises:
             Exception: the receiver raised it.
         """
-        # A server's own ETag goes back to it, and may hold any byte (RFC 9110 section 8.8.3).
-        sent = httpx.Headers({**self._headers, **headers}, encoding="latin-1")
         try:
-            request = httpx.Request(verb, url, headers=sent)
-        except httpx.InvalidURL as problem:
-            return HttpAnswer(error=f"InvalidURL: {problem}")
+            request = _outgoing(verb, _parsed(url), {**self._headers, **headers})
+        except _NO_ADDRESS as problem:
+            return HttpAnswer(error=f"{type(problem).__name__}: {problem}")
         pouring = Pouring(receiver)
         try:
             answer = self._wait_for(request, _Streaming(receiver, pouring))
@@ -237,7 +236,7 @@ class HttpClient:
             raise failed.__cause__ or failed from None
         return answer
 
-    def _wait_for(self, request: httpx.Request, streaming: "_Streaming | None" = None) -> HttpAnswer:
+    def _wait_for(self, request: Outgoing, streaming: "_Streaming | None" = None) -> HttpAnswer:
         answer = asyncio.run_coroutine_threadsafe(self._answer(request, streaming), self._loop)
         self._under_way.add(answer)
         try:
@@ -257,13 +256,13 @@ class HttpClient:
         await self._pool.close()
         await self._loop.shutdown_default_executor()
 
-    async def _answer(self, request: httpx.Request, streaming: "_Streaming | None") -> HttpAnswer:
+    async def _answer(self, request: Outgoing, streaming: "_Streaming | None") -> HttpAnswer:
         started = time.monotonic()
         status, headers, body, error, private_host = None, {}, b"", None, None
         try:
             async with (
                 asyncio.timeout(self._deadline_seconds) as timer,
-                self._pool.answered(_on_the_wire(request)) as response,
+                self._pool.answered(request) as response,
             ):
                 status, headers = response.status, _readable(response.headers)
                 if streaming:
@@ -309,8 +308,22 @@ def _as_sent(host: str) -> str:
 
 def _on_the_wire(request: httpx.Request) -> Outgoing:
     url = request.url
-    origin = Origin.of(url.scheme, url.raw_host.decode("ascii"), url.port)
-    return Outgoing(request.method, origin, url.raw_path, request.headers.raw, request.content)
+    return Outgoing(request.method, _origin(url), url.raw_path, request.headers.raw, request.content)
+
+
+def _outgoing(verb: Verb, url: httpx.URL, headers: Mapping[str, str]) -> Outgoing:
+    """A request without a body. A server's ETag goes back to it, and may hold any byte (RFC 9110, 8.8.3)."""
+    sent = [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers.items()]
+    return Outgoing(verb, _origin(url), url.raw_path, [(b"Host", url.netloc), *sent])
+
+
+def _origin(url: httpx.URL) -> Origin:
+    return Origin.of(url.scheme, url.raw_host.decode("ascii"), url.port)
+
+
+@lru_cache(maxsize=256)  # of one file, the address is brought into its normal form and then asked for
+def _parsed(url: str) -> httpx.URL:
+    return httpx.URL(url)
 
 
 def _readable(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
@@ -336,6 +349,6 @@ def normal_address(url: str) -> str:
         ValueError: it is no address.
     """
     try:
-        return str(httpx.URL(url))
+        return str(_parsed(url))
     except httpx.InvalidURL as error:
         raise ValueError(str(error)) from error
