@@ -20,8 +20,6 @@ from holocron_assets.orchestration.resources.resources import LakeResource, Sour
 from holocron_assets.orchestration.runs.waiting import QUIET
 from holocron_assets.planning.job_names import FILES_JOB
 
-_IN_A_BATCH = 500
-
 
 class FastSources(SourcesResource):
     """One source that is as fast as it goes, which no source file allows."""
@@ -37,6 +35,7 @@ def main() -> None:
     """Fetch the files in runs, in this process, and report."""
     folder, in_flight, names = Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
     lake, urls = Lake(folder / "data"), names.read_text().split()
+    size = fast_source(in_flight).files_in_a_batch
     sources = FastSources(folder=str(folder), politeness_folder=str(folder / "hosts"), in_flight=in_flight)
     resources = {"lake": LakeResource(folder=str(lake.root)), "sources": sources}
     job = build_definitions(resources).resolve_job_def(FILES_JOB)
@@ -44,9 +43,9 @@ def main() -> None:
     home.mkdir(exist_ok=True)
     with dg.DagsterInstance.local_temp(str(home), overrides={"telemetry": {"enabled": False}}) as instance:
         stopwatch = Stopwatch()
-        for number, start in enumerate(range(0, len(urls), _IN_A_BATCH), start=1):
+        for number, start in enumerate(range(0, len(urls), size), start=1):
             batch = f"bench-{number:06d}"
-            piece = enumerate(urls[start : start + _IN_A_BATCH])
+            piece = enumerate(urls[start : start + size])
             write_partition(lake, FILE_BATCHES, batch, [manifest(batch, place, url) for place, url in piece])
             instance.add_dynamic_partitions(BATCHES_OF_FILES.name or "", [batch])
             job.execute_in_process(instance=instance, partition_key=batch, run_config=QUIET)

@@ -43,10 +43,10 @@ def cut_file_batches(lake: Lake, source: FileSource, *, now: datetime, most: int
         if unfinished > MOST_UNFINISHED_WITHOUT_LINKS // 2 or room <= 0:
             return []
         room = room if most is None else min(room, most)
-        pending = pending_files(lake, source, now=now, limit=room * source.batch_size)
+        pending = pending_files(lake, source, now=now, limit=room * source.files_in_a_batch)
         first = next_number(lake, source.name, (FILE_BATCHES, FILES))
         batches = []
-        for number, piece in enumerate(chunks(pending, source.batch_size), start=first):
+        for number, piece in enumerate(chunks(pending, source.files_in_a_batch), start=first):
             batches.append(f"{source.name}-{number:06d}")
             _write_manifest(lake, source, batches[-1], piece, now)
         return batches

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Semaphore
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -29,6 +30,8 @@ from holocron_assets.lake.shared.places import shared_server
 
 _POLL_SECONDS = 0.02
 _LONGEST_SPACING_SECONDS = 86_400.0
+_OTHERS = Obstacle("slot", _POLL_SECONDS, "others of us are asking it")
+"""All slots are taken, by other processes too."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,8 @@ class HostLimits:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._queue_seconds = queue_seconds
         self._closes_at = time.monotonic() + patience_seconds
+        # Of this process, as many threads as there are slots look for one; others need no look at the disk.
+        self._looking = Semaphore(politeness.requests_in_flight)
         self._shared, self._slots = _memory(host, self.folder, politeness.requests_in_flight)
 
     def __enter__(self) -> Self:
@@ -119,29 +124,44 @@ class HostLimits:
         Raises:
             HostBusy: the host must be left alone for longer, no slot came free, or the patience is over.
         """
-        started = time.monotonic()
-        longest, held = self.seconds_to_wait(), 0.0
+        started, longest = time.monotonic(), self.seconds_to_wait()
         if longest == 0.0:
             raise HostBusy(self.host, "the time to ask it is over for now", utc_now(), "slot")
+        if not self._looking.acquire(timeout=longest):
+            raise self._queued_too_long(longest, _OTHERS, utc_now())
+        try:
+            slot, held = self._slot(started, longest, max_hold_seconds)
+            try:
+                yield Turn(time.monotonic() - started, held)
+            finally:
+                self._slots.free(slot)
+        finally:
+            self._looking.release()
+
+    def _slot(self, started: float, longest: float, max_hold_seconds: float) -> tuple[int, float]:
+        """Wait until a request may be sent; return its slot, and how long the host was left alone.
+
+        Raises:
+            HostBusy: that would take too long.
+        """
+        held = 0.0
         while True:
             slot, obstacle, looked_at = self._standing_now()
             if slot is not None:
-                break
+                return slot, held
             due_at = datetime.fromtimestamp(looked_at + obstacle.wait_seconds, UTC)
             if obstacle.hindrance in {"rate", "slot"}:
-                queued = time.monotonic() - started - held
-                if queued + obstacle.wait_seconds > longest:
-                    reason = f"no request may be sent within {longest:.3g} s: {obstacle.reason}"
-                    raise HostBusy(self.host, reason, due_at, obstacle.hindrance)
+                if time.monotonic() - started - held + obstacle.wait_seconds > longest:
+                    raise self._queued_too_long(longest, obstacle, due_at)
             else:
                 held += obstacle.wait_seconds
                 if held > min(max_hold_seconds, longest):
                     raise HostBusy(self.host, obstacle.reason, due_at, obstacle.hindrance)
             time.sleep(obstacle.wait_seconds)
-        try:
-            yield Turn(time.monotonic() - started, held)
-        finally:
-            self._slots.free(slot)
+
+    def _queued_too_long(self, longest: float, obstacle: Obstacle, due_at: datetime) -> HostBusy:
+        reason = f"no request may be sent within {longest:.3g} s: {obstacle.reason}"
+        return HostBusy(self.host, reason, due_at, obstacle.hindrance)
 
     def now(self) -> float:
         """The time by the clock that the host's state uses, in seconds since 1970."""
@@ -168,8 +188,7 @@ class HostLimits:
             most = 1 if found.one_at_a_time else self.politeness.requests_in_flight
             slot = None if found.obstacle else self._slots.take(most)
             self._shared.write(found.state if slot is None else found.state_once_sent)
-        in_the_way = found.obstacle or Obstacle("slot", _POLL_SECONDS, "others of us are asking it")
-        return _Standing(slot, in_the_way, now)
+        return _Standing(slot, found.obstacle or _OTHERS, now)
 
 
 def _memory(host: str, folder: Path, slots: int) -> tuple[SharedState | ServerState, Slots | ServerSlots]:

@@ -34,6 +34,8 @@ _MIME = re.compile(r"[a-z]+/(\*|[a-z0-9.+-]+)")
 _ENTRY_POINT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _LABEL = re.compile(r"[a-z0-9_]{1,40}")
 _LARGEST_FILE = 2**40
+_MOST_FILES_OF_A_BATCH = 2_000
+_SECONDS_OF_A_BATCH = 480
 
 
 def _mime(text: str) -> str:
@@ -174,8 +176,9 @@ class FileSource(Settings):
     recheck_after_hours: Annotated[StrictInt, Field(ge=1, le=87_600)] | None = Field(
         default=None, description="for http_files: hours after which a file is asked for again, if it changed"
     )
-    batch_size: Annotated[StrictInt, Field(ge=1, le=LARGEST_BATCH)] = Field(
-        default=LARGEST_BATCH, description="files in a batch"
+    batch_size: Annotated[StrictInt, Field(ge=1, le=_MOST_FILES_OF_A_BATCH)] | None = Field(
+        default=None,
+        description="files in a batch; without it, what the rate allows in 8 minutes, 500 to 2000",
     )
     private_hosts: tuple[HostName, ...] = Field(
         default=(), description="a list of hosts on this machine or in private networks that may be asked"
@@ -188,6 +191,12 @@ class FileSource(Settings):
     def host(self) -> str | None:
         """Host and port of the wiki, always with the port; None where lists name many hosts."""
         return host_of(self.address) if self.address else None
+
+    @property
+    def files_in_a_batch(self) -> int:
+        """Files that one run fetches. A run by itself takes a second, which counts where files come fast."""
+        in_time = int(self.politeness.requests_per_second * _SECONDS_OF_A_BATCH)
+        return self.batch_size or min(max(in_time, LARGEST_BATCH), _MOST_FILES_OF_A_BATCH)
 
     @property
     def origin(self) -> str:

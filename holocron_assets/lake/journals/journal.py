@@ -31,7 +31,7 @@ from holocron_assets.lake.shared.segment_writer import SegmentWriter
 from holocron_assets.lake.shared.segments import lines_of, noting_segments, segments_of
 
 _CHECKSUM_LENGTH = 8
-_APPENDING = os.O_CREAT | os.O_APPEND | os.O_WRONLY
+_APPENDING = os.O_CREAT | os.O_APPEND | os.O_RDWR
 
 
 class Journal:
@@ -167,10 +167,13 @@ class Journal:
 
     def _before(self, file: FileIO) -> bytes:
         """The bytes to write before the next line."""
-        if not os.fstat(file.fileno()).st_size and packed_part(self.path).exists():
+        size = os.fstat(file.fileno()).st_size
+        if size:  # another process may have died while writing
+            return b"" if os.pread(file.fileno(), 1, size - 1) == b"\n" else b"\n"
+        if packed_part(self.path).exists():
             # A unique first line, so that no file begins like one that was packed.
             return b"begun %s\n" % uuid.uuid4().hex.encode()
-        return b"\n" if _ends_torn(self.path) else b""  # another process may have died while writing
+        return b""
 
     def _was_packed(self, file: FileIO) -> bool:
         """Whether the file was removed since it was opened because its lines are in the packed part."""
@@ -207,15 +210,6 @@ def _as_json(value: object) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
     raise TypeError(f"a journal holds text, numbers, truth values and times, not {value!r:.100}")
-
-
-def _ends_torn(path: Path) -> bool:
-    """Whether a crash tore the last line: the next record would be added to it and be lost."""
-    with path.open("rb") as file:
-        if not file.seek(0, os.SEEK_END):
-            return False
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) != b"\n"
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
