@@ -9,8 +9,9 @@ from holocron_assets.derive.items.searching import FindPassages, PageName
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.retrieval.asking import QueryVector, query_vector
+from holocron_assets.retrieval.fusing import MEANING, WORDS
 from holocron_assets.retrieval.index.index import SearchIndex
-from holocron_assets.retrieval.search import MEANING, WORDS, Embed, Hit, Searcher
+from holocron_assets.retrieval.search import Embed, Hit, Searcher
 
 
 def indexed(lake: Lake) -> str | None:
