@@ -31,7 +31,7 @@ from model_accuracy import asked
 from rich.console import Console
 from rich.table import Table
 from ruamel.yaml import YAML
-from search_quality import shared_rows, write_dump
+from search_quality import shared_rows, texts, write_dump
 from type_accuracy import SCORING_FILE
 
 from holocron_assets.derive.code.answering import CodeAnswerer
@@ -108,17 +108,6 @@ def wiki(folder: Path) -> Lake:
     lake = open_lake(folder / "data")
     SearchIndex(lake).update()
     return lake
-
-
-def texts() -> Iterator[tuple[str, str]]:
-    """Titles and texts of the pages that have one, without infoboxes."""
-    for row in shared_rows("lead_pages"):
-        if row.get("lead"):
-            yield row["title"], row["lead"]
-    for row in shared_rows("category_pages"):
-        sections = [text.partition("\n")[2].strip() for text in row["sections"].values()]
-        if text := "\n\n".join(filter(None, sections)):
-            yield row["title"], text
 
 
 def drawn(searcher: Searcher, count: int, seed: int) -> list[Thing]:

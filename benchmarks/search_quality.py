@@ -8,7 +8,8 @@ Three kinds of questions, each with the pages that answer it:
 * links: the text of a link that is not the title that it leads to. The page to find is the link's target.
 * facts: what an infobox says, as "homeworld of TITLE", where the page's lead says it. Infoboxes are hidden.
 
-The wiki of the last two is the leads of ../shared/wookieepedia. Pages are ranked by their best passage.
+The wiki of the last two is the leads and sections of ../shared/wookieepedia. Pages are ranked by their best
+passage.
 Prints nDCG@10, MRR@10 and recall@100 with 95% intervals of 1,000 bootstrap samples.
 """
 
@@ -20,7 +21,7 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,9 +73,10 @@ def main() -> None:
             pages, questions = cranfield(options.cranfield)
             report("Cranfield", searched(folder / "cranfield", pages), questions[: options.queries])
         if SHARED.is_dir():
+            pages = dict(texts())
+            wiki = searched(folder / "wiki", pages)
+            report("link texts", wiki, drawn(link_questions(pages.keys()), options.queries))
             rows = [row for row in shared_rows("lead_pages") if row.get("lead")]
-            wiki = searched(folder / "leads", {row["title"]: row["lead"] for row in rows})
-            report("link texts", wiki, drawn(link_questions({row["title"] for row in rows}), options.queries))
             report("facts", wiki, drawn(fact_questions(rows), options.queries))
 
 
@@ -208,12 +210,23 @@ def cranfield(folder: Path) -> tuple[dict[str, str], list[Question]]:
     ]
 
 
-def link_questions(titles: set[str]) -> Iterator[Question]:
+def texts() -> Iterator[tuple[str, str]]:
+    """Titles and texts of the pages that have one, without infoboxes."""
+    for row in shared_rows("lead_pages"):
+        if row.get("lead"):
+            yield row["title"], row["lead"]
+    for row in shared_rows("category_pages"):
+        sections = [text.partition("\n")[2].strip() for text in row["sections"].values()]
+        if text := "\n\n".join(filter(None, sections)):
+            yield row["title"], text
+
+
+def link_questions(titles: Collection[str]) -> Iterator[Question]:
     """Link texts that are not the title that they lead to."""
     seen = set()
-    for row in shared_rows("infobox_pages"):
+    for row in (*shared_rows("infobox_pages"), *shared_rows("sample_pages")):
         for text, address in (link for field in row["infobox"] for link in field["links"]):
-            target = unquote(address.removeprefix("/wiki/")).replace("_", " ")
+            target = unquote(address.removeprefix("/wiki/").partition("#")[0]).replace("_", " ")
             is_other = text.casefold() not in target.casefold()
             if target in titles and is_other and len(text) > _SHORTEST and (target, text) not in seen:
                 seen.add((target, text))
