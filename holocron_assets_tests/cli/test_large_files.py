@@ -41,7 +41,7 @@ def large(wire: Wire, _: Asked) -> None:
     wire.sendall(head(200, named))
     wire.sendall(PNG.ljust(MIB))
     block = os.urandom(MIB)
-    for _ in range(LARGE_MIB - 1):
+    for _block in range(LARGE_MIB - 1):
         wire.sendall(block)
 
 
