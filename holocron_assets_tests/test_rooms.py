@@ -49,7 +49,6 @@ OPEN_CONNECTIONS = {
     "crawl/http/client.py": "requests to wikis and webhooks",
     "crawl/http/connecting.py": "what the client connects with",
     "crawl/http/connections.py": "what it connects with opens them here",
-    "crawl/http/pool.py": "keeps those connections between requests",
     "derive/engine/bounded_client.py": "the model server",
     "derive/server/process/loopback.py": "our own processes on this machine",
     "orchestration/runtime/services.py": "a free port of this machine",

@@ -7,18 +7,15 @@ import zlib
 from collections.abc import AsyncIterable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import lru_cache
 from types import TracebackType
 from typing import Literal, Self
 from urllib.parse import urlsplit
 
-import h11
 import httpcore
 import httpx
 
 from holocron_assets.crawl.http.connecting import AddressRefusedError, PublicNetwork
 from holocron_assets.crawl.http.outcomes import HttpAnswer
-from holocron_assets.crawl.http.pool import Incoming, Origin, Outgoing, Pool
 from holocron_assets.crawl.http.streaming import PEEKED_BYTES, Pouring, Receiver, ReceiverFailedError, peek
 
 _GZIP = zlib.MAX_WBITS | 16
@@ -110,10 +107,11 @@ Verb = Literal["GET", "POST", "HEAD"]
 _MOST_CONNECTIONS = 32  # a source's settings allow at most as many requests at once
 _KEPT_SECONDS = 5.0  # servers close connections that are idle for longer
 
-_NO_ADDRESS = (httpx.InvalidURL, httpcore.UnsupportedProtocol)
 _FAILURES = (
     httpcore.NetworkError,
-    h11.ProtocolError,
+    httpcore.ProtocolError,
+    httpcore.TimeoutException,
+    httpcore.UnsupportedProtocol,
     OSError,  # a damaged TLS record raises it, and the library passes it on
     BodyRefusedError,
 )
@@ -148,11 +146,11 @@ class HttpClient:
         self._deadline_seconds = deadline_seconds
         self._body_limit_bytes = body_limit_bytes
         self._headers = {"User-Agent": user_agent, "Accept": "*/*", "Accept-Encoding": "gzip"}
-        self._pool = Pool(
-            PublicNetwork({_as_sent(host) for host in private_hosts}),
-            httpx.create_ssl_context(),
-            most=_MOST_CONNECTIONS,
-            kept_seconds=_KEPT_SECONDS,
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=httpx.create_ssl_context(),
+            network_backend=PublicNetwork({_as_sent(host) for host in private_hosts}),
+            max_connections=_MOST_CONNECTIONS,
+            keepalive_expiry=_KEPT_SECONDS,
         )
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="http", daemon=True)
@@ -191,9 +189,9 @@ class HttpClient:
                 if verb == "POST"
                 else httpx.Request(verb, url, params=parameters or None, headers=self._headers)
             )
-            return self._wait_for(_on_the_wire(request))
-        except _NO_ADDRESS as problem:  # the address of a redirect may be anything
-            return HttpAnswer(error=f"{type(problem).__name__}: {problem}")
+        except httpx.InvalidURL as problem:  # the address of a redirect may be anything
+            return HttpAnswer(error=f"InvalidURL: {problem}")
+        return self._wait_for(request)
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
         """Send a body unchanged, and wait for the answer; otherwise like `send`.
@@ -205,9 +203,9 @@ class HttpClient:
         """
         try:
             request = httpx.Request("POST", url, content=body, headers={**self._headers, **headers})
-            return self._wait_for(_on_the_wire(request))
-        except _NO_ADDRESS as problem:
-            return HttpAnswer(error=f"{type(problem).__name__}: {problem}")
+        except httpx.InvalidURL as problem:
+            return HttpAnswer(error=f"InvalidURL: {problem}")
+        return self._wait_for(request)
 
     def stream(self, verb: Verb, url: str, headers: Mapping[str, str], receiver: Receiver) -> HttpAnswer:
         """Ask for a body of any length, and give it to a receiver as it comes; otherwise like `send`.
@@ -224,10 +222,12 @@ class HttpClient:
         Raises:
             Exception: the receiver raised it.
         """
+        # A server's own ETag goes back to it, and may hold any byte (RFC 9110 section 8.8.3).
+        sent = httpx.Headers({**self._headers, **headers}, encoding="latin-1")
         try:
-            request = _outgoing(verb, _parsed(url), {**self._headers, **headers})
-        except _NO_ADDRESS as problem:
-            return HttpAnswer(error=f"{type(problem).__name__}: {problem}")
+            request = httpx.Request(verb, url, headers=sent)
+        except httpx.InvalidURL as problem:
+            return HttpAnswer(error=f"InvalidURL: {problem}")
         pouring = Pouring(receiver)
         try:
             answer = self._wait_for(request, _Streaming(receiver, pouring))
@@ -236,7 +236,7 @@ class HttpClient:
             raise failed.__cause__ or failed from None
         return answer
 
-    def _wait_for(self, request: Outgoing, streaming: "_Streaming | None" = None) -> HttpAnswer:
+    def _wait_for(self, request: httpx.Request, streaming: "_Streaming | None" = None) -> HttpAnswer:
         answer = asyncio.run_coroutine_threadsafe(self._answer(request, streaming), self._loop)
         self._under_way.add(answer)
         try:
@@ -253,26 +253,30 @@ class HttpClient:
             answer.cancel()
 
     async def _close(self) -> None:
-        await self._pool.close()
+        await self._pool.aclose()
+        # Bodies that were not read to the end are closed by tasks of their own.
+        endings = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.gather(*endings, return_exceptions=True)
         await self._loop.shutdown_default_executor()
 
-    async def _answer(self, request: Outgoing, streaming: "_Streaming | None") -> HttpAnswer:
+    async def _answer(self, request: httpx.Request, streaming: "_Streaming | None") -> HttpAnswer:
         started = time.monotonic()
         status, headers, body, error, private_host = None, {}, b"", None, None
         try:
-            async with (
-                asyncio.timeout(self._deadline_seconds) as timer,
-                self._pool.answered(request) as response,
-            ):
-                status, headers = response.status, _readable(response.headers)
-                if streaming:
-                    body, is_read = await streaming.body(response, headers, timer)
-                else:
-                    encoding = headers.get("content-encoding", "")
-                    body, is_read = await read_body(response, encoding, self._body_limit_bytes), True
-                if is_read and response.behind.strip():
-                    # Line breaks are left alone; of anything else, the answer's length was wrong.
-                    raise BodyRefusedError("more came than the answer's headers say")
+            async with asyncio.timeout(self._deadline_seconds) as timer:
+                response = await self._pool.handle_async_request(_on_the_wire(request))
+                try:
+                    status, headers = response.status, _readable(response.headers)
+                    if streaming:
+                        body, is_read = await streaming.body(response, headers, timer)
+                    else:
+                        encoding = headers.get("content-encoding", "")
+                        body = await read_body(response.aiter_stream(), encoding, self._body_limit_bytes)
+                        is_read = True
+                    if is_read:
+                        await self._refuse_what_is_behind(response)
+                finally:
+                    await response.aclose()
         except TimeoutError:
             error = f"no whole answer within {self._deadline_seconds:g} s"
         except AddressRefusedError as problem:
@@ -283,6 +287,23 @@ class HttpClient:
         streamed = streaming.pouring.received if streaming else 0
         return HttpAnswer(status, headers, body, elapsed, error, private_host, streamed)
 
+    async def _refuse_what_is_behind(self, response: httpcore.Response) -> None:
+        """Close a connection on which more came than the answer: the next answer would begin with the rest.
+
+        Raises:
+            BodyRefusedError: the rest is more than line breaks, so the answer's length was wrong.
+        """
+        stream = response.extensions["network_stream"]
+        for connection in self._pool.connections:
+            # The library has no other way to see the rest, and would read it as the next request's answer.
+            speaking = getattr(connection, "_connection", None)
+            if speaking is not None and speaking._network_stream is stream:  # noqa: SLF001
+                behind, _ = speaking._h11_state.trailing_data  # noqa: SLF001
+                if behind:
+                    await stream.aclose()
+                if behind.strip():
+                    raise BodyRefusedError("more came than the answer's headers say")
+
 
 @dataclass(frozen=True)
 class _Streaming:
@@ -292,13 +313,13 @@ class _Streaming:
     pouring: Pouring
 
     async def body(
-        self, response: Incoming, headers: Mapping[str, str], timer: asyncio.Timeout
+        self, response: httpcore.Response, headers: Mapping[str, str], timer: asyncio.Timeout
     ) -> tuple[bytes, bool]:
         """Pour the body if it is wanted; if not, give its start. Also say whether it was all read."""
         if not self.receiver.begins(response.status, headers):
-            start = await peek(response)
+            start = await peek(response.aiter_stream())
             return start, len(start) < PEEKED_BYTES
-        return b"", await self.pouring.pour(response, timer)
+        return b"", await self.pouring.pour(response.aiter_stream(), timer)
 
 
 def _as_sent(host: str) -> str:
@@ -306,24 +327,14 @@ def _as_sent(host: str) -> str:
     return httpx.URL(scheme="http", host=host).raw_host.decode("ascii")
 
 
-def _on_the_wire(request: httpx.Request) -> Outgoing:
+def _on_the_wire(request: httpx.Request) -> httpcore.Request:
     url = request.url
-    return Outgoing(request.method, _origin(url), url.raw_path, request.headers.raw, request.content)
-
-
-def _outgoing(verb: Verb, url: httpx.URL, headers: Mapping[str, str]) -> Outgoing:
-    """A request without a body. A server's ETag goes back to it, and may hold any byte (RFC 9110, 8.8.3)."""
-    sent = [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers.items()]
-    return Outgoing(verb, _origin(url), url.raw_path, [(b"Host", url.netloc), *sent])
-
-
-def _origin(url: httpx.URL) -> Origin:
-    return Origin.of(url.scheme, url.raw_host.decode("ascii"), url.port)
-
-
-@lru_cache(maxsize=256)  # of one file, the address is brought into its normal form and then asked for
-def _parsed(url: str) -> httpx.URL:
-    return httpx.URL(url)
+    return httpcore.Request(
+        request.method,
+        httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+        headers=request.headers.raw,
+        content=request.content,
+    )
 
 
 def _readable(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
@@ -349,6 +360,6 @@ def normal_address(url: str) -> str:
         ValueError: it is no address.
     """
     try:
-        return str(_parsed(url))
+        return str(httpx.URL(url))
     except httpx.InvalidURL as error:
         raise ValueError(str(error)) from error
