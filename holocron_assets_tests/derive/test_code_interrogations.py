@@ -233,7 +233,7 @@ CODE: dict[str, Any] = {**dict.fromkeys(ONLY_A_MODELS), "answer_schema": WORDS, 
 BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"kind": "sql"}, "sql: is missing"),
     ({"kind": "python"}, "function: is missing"),
-    ({"kind": "prolog"}, "kind: Input should be 'model', 'embedding', 'sql' or 'python'"),
+    ({"kind": "prolog"}, "kind: Input should be 'model', 'embedding', 'sql', 'python' or 'search'"),
     ({"kind": "sql", "sql": LINKS, "model": "small:1b"}, "model: is of kind model; an interrogation of kind"),
     ({"kind": "sql", "sql": LINKS, "follow_up": "Sure?"}, "follow_up: is of kind model"),
     ({"kind": "sql", "sql": LINKS, "evidence": []}, "evidence: is of kind model"),

@@ -333,7 +333,7 @@ SHIPPED_ONES = read_interrogations(SHIPPED)
 ASKING_MODELS = [one for one in SHIPPED_ONES if not one.is_of_code]
 
 
-def test_eleven_are_shipped() -> None:
+def test_twelve_are_shipped_and_one_that_searches_for_them() -> None:
     assert [one.key for one in SHIPPED_ONES] == [
         "entity_extraction",
         "entity_facts",
@@ -341,6 +341,8 @@ def test_eleven_are_shipped() -> None:
         "entity_timeline",
         "identity_check",
         "listed_names",
+        "mention_summary",
+        "mention_summary_passages",
         "page_classification",
         "page_events",
         "relationship_extraction",

@@ -11,6 +11,8 @@ from holocron_assets.entities.facts import reading, store, vocabulary
 from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS, SENTENCES
 from holocron_assets.lake.views.database import connect, query
 
+pytestmark = pytest.mark.system
+
 NEM = page("Character", "Nem", "|homeworld=[[Thuum]]\n|affiliation=[[Grey Guard]]")
 THUUM = page("Planet", "Thuum", "|moons=[[Little Thuum]]")
 GUARD = page("Organization", "Grey Guard", "|leader=[[Tam]]")

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from listed_wiki import SOURCE, ListedWiki, droid, list_of, named
 from wiki_with_facts import WikiWithFacts, page
 
@@ -12,6 +13,8 @@ from holocron_assets.entities.identity.identity import entity_id
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import ENTITY_FACTS, ENTITY_TAGS
+
+pytestmark = pytest.mark.system
 
 VEX = entity_id(SOURCE, "Vex")
 

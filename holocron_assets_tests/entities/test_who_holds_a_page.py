@@ -17,6 +17,8 @@ from holocron_assets.lake.files.parquet import Footer, read_footer, write_partit
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import COMPARED_NAMES, ENTITIES, ENTITY_CANDIDATES, PAGE_TYPES
 
+pytestmark = pytest.mark.system
+
 GORT, VARN = entity_id("sample", "Gort"), entity_id("sample", "Varn")
 
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.system
+
 PROGRAM = Path(__file__).parent / "kill_at_each_point.py"
 SEED = int(os.environ.get("HOLOCRON_TEST_SEED") or random.SystemRandom().randrange(1_000_000))
 

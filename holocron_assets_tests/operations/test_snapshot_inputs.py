@@ -24,6 +24,8 @@ from holocron_assets.operations.state.snapshot import status_tables
 from holocron_assets.operations.state.staleness import FailedRun, read_staleness
 from holocron_assets.operations.views import all_views
 
+pytestmark = pytest.mark.system
+
 _ASKING = """\
 import sys, time
 from pathlib import Path

@@ -7,6 +7,7 @@ import pytest
 from review_lake import BATCH, NEM, PERSON, fact, review_lake, write
 
 from holocron_assets.derive.interrogations.loading import derived_tables
+from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_FACTS, PAGE_CHUNKS
 from holocron_assets.retrieval.index.index import SearchIndex
@@ -129,7 +130,7 @@ def test_events_of_a_model_are_placed_by_the_words_of_their_dates_and_undated_on
 
 
 def chunk(title: str, position: int, text: str, *headings: str) -> dict[str, Any]:
-    names = {"title": title, "passage_id": f"{title} {position}", "headings": list(headings)}
+    names = {"title": title, "passage_id": content_hash(f"{title} {position}"), "headings": list(headings)}
     return {**names, "position": position, "text": text, "end_offset": len(text)}
 
 
@@ -144,10 +145,23 @@ def test_an_entity_is_summed_up_by_facts_or_its_lead_or_a_model(lake: Lake) -> N
         "name": "Nem",
         "title": "Nem Sixfinger",
         "summary": "A player.",
+        "supported": True,
         "model": "small:1b",
     }
     write(lake, _ANSWERS["derived_entity_summary"], PERSON, [told])
     assert detail_of(lake).summary == ("A player.", "summed up by small:1b")
+
+
+@pytest.mark.parametrize("supported", [True, False])
+def test_an_entity_is_summed_up_by_what_other_pages_say_if_a_quote_is_theirs(
+    lake: Lake, *, supported: bool
+) -> None:
+    told = {"entity_id": NEM, "name": "Nem", "title": "Nem Sixfinger", "summary": "A sailor."}
+    rows = [{**told, "supported": supported, "model": "small:1b"}]
+    write(lake, _ANSWERS["derived_mention_summary"], PERSON, rows)
+    summary = detail_of(lake).summary
+    assert summary is not None
+    assert (summary.text == "A sailor.") is supported
 
 
 def test_a_section_is_no_lead_and_a_long_lead_is_cut_after_a_word(lake: Lake) -> None:
