@@ -41,8 +41,9 @@ from holocron_assets.derive.server.process.connection import model_server
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_CHUNKS
 from holocron_assets.retrieval.asking import spaces
+from holocron_assets.retrieval.fusing import MEANING, NAME, RANK_OFFSET, WORDS
 from holocron_assets.retrieval.index.index import SearchIndex
-from holocron_assets.retrieval.search import MEANING, NAME, RANK_OFFSET, WORDS, Hit, Searcher
+from holocron_assets.retrieval.search import Hit, Searcher
 
 SHARED = Path(__file__).parents[2] / "shared" / "wookieepedia"
 SAMPLES = 1_000

@@ -1,18 +1,23 @@
 """Search: by names, by words and by meaning, fused into one list of passages."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tantivy
 
 from holocron_assets.errors import PermanentError
+from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.retrieval.asking import NoVectorError, QueryVector, query_vector
-from holocron_assets.retrieval.index.full_text import FILTERS, stored_row
+from holocron_assets.retrieval.fusing import MEANING, NAME, WORDS, Fusing
+from holocron_assets.retrieval.index.full_text import FILTERS, passage_number, stored_row
 from holocron_assets.retrieval.index.index import SearchIndex
-from holocron_assets.retrieval.index.vectors import SpaceArrays
+from holocron_assets.retrieval.index.nearest import Neighbour, SpaceArrays, workers
 from holocron_assets.retrieval.names import (
     fit_of_names,
     name_words,
@@ -20,17 +25,13 @@ from holocron_assets.retrieval.names import (
     names_query,
     places_of_names,
 )
-
-NAME, WORDS, MEANING = "name", "words", "meaning"
+from holocron_assets.retrieval.word_queries import WordQueries
 
 _LISTED = 100
 """Passages of each list that are fused."""
 _NAMED = 20
-RANK_OFFSET = 20.0
-"""Added to ranks: the larger it is, the less the first place of one list counts against several places."""
-_WEIGHTS = {NAME: 1.5, WORDS: 1.0, MEANING: 1.0}
-_PLACE_BOOST = 1.5
-"""How much more a word counts in a title or heading than in the text."""
+_DIGITS = 3
+"""Of the scores of words that are compared; those that are equal come by the numbers of the passages."""
 
 Embed = Callable[[str, Mapping[str, int]], QueryVector]
 
@@ -93,17 +94,12 @@ class Found:
     without_meaning: str | None
 
 
-@dataclass
-class _Fusing:
-    """A passage while the lists are fused."""
+class _WithWords(NamedTuple):
+    """A passage that has words: its number, its page's title key, and where its text is stored."""
 
-    row: Mapping[str, Any]
-    ranks: dict[str, int] = field(default_factory=dict)
-    name: str | None = None
-
-    @property
-    def score(self) -> float:
-        return sum(_WEIGHTS[kind] / (RANK_OFFSET + rank) for kind, rank in self.ranks.items())
+    number: Any
+    page: Any
+    address: Any
 
 
 class Searcher:
@@ -126,6 +122,7 @@ class Searcher:
         self._embed = embed
         self._text = self._index.searcher()
         self._searcher = self._text.searcher()
+        self._words = WordQueries(self._text.schema, self._searcher)
         self._arrays: dict[str, SpaceArrays] = {}
 
     def search(
@@ -149,11 +146,19 @@ class Searcher:
             raise SearchError(f"{', '.join(sorted(unknown))}: a search is narrowed by {', '.join(FILTERS)}")
         if not name_words(text):
             return Found((), None)
-        fusing: dict[str, _Fusing] = {}
-        self._by_words(text, wanted, fusing)
-        without_meaning = self._by_meaning(text, wanted, fusing)
-        self._by_name(text, wanted, fusing)
-        return Found(_best(fusing.values(), limit, a_page), without_meaning)
+        vector = workers().submit(self._embed, text, self._index.spaces)  # the model works on it meanwhile
+        fusing = Fusing()
+        for rank, one in enumerate(self._with_words(text, wanted), 1):
+            fusing.add(one.number, one.page, partial(self._row, one.address)).ranks[WORDS] = rank
+        named = self._named(text, wanted, _NAMED)
+        near, without_meaning = self._near(vector, wanted)
+        for rank, neighbour in enumerate(near, 1):
+            number, read = passage_number(neighbour.passage_id), partial(self._passage, neighbour.passage_id)
+            fusing.add(number, neighbour.page, read).ranks[MEANING] = rank
+        for rank, (row, _, name) in enumerate(named, 1):
+            _add_named(fusing, row, rank, name)
+        ranked = islice(fusing.ranked(a_page), limit)
+        return Found([Hit(row, one.score, one.ranks, one.name) for one, row in ranked], without_meaning)
 
     def names(
         self, text: str, limit: int = 10, *, wanted: Mapping[str, Sequence[str]] | None = None
@@ -181,7 +186,7 @@ class Searcher:
         query = self._narrowed(names_in_text(self._text.schema, names), {"source": [source]})
         found: dict[str, tuple[dict[str, Any], list[tuple[int, int]]]] = {}
         for _, address in self._searcher.search(query, _LISTED, count=False).hits:
-            row = stored_row(self._searcher.doc(address))
+            row = self._row(address)
             places = places_of_names(row["text"], names)
             if places and row["title"] != without:
                 found.setdefault(row["title"], (row, places))
@@ -189,38 +194,30 @@ class Searcher:
                 break
         return list(found.values())
 
-    def _by_words(self, text: str, wanted: Mapping[str, Sequence[str]], fusing: dict[str, _Fusing]) -> None:
-        boosts = {"text": 1.0, "place": _PLACE_BOOST}
-        parsed, _ = self._text.parse_query_lenient(text, ["text", "place"], field_boosts=boosts)
-        hits = self._searcher.search(self._narrowed(parsed, wanted), _LISTED, count=False).hits
-        for rank, (_, address) in enumerate(hits, 1):
-            _fused(fusing, stored_row(self._searcher.doc(address))).ranks[WORDS] = rank
+    def _with_words(self, text: str, wanted: Mapping[str, Sequence[str]]) -> list[_WithWords]:
+        narrowed = partial(self._narrowed, wanted=wanted)
+        hits = self._words.best(text, _LISTED, narrowed)
+        addresses = [address for _, address in hits]
+        numbers, pages = (self._searcher.fast_field_values(name, addresses) for name in ("passage", "page"))
+        found = [_WithWords(*one) for one in zip(numbers, pages, addresses, strict=True)]
+        scored = zip((round(score, _DIGITS) for score, _ in hits), found, strict=True)
+        return [one for _, one in sorted(scored, key=lambda pair: (-pair[0], pair[1].number))]
 
-    def _by_meaning(
-        self, text: str, wanted: Mapping[str, Sequence[str]], fusing: dict[str, _Fusing]
-    ) -> str | None:
+    def _near(
+        self, embedding: Future[QueryVector], wanted: Mapping[str, Sequence[str]]
+    ) -> tuple[list[Neighbour], str | None]:
+        """The passages that are near in meaning; or why there are none."""
         try:
-            vector = self._embed(text, self._index.spaces)
+            vector = embedding.result()
         except NoVectorError as error:
-            return str(error)
+            return [], str(error)
         if vector.space not in self._arrays:
             self._arrays[vector.space] = self._index.arrays(vector.space)
         arrays = self._arrays[vector.space]
-        nearest = arrays.nearest(vector.numbers, _LISTED, {**wanted, "model": [vector.digest]})
-        rows = self._passages([passage_id for passage_id, _ in nearest])
-        for rank, (passage_id, _) in enumerate(nearest, 1):
-            if row := rows.get(passage_id):
-                _fused(fusing, row).ranks[MEANING] = rank
-        return (
-            None if nearest else f"no passage that fits is embedded by this build of {vector.space}'s model"
+        near = arrays.nearest(vector.numbers, _LISTED, {**wanted, "model": [vector.digest]})
+        return near, (
+            None if near else f"no passage that fits is embedded by this build of {vector.space}'s model"
         )
-
-    def _by_name(self, text: str, wanted: Mapping[str, Sequence[str]], fusing: dict[str, _Fusing]) -> None:
-        """Rank the pages with fitting names: each by its best passage so far, or else its first."""
-        for rank, (row, _, name) in enumerate(self._named(text, wanted, _NAMED), 1):
-            of_page = [one for one in fusing.values() if _page(one.row) == _page(row)]
-            best = max(of_page, key=lambda one: one.score, default=None) or _fused(fusing, row)
-            best.ranks[NAME], best.name = rank, name
 
     def _named(
         self, text: str, wanted: Mapping[str, Sequence[str]], limit: int
@@ -230,17 +227,19 @@ class Searcher:
             return []
         query = self._narrowed(names_query(self._text.schema, words), wanted)
         hits = self._searcher.search(query, max(_LISTED, limit), count=False).hits
-        rows = [stored_row(self._searcher.doc(address)) for _, address in hits]
+        rows = [self._row(address) for _, address in hits]
         fits = [(row, *fit_of_names(row["names"], words)) for row in rows]
         ranked = sorted((one for one in fits if one[1] > 0), key=_by_fit)
         return ranked[:limit]
 
-    def _passages(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """What is shown of some passages, by their ids."""
-        query = tantivy.Query.term_set_query(self._text.schema, "passage_id", list(ids))
-        hits = self._searcher.search(query, max(len(ids), 1), count=False).hits
-        rows = (stored_row(self._searcher.doc(address)) for _, address in hits)
-        return {row["passage_id"]: row for row in rows}
+    def _row(self, address: Any) -> dict[str, Any]:
+        return stored_row(self._searcher.doc(address))
+
+    def _passage(self, passage_id: str) -> dict[str, Any] | None:
+        """What is shown of a passage; None if only its vector is there."""
+        query = tantivy.Query.term_query(self._text.schema, "passage_id", passage_id)
+        hits = self._searcher.search(query, 1, count=False).hits
+        return next((self._row(address) for _, address in hits), None)
 
     def _narrowed(self, query: tantivy.Query, wanted: Mapping[str, Sequence[str]]) -> tantivy.Query:
         """The query with its conditions. Without any, what cannot be among the best is passed over."""
@@ -270,9 +269,12 @@ def searcher_of(lake: Lake) -> Searcher:
     return known
 
 
-def _fused(fusing: dict[str, _Fusing], row: Mapping[str, Any]) -> _Fusing:
-    key = row["passage_id"] or f"{_page(row)}"
-    return fusing.setdefault(key, _Fusing(row))
+def _add_named(fusing: Fusing, row: Mapping[str, Any], rank: int, name: str) -> None:
+    """Rank a page by its name: its best passage so far, or else its first, or the page itself."""
+    page = title_key(row["source"], row["title"])
+    number = passage_number(row["passage_id"]) if row["passage_id"] else page
+    best = fusing.best_of(page) or fusing.add(number, page, lambda: row)
+    best.ranks[NAME], best.name = rank, name
 
 
 def _by_fit(one: tuple[Mapping[str, Any], float, str]) -> tuple[float, bool, bool, bool]:
@@ -280,21 +282,3 @@ def _by_fit(one: tuple[Mapping[str, Any], float, str]) -> tuple[float, bool, boo
     row, fit, name = one
     is_promoted = row["state"] in {"promoted", "adjudicated"}
     return -fit, row["entity_id"] is None, not is_promoted, row["title"] != name
-
-
-def _page(row: Mapping[str, Any]) -> tuple[str, str]:
-    return row["source"], row["title"]
-
-
-def _best(fusing: Iterable[_Fusing], limit: int, a_page: int) -> list[Hit]:
-    ranked = sorted(fusing, key=lambda one: (-one.score, *_page(one.row), one.row["position"] or 0))
-    hits: list[Hit] = []
-    of_pages: dict[tuple[str, str], int] = {}
-    for one in ranked:
-        page = _page(one.row)
-        of_pages[page] = of_pages.get(page, 0) + 1
-        if of_pages[page] <= a_page:
-            hits.append(Hit(one.row, one.score, one.ranks, one.name))
-        if len(hits) == limit:
-            break
-    return hits

@@ -8,14 +8,19 @@ from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from embedded import DIGEST, embed, searched_sample
 
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_CHUNKS, PAGE_TYPES
+from holocron_assets.retrieval import word_queries
 from holocron_assets.retrieval.asking import NoVectorError, QueryVector
 from holocron_assets.retrieval.index.index import SearchIndex
+from holocron_assets.retrieval.index.joined import groups_of
+from holocron_assets.retrieval.index.nearest import SpaceArrays
+from holocron_assets.retrieval.index.vectors import COLUMNS, NUMBERS, PASSAGE, Scanned, signs_of
 from holocron_assets.retrieval.names import fit_of_names, name_words, places_of_names
 from holocron_assets.retrieval.search import Searcher, SearchError, searcher_of
 
@@ -300,9 +305,69 @@ def test_the_nearest_of_an_exact_comparison_are_found(lake: Lake) -> None:
     arrays = SearchIndex(lake).arrays("words")
     vector = embed("a ship that carried tea", {"words": 1}).numbers
     quick = arrays.nearest(vector, 10, {"model": [DIGEST]})
-    exact = arrays.nearest(vector, len(arrays.values), {"model": [DIGEST]})
-    assert len({passage for passage, _ in quick} & {passage for passage, _ in exact[:10]}) >= 8
-    assert [cosine for _, cosine in exact] == sorted((cosine for _, cosine in exact), reverse=True)
+    exact = arrays.nearest(vector, len(arrays), {"model": [DIGEST]})
+    assert len({one.passage_id for one in quick} & {one.passage_id for one in exact[:10]}) >= 8
+    assert [one.cosine for one in exact] == sorted((one.cosine for one in exact), reverse=True)
+
+
+def test_the_scan_takes_the_nearest_signs_and_of_equal_ones_the_first(tmp_path: Path) -> None:
+    generator = np.random.default_rng(7)
+    batches = {}
+    for number in range(130):  # three groups, of which the last has two batches
+        signs = generator.integers(0, 16, (2, 700), dtype=np.uint64)  # so few bits that most are equal
+        passages = np.array([(list(generator.bytes(16)), number) for _ in range(700)], PASSAGE)
+        folder = tmp_path / f"wiki-{number:06}"
+        codes = generator.integers(0, 3, (len(COLUMNS), 700), dtype=np.uint16)
+        Scanned(signs, codes, passages).write(folder)
+        (folder / NUMBERS).write_bytes(generator.integers(-9, 9, (700, 128), dtype=np.int8).tobytes())
+        batches[folder.name] = (folder, 700)
+    groups = groups_of(batches)
+    assert [len(group.batches) for group in groups] == [64, 64, 2]
+    for group in groups:
+        group.join()
+    parts = [Scanned.read(folder) for folder, _ in batches.values()]
+    joined = Scanned.joined(parts)
+    vector = generator.standard_normal(128)
+    far = np.bitwise_count(joined.signs ^ signs_of(vector[None])[0][:, None]).sum(0)
+    far[joined.codes[0] != 1] = 255
+    expected = np.argsort(far, kind="stable")[:400]
+    found = SpaceArrays(groups, {"type=Droid": 1}).nearest(vector.tolist(), 100, {"type": ["Droid"]})
+    numbers = np.concatenate([np.fromfile(folder / NUMBERS, np.int8) for folder, _ in batches.values()])
+    compared = numbers.reshape(-1, 128)[expected].astype(np.float32)
+    cosines = compared @ vector / np.linalg.norm(compared, axis=1) / np.linalg.norm(vector)
+    best = expected[np.argsort(-cosines)[:100]]
+    assert [one.passage_id for one in found] == [bytes(joined.passages["passage"][row]).hex() for row in best]
+    assert [one.page for one in found] == joined.passages["page"][best].tolist()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "who carried tea on the Brine Road",
+        "the of and in",
+        "Issa Dorrane was a captain of the ship",
+        'the "Patient Heron" is a ship of the fleet',
+        "no-such-word the salt",
+        "the the salt salt",
+    ],
+)
+@pytest.mark.parametrize("few", [0, 5, 20_000])
+def test_frequent_words_change_no_hit_and_no_score(
+    lake: Lake, text: str, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_queries, "_FEW", few)
+    index = SearchIndex(lake).searcher()
+    searcher = index.searcher()
+    query, _ = index.parse_query_lenient(text, ["text", "place"], field_boosts={"place": 1.5})
+    for limit in (3, 20, 1000):
+        all_words = searcher.search(query, limit, count=False).hits
+        found = word_queries.WordQueries(index.schema, searcher).best(text, limit, lambda one: one)
+        assert [score for score, _ in found] == pytest.approx([score for score, _ in all_words], rel=1e-5)
+
+
+def test_what_is_typed_is_no_language_of_queries(lake: Lake) -> None:
+    assert titles(lake, "Patient -Heron") == titles(lake, "Patient Heron")
+    assert titles(lake, "text:tidal barges AND") == titles(lake, "tidal barges text and")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import tantivy
 
+from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.retrieval.index.contents import IndexedPage
 
@@ -72,6 +73,11 @@ class IndexWriter:
         self._writer.wait_merging_threads()
 
 
+def passage_number(passage_id: str) -> int:
+    """The first 64 bits of a passage's id, which a search compares without reading what is stored of it."""
+    return int(passage_id[:16], 16)
+
+
 def stored_row(document: Any) -> dict[str, Any]:
     """What is shown of a hit: the row that its document holds."""
     row: dict[str, Any] = json.loads(document.get_first("row"))
@@ -92,6 +98,8 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field("names", tokenizer_name=_NAMES)
     for name in ("place", "text"):
         builder.add_text_field(name, tokenizer_name=_WORDS)
+    builder.add_unsigned_field("passage", fast=True)
+    builder.add_integer_field("page", fast=True)
     builder.add_bytes_field("row", stored=True)
     return builder.build()
 
@@ -115,5 +123,7 @@ def _shown(page: Row, passage: Row | None) -> dict[str, Any]:
 
 def _document(batch: str, page: Row, shown: Mapping[str, Any], **fields: list[str]) -> tantivy.Document:
     document = tantivy.Document(batch=[batch], **{name: [page[name]] for name in FILTERS}, **fields)
+    document.add_unsigned("passage", passage_number(shown["passage_id"]) if shown["passage_id"] else 0)
+    document.add_integer("page", title_key(page["source"], page["title"]))
     document.add_bytes("row", json.dumps(shown, ensure_ascii=False).encode())
     return document

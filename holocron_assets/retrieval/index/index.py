@@ -32,7 +32,9 @@ from holocron_assets.retrieval.index.contents import (
     pages_of_batch,
 )
 from holocron_assets.retrieval.index.full_text import IndexWriter, open_index
-from holocron_assets.retrieval.index.vectors import Codes, SpaceArrays, write_arrays
+from holocron_assets.retrieval.index.joined import Group, groups_of
+from holocron_assets.retrieval.index.nearest import SpaceArrays
+from holocron_assets.retrieval.index.vectors import Codes, write_arrays
 
 _POINTER = "index.json"
 _LOCK = "search-index"
@@ -148,12 +150,8 @@ class SearchIndex:
 
     def arrays(self, space: str) -> SpaceArrays:
         """The vectors of a space as they are now."""
-        folders = [
-            self._folder / batch["spaces"][space]["folder"]
-            for batch in self._pointed.batches.values()
-            if space in batch["spaces"]
-        ]
-        return SpaceArrays(folders, self._pointed.codes)
+        groups = self._groups(self._pointed, space)
+        return SpaceArrays(groups, self._pointed.codes)
 
     @property
     def spaces(self) -> dict[str, int]:
@@ -254,12 +252,23 @@ class SearchIndex:
     def point_to(self, pointer: Pointer) -> None:
         """Let searches use what a pointer names."""
         self._folder.mkdir(parents=True, exist_ok=True)
+        for space in _vectors(pointer):
+            for group in self._groups(pointer, space):
+                group.join()
         with replacing(self._folder / _POINTER) as aside:
             aside.write_text(json.dumps(vars(pointer)), encoding="utf-8")
+
+    def _groups(self, pointer: Pointer, space: str) -> list[Group]:
+        entries = {name: batch["spaces"].get(space) for name, batch in pointer.batches.items()}
+        return groups_of(
+            {name: (self._folder / one["folder"], one["vectors"]) for name, one in entries.items() if one}
+        )
 
     def _remove_unused(self, pointer: Pointer) -> None:
         """Remove folders that the pointer has not named for a while: a search under way may read them."""
         used = {space["folder"] for batch in pointer.batches.values() for space in batch["spaces"].values()}
+        groups = [group for space in _vectors(pointer) for group in self._groups(pointer, space)]
+        used |= {str(group.folder.relative_to(self._folder)) for group in groups}
         used |= {pointer.text, f"{pointer.text}-vectors"}
         for folder in (*self._folder.glob("text-*-vectors/*/*"), *self._folder.glob("text-*")):
             is_old = folder.exists() and time() - folder.stat().st_mtime > _KEPT_SECONDS
