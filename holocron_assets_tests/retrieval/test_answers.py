@@ -1,5 +1,6 @@
 """Answers quote a page word for word, or are refused."""
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,7 @@ from embedded import embed, searched_sample
 from fake_ollama import Chat, FakeOllama, says
 
 from holocron_assets.derive.server.model_files.catalog import shipped_catalog
+from holocron_assets.entities.data_files import read_data_file
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
@@ -15,6 +17,7 @@ from holocron_assets.retrieval.answers.answer import NOT_HERE, Answer, answer
 from holocron_assets.retrieval.answers.questions import Subject, keys_asked, subjects
 from holocron_assets.retrieval.answers.reading import Reader, reading_models
 from holocron_assets.retrieval.answers.statements import quoted
+from holocron_assets.retrieval.answers.wording import VERBS_FILE, VerbsFile
 from holocron_assets.retrieval.search import Searcher
 
 if TYPE_CHECKING:
@@ -157,6 +160,112 @@ def test_a_question_asks_for_the_keys_whose_words_it_has(
     question: str, known: set[str], asked_for: list[str]
 ) -> None:
     assert keys_asked(question, Subject({}, "Patient Heron"), known) == asked_for
+
+
+KNOWN = frozenset(
+    re.findall(
+        r"\w+",
+        """apprentice_of born born_on child_of comes_from commanded_by constructed created_by date
+        designed_by destroyed destroyed_at died died_on directed_by fought_in founded founded_by followed_by
+        height homeworld killed killed_by leads led_by located_in made_of made_on manufactured_by manufactures
+        master_of member_of owned_by owns parent_of participant partner_of preceded_by published_by released
+        species took_place_at used_by uses wrote written_by""",
+    )
+)
+"""Keys of an entity that is all things."""
+
+
+@pytest.mark.parametrize(
+    ("question", "asked_for"),
+    [
+        ("Who built X?", ["created_by"]),
+        ("Who was the builder of X?", ["created_by"]),
+        ("Who had built X?", ["created_by"]),
+        ("By whom was X built?", ["created_by"]),
+        ("Who made X?", ["manufactured_by"]),
+        ("What company made X?", ["manufactured_by"]),
+        ("What did X make?", ["manufactures"]),
+        ("What is X made of?", ["made_of"]),
+        ("Who wrote X?", ["written_by"]),
+        ("Who is the author of X?", ["written_by"]),
+        ("Who is X's author?", ["written_by"]),
+        ("What has X written?", ["wrote"]),
+        ("Where was X born?", ["born_on"]),
+        ("When was X born?", ["born"]),
+        ("What year was X born?", ["born"]),
+        ("On which planet was X born?", ["born_on"]),
+        ("When did X die?", ["died"]),
+        ("Where did X die?", ["died_on"]),
+        ("When was X destroyed?", ["destroyed"]),
+        ("Where was X destroyed?", ["destroyed_at"]),
+        ("Who destroyed X?", []),
+        ("When was X built?", ["constructed"]),
+        ("Where was X made?", ["made_on"]),
+        ("Who taught X?", ["apprentice_of"]),
+        ("Who was X's master?", ["apprentice_of"]),
+        ("Who trained X?", ["apprentice_of"]),
+        ("Whom did X teach?", ["master_of"]),
+        ("Who was X's apprentice?", ["master_of"]),
+        ("Who led X?", ["led_by"]),
+        ("Who is the leader of X?", ["led_by"]),
+        ("What did X lead?", ["leads"]),
+        ("What was X the leader of?", ["leads"]),
+        ("Who killed X?", ["killed_by"]),
+        ("Who slew X?", ["killed_by"]),
+        ("Whom did X slay?", ["killed"]),
+        ("Who was X killed by?", ["killed_by"]),
+        ("Who fought in X?", ["participant"]),
+        ("In what did X fight?", ["fought_in"]),
+        ("Who flew X?", ["used_by"]),
+        ("Who founded X?", ["founded_by"]),
+        ("When was X founded?", ["founded"]),
+        ("Where does X come from?", ["comes_from"]),
+        ("Who are the parents of X?", ["child_of"]),
+        ("Who is X the father of?", ["parent_of"]),
+        ("Who succeeded X?", ["followed_by"]),
+        ("Where is X found?", ["located_in"]),
+        ("When did X take place?", ["date"]),
+        ("Where did X take place?", ["took_place_at"]),
+    ],
+)
+def test_questions_reach_the_keys_that_say_the_same_in_other_words(
+    question: str, asked_for: list[str]
+) -> None:
+    assert keys_asked(question, Subject({}, "X"), KNOWN) == asked_for
+
+
+@pytest.mark.parametrize(
+    ("question", "known", "asked_for"),
+    [
+        ("Who built X?", {"manufactured_by", "owned_by"}, ["manufactured_by"]),
+        ("Who made X?", {"created_by", "made_on"}, ["created_by"]),
+        ("Who led X?", {"commanded_by"}, ["commanded_by"]),
+        ("Where was X born?", {"homeworld", "born"}, ["homeworld"]),
+        ("Where did X fall ill?", {"homeworld", "died_on"}, []),
+        ("Who killed X?", {"killed", "died"}, []),
+        ("What did X own?", {"owned_by"}, []),
+        ("Who wrote X?", {"author", "released"}, ["author"]),
+    ],
+)
+def test_where_no_key_has_the_verb_another_word_for_it_counts_and_never_its_opposite(
+    question: str, known: set[str], asked_for: list[str]
+) -> None:
+    assert keys_asked(question, Subject({}, "X"), known) == asked_for
+
+
+def test_a_name_is_known_in_a_question_whatever_its_case_and_accents() -> None:
+    assert keys_asked("Who leads ötheron prime?", Subject({}, "Otheron Prime"), KNOWN) == ["led_by"]
+    assert keys_asked("Who is the leader of Ötheron Prime?", Subject({}, "Otheron Prime"), KNOWN) == [
+        "led_by"
+    ]
+
+
+def test_each_form_of_a_verb_is_of_one_verb() -> None:
+    verbs = read_data_file(VERBS_FILE, VerbsFile).root
+    words = [word for one in verbs.values() for word in (*one.forms, *one.doers)]
+    assert sorted(words) == sorted(set(words))
+    others = {word for one in verbs.values() for word in one.also}
+    assert not others & {word for one in verbs.values() for word in one.forms}
 
 
 def test_a_question_is_about_the_pages_whose_whole_name_it_has(lake: Lake) -> None:

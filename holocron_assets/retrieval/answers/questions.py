@@ -1,26 +1,24 @@
 """What a question asks: about which entity, and which of the things that are known of it."""
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
+from holocron_assets.entities.facts.stated_keys import KINDS, StatedKey, load_keys
 from holocron_assets.entities.facts.vocabulary import load_vocabulary
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.retrieval.index.full_text import words_analyzer
+from holocron_assets.retrieval.answers.wording import (
+    Kind,
+    Wording,
+    other_stems,
+    wording_of_key,
+    wording_of_question,
+)
 from holocron_assets.retrieval.names import name_words
 from holocron_assets.retrieval.search import Hit
 
-_BY_ANOTHER = "by"
-_WORDS_OF_QUESTIONS = frozenset(
-    re.findall(
-        r"\w+",
-        """a an and are as at be been by did do does for from had has have he her his how in is it its known
-        many much of on or s she that the their them there they this to was were what when where which who
-        whom whose why will with""",
-    )
-)
-_ASKS_WHO_DID = re.compile(r"^\s*(?:who|what|which)\s+(?!(?:did|does|do|is|was|are|were)\b)", re.IGNORECASE)
+_PEOPLE = frozenset({"PersonCharacter", "Droid", "Organization", "Species"})
+_PLACES, _TIMES = frozenset({"LocationPlace"}), frozenset({"TimePeriod"})
 
 
 @dataclass(frozen=True)
@@ -52,33 +50,50 @@ def subjects(question: str, named: Iterable[Hit]) -> list[Subject]:
 def keys_asked(question: str, subject: Subject, known: Collection[str]) -> list[str]:
     """Which of an entity's keys a question asks for; several where its words do not tell them apart.
 
-    A key is asked for where all words of its name, or of another word for it, are in the question.
+    A key is asked for where all words of its name, or of another word for it, are in the question. Where none
+    is, other words for the question's verb count. A key must say the same of the entity as the question: "Who
+    built X?" asks what X was built by. And it must be able to answer it: "when" asks for a time.
 
     Args:
         question: the question.
         subject: what it is about.
         known: keys of the statements about it.
     """
-    asked = _stems(question) - _stems(subject.name)
-    found: dict[str, tuple[int, str]] = {}
-    for key in known:
-        fits = [(len(stems), one) for one in _phrases(key) if (stems := _stems(one)) and stems <= asked]
-        if fits:
-            found[key] = max(fits)
-    most = max((words for words, _ in found.values()), default=0)
-    best = {key: phrase for key, (words, phrase) in found.items() if words == most}
-    asks_who = bool(_ASKS_WHO_DID.match(question))
-    fitting = [key for key, phrase in best.items() if _is_by_another(phrase) == asks_who]
-    return sorted(fitting or best)
+    asked = wording_of_question(question, subject.name)
+    fitting = [key for key in known if _can_answer(key, asked.kind)]
+    others = frozenset().union(*map(other_stems, asked.stems))
+    return _best(fitting, asked) or _best(fitting, replace(asked, stems=asked.stems | others))
+
+
+def _best(keys: Iterable[str], asked: Wording) -> list[str]:
+    """The keys of whose names most words are asked for."""
+    found: dict[str, int] = {}
+    for key in keys:
+        wordings = map(wording_of_key, _phrases(key))
+        found[key] = max((len(one.stems) for one in wordings if asked.asks_for(one)), default=0)
+    most = max(found.values(), default=0)
+    return sorted(key for key, words in found.items() if words == most and most)
+
+
+def _can_answer(key: str, kind: Kind) -> bool:
+    """Whether what a key says can be of a kind; of a key that is not in the closed list, anything can."""
+    if kind is Kind.ANYTHING:
+        return True
+    declared = [one for one in map(load_keys().get, ((known, key) for known in KINDS)) if one]
+    return not declared or any(_is_of_kind(one, kind) for one in declared)
+
+
+def _is_of_kind(key: StatedKey, kind: Kind) -> bool:
+    if key.kind != "relation":
+        return key.value == ("date" if kind is Kind.TIME else "text")
+    if kind is Kind.TIME:
+        return bool(_TIMES.intersection(key.to_types))
+    return not key.to_types or bool((_PEOPLE if kind is Kind.PERSON else _PLACES).intersection(key.to_types))
 
 
 def _has_in_a_row(words: Sequence[str], name: Sequence[str]) -> bool:
     size = len(name)
     return size > 0 and any(list(words[at : at + size]) == list(name) for at in range(len(words) - size + 1))
-
-
-def _is_by_another(phrase: str) -> bool:
-    return _BY_ANOTHER in phrase.split()
 
 
 @cache
@@ -96,9 +111,3 @@ def _called() -> Mapping[str, Sequence[str]]:
         if entry.inverse:
             found[entry.inverse] = entry.called_inverse
     return found
-
-
-@cache
-def _stems(text: str) -> frozenset[str]:
-    words = [word for word in name_words(text) if word not in _WORDS_OF_QUESTIONS]
-    return frozenset(stem for word in words for stem in words_analyzer().analyze(word))

@@ -1,0 +1,170 @@
+"""How a question or a key's name is worded: words without endings, who does what, and what is asked for."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, RootModel
+
+from holocron_assets.entities.data_files import read_data_file
+from holocron_assets.retrieval.index.full_text import words_analyzer
+from holocron_assets.retrieval.names import name_words
+
+VERBS_FILE = Path(__file__).with_name("verbs.yaml")
+
+_EMPTY = frozenset(
+    re.findall(
+        r"\w+",
+        """a an and are as at be been by did do does for from had has have he her his how in is it its
+        many much of on or s she that the their them there they this to was were what when where which who
+        whom whose why will with""",
+    )
+)
+_PREPOSITIONS = frozenset({"at", "in", "of", "on"})
+_NAME = "_"
+_WHO_DID = re.compile(
+    r"^\s*(?:who|what|which)(?: has| have| had)?\s+(?!(?:did|does|do|is|was|are|were|has|have|had|_)\b)",
+    re.IGNORECASE,
+)
+
+
+class Verb(BaseModel):
+    """A line of `verbs.yaml`, which explains it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    forms: tuple[str, ...] = ()
+    doers: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+
+class VerbsFile(RootModel[Mapping[str, Verb]]):
+    """The whole file."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Part(Enum):
+    """What the entity is to the words: 'X owns', 'X is owned by', 'X is an apprentice of'."""
+
+    DOES = "does"
+    IS_DONE_TO = "is done to"
+    IS_OF = "is of"
+
+
+class Kind(Enum):
+    """What can answer a question."""
+
+    PERSON = "person"
+    PLACE = "place"
+    TIME = "time"
+    ANYTHING = "anything"
+
+
+_ASKS_FOR = {
+    Kind.TIME: r"when|(?:what|which) (?:year|date|day|era)",
+    Kind.PLACE: r"where|(?:what|which) (?:place|planet|world|city|country|system|region)",
+    Kind.PERSON: r"who|whom|whose",
+}
+_KINDS = re.compile(
+    "|".join(rf"(?P<{kind.name}>\b(?:{words})\b)" for kind, words in _ASKS_FOR.items()), re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The words of a question or of a key's name.
+
+    Attributes:
+        stems: its words without endings; of a verb and of the noun for its doer, the verb's.
+        part: what the entity is to them.
+        prepositions: those that it has; a question for a place has those of places.
+        kind: what it asks for.
+    """
+
+    stems: frozenset[str]
+    part: Part
+    prepositions: frozenset[str]
+    kind: Kind = Kind.ANYTHING
+
+    def asks_for(self, key: "Wording") -> bool:
+        """Whether the words of a question have all that a key's name says, of the same part."""
+        return key.stems <= self.stems and key.prepositions <= self.prepositions and key.part is self.part
+
+
+@cache
+def wording_of_key(phrase: str) -> Wording:
+    """The wording of a key's name, such as 'written by', which says what its entity is."""
+    words = name_words(phrase)
+    return Wording(stems_of(words), _part_in_key(words), _PREPOSITIONS.intersection(words))
+
+
+def wording_of_question(question: str, name: str) -> Wording:
+    """The wording of a question about what has a name."""
+    asks_for = _KINDS.search(question)
+    kind = Kind[asks_for.lastgroup] if asks_for and asks_for.lastgroup else Kind.ANYTHING
+    rest = question.replace(asks_for[0], " ", 1) if asks_for else question
+    own = name_words(name)
+    others = [word for word in name_words(rest) if word not in own]
+    prepositions = _PREPOSITIONS.intersection(others)
+    if kind in {Kind.PLACE, Kind.TIME}:
+        prepositions |= _PREPOSITIONS - {"of"}
+    return Wording(stems_of(others), _part_in_question(question, name, kind), prepositions, kind)
+
+
+@cache
+def other_stems(stem: str) -> frozenset[str]:
+    """Other words that a question with a verb may mean."""
+    verbs = read_data_file(VERBS_FILE, VerbsFile).root
+    return frozenset().union(*(stems_of(one.also) for verb, one in verbs.items() if _stem(verb) == stem))
+
+
+def stems_of(words: Sequence[str]) -> frozenset[str]:
+    """The words without endings, and without those that every question has."""
+    return frozenset(_stem(word) for word in words if word not in _EMPTY)
+
+
+@cache
+def _stem(word: str) -> str:
+    verb = _verbs_of_forms().get(word) or _verbs_of_doers().get(word) or word
+    return next(iter(words_analyzer().analyze(verb)), verb)
+
+
+def _part_in_key(words: Sequence[str]) -> Part:
+    has_doer = not _verbs_of_doers().keys().isdisjoint(words)
+    is_of = words[-1:] == ["of"]
+    if "by" in words or (has_doer and not is_of):
+        return Part.IS_DONE_TO
+    return Part.IS_OF if is_of and not has_doer else Part.DOES
+
+
+def _part_in_question(question: str, name: str, kind: Kind) -> Part:
+    own = " ".join(name_words(name))
+    said = re.sub(rf"\b{re.escape(own)}\b", _NAME, " ".join(name_words(question)))
+    words = said.split()
+    is_about_another = kind in {Kind.ANYTHING, Kind.PERSON} and _WHO_DID.match(said)
+    if is_about_another or "by" in words:
+        return Part.IS_DONE_TO
+    has_doer = not _verbs_of_doers().keys().isdisjoint(words)
+    if re.search(rf"\bof (?:the )?{_NAME}\b|\b{_NAME} s\b", said):
+        return Part.IS_DONE_TO if has_doer else Part.DOES
+    if "of" in words:
+        return Part.DOES if has_doer else Part.IS_OF
+    return Part.DOES
+
+
+@cache
+def _verbs_of_forms() -> Mapping[str, str]:
+    verbs = read_data_file(VERBS_FILE, VerbsFile).root
+    return {form: verb for verb, one in verbs.items() for form in one.forms}
+
+
+@cache
+def _verbs_of_doers() -> Mapping[str, str]:
+    """The verb of each noun for a doer, also of several."""
+    verbs = read_data_file(VERBS_FILE, VerbsFile).root
+    doers = [(doer, verb) for verb, one in verbs.items() for doer in one.doers]
+    return dict(doers) | {f"{doer}s": verb for doer, verb in doers}
