@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,24 @@ from embedded import DIMENSIONS, space, word_vector
 from fake_ollama import FakeOllama, fails, hangs
 from wiki_lake import write_wiki
 
+from holocron_assets.derive.dispatch.most_linked import most_linked
+from holocron_assets.derive.dispatch.pools import DispatchSettings
+from holocron_assets.derive.dispatch.served import ServedModels
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.engine.embedding import EmbeddingEngine, packed_vector, unpacked_vectors
 from holocron_assets.derive.engine.engine import open_client
+from holocron_assets.derive.gpu.model_run import ModelRun, Session, work_on
+from holocron_assets.derive.gpu.turns import Dispatched
 from holocron_assets.derive.interrogations.files import read_each
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.items.item import Item
 from holocron_assets.derive.items.items import wanted_items
 from holocron_assets.derive.items.recipe import recipe_of
 from holocron_assets.derive.server.errors import ModelServerError
+from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import PAGE_CHUNKS, PAGE_SIGNALS, PAGES, SITES
+from holocron_assets.lake.tables import PAGE_CHUNKS, PAGE_LINKS, PAGE_SIGNALS, PAGES, SITES
 from holocron_assets.lake.titles import Site
 from holocron_assets.planning.batch_steps import readable_pages
 from holocron_assets.retrieval import asking
@@ -63,15 +70,15 @@ def lake(tmp_path: Path) -> Lake:
     return made
 
 
-def cut(lake: Lake) -> None:
-    [site] = read_partition(lake, SITES, "wiki")
-    names = {row["title_key"]: row["name"] for row in read_partition(lake, PAGE_SIGNALS, BATCH)}
+def cut(lake: Lake, batch: str = BATCH) -> None:
+    [site] = read_partition(lake, SITES, batch.rpartition("-")[0])
+    names = {row["title_key"]: row["name"] for row in read_partition(lake, PAGE_SIGNALS, batch)}
     rows = [
         row
-        for page in readable_pages(read_partition(lake, PAGES, BATCH))
+        for page in readable_pages(read_partition(lake, PAGES, batch))
         for row in passage_rows(page, Site.from_row(site), names[page["title_key"]])
     ]
-    write_partition(lake, PAGE_CHUNKS, BATCH, rows)
+    write_partition(lake, PAGE_CHUNKS, batch, rows)
 
 
 def items(lake: Lake, **changes: Any) -> dict[str, Item]:
@@ -145,6 +152,50 @@ def test_a_page_without_a_text_costs_no_call(lake: Lake, ollama: FakeOllama) -> 
     outcome = asked(ollama, items(lake)["Empty"])
     assert (outcome.status, outcome.answer) == ("ok", {"passages": []})
     assert ollama.embeds == []
+
+
+def test_the_most_linked_pages_are_embedded_first_and_the_batch_that_holds_the_most_linked_one(
+    lake: Lake, ollama: FakeOllama
+) -> None:
+    second = "tale-000001"
+    write_wiki(lake, {name: f"'''{name}''' flew." for name in ("Ada", "Bix", "Cor")}, second)
+    cut(lake, second)
+    for batch, links in ((BATCH, {"Varn": 1}), (second, {"Cor": 3, "Bix": 2})):
+        write_partition(lake, PAGE_LINKS, batch, _links(batch, links))
+    served = ServedModels({"words:1": DIGEST}, frozenset(), frozenset())
+    agenda = Dispatched(lake, [space()], served, DispatchSettings(), model="words:1")
+    [share] = agenda.shares({})
+    assert share.partitions == [second, BATCH]
+    run = ModelRun(lake, ollama.url, "gpu", "words:1", DIGEST, 512, "run-1", "person", is_of_space=True)
+    with closing(work_on(run, agenda, Session())) as working:
+        assert {one.opened.work.partition for one in working if one.is_complete} == {second, BATCH}
+    leads = [call.body["input"][0].split("\n")[0] for call in ollama.embeds if call.body["input"]]
+    assert leads == ["Cor", "Bix", "Ada", "Varn"]
+
+
+def test_of_some_sources_only_their_pages_are_the_most_linked(lake: Lake) -> None:
+    write_partition(lake, PAGE_LINKS, BATCH, _links(BATCH, {"Varn": 1}))
+    assert most_linked(lake, 1, ["wiki"]) == [(title_key("wiki", "Varn"), BATCH)]
+    assert most_linked(lake, 9, ["another"]) == []
+
+
+def _links(batch: str, links: dict[str, int]) -> list[dict[str, Any]]:
+    source = batch.rpartition("-")[0]
+    return [
+        {
+            "source": source,
+            "batch": batch,
+            "kind": "link",
+            "target_namespace": 0,
+            "position": 0,
+            "from_key": number,
+            "from_title": str(number),
+            "target": target,
+            "target_key": title_key(source, target),
+        }
+        for target, several in links.items()
+        for number in range(several)
+    ]
 
 
 def test_prefixes_go_before_passages(lake: Lake) -> None:

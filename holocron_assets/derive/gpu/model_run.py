@@ -8,6 +8,7 @@ from functools import partial
 
 from holocron_assets.derive.code.answering import CodeAnswerer, CodeTurns
 from holocron_assets.derive.dispatch.backlog import Counts
+from holocron_assets.derive.dispatch.most_linked import MostLinkedFirst
 from holocron_assets.derive.dispatch.pools import CODE_POOL
 from holocron_assets.derive.engine.embedding import EmbeddingEngine
 from holocron_assets.derive.engine.engine import Engine, open_client
@@ -145,7 +146,8 @@ def work_on(
         session.paused = session.paused or pause
         return pause is not None
 
-    supply = Supply(agenda, open_one, is_wanted, is_paused, partial(inputs_mark, run.lake))
+    in_order, inputs_of = MostLinkedFirst(run.lake).items, partial(inputs_mark, run.lake)
+    supply = Supply(agenda, open_one, is_wanted, in_order, is_paused, inputs_of)
     try:
         with closing(supply):
             yield from reports_of(partial(_work, run, supply, session))

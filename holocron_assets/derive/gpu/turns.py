@@ -3,12 +3,14 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from time import monotonic
 from typing import Protocol
 
 from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, stale_partitions, waiting_of
 from holocron_assets.derive.dispatch.choosing import Decision, Score, decide
 from holocron_assets.derive.dispatch.controls import NO_CONTROLS, WorkControls
+from holocron_assets.derive.dispatch.most_linked import MostLinkedFirst
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels
 from holocron_assets.derive.gpu.open_partitions import OpenPartition
@@ -144,19 +146,28 @@ class Dispatched:
         own = [turn for turn in decision.turns if turn.interrogation in named]
         if not own and any(score.waiting.is_due for score in decision.scores if _is_of(score, named)):
             self.stopped = f"the same model's turn with other work: {decision.reasons[0]}"
-        return [_share(named[turn.interrogation], turn.items, self._stale) for turn in own]
+        return [
+            _share(named[turn.interrogation], turn.items, self._stale, self._linked_first) for turn in own
+        ]
+
+    @cached_property
+    def _linked_first(self) -> MostLinkedFirst:
+        return MostLinkedFirst(self.lake)
 
 
 def _is_of(score: Score, named: Mapping[str, Interrogation]) -> bool:
     return score.waiting.interrogation in named
 
 
-def _share(interrogation: Interrogation, items: int, stale: Sequence[StalePartition]) -> Share:
+def _share(
+    interrogation: Interrogation, items: int, stale: Sequence[StalePartition], linked_first: MostLinkedFirst
+) -> Share:
     own = [part for part in stale if part.interrogation.name == interrogation.name]
     completions = [part.partition for part in own if part.is_to_write]
     # Begun partitions come first: a partition is of use when it is complete.
-    others = sorted((part for part in own if not part.is_to_write), key=lambda part: part.counts is None)
-    return Share(interrogation, completions, [part.partition for part in others], items)
+    begun = [part.partition for part in own if part.counts and not part.is_to_write]
+    new = linked_first.partitions(interrogation, [part.partition for part in own if part.counts is None])
+    return Share(interrogation, completions, [*begun, *new], items)
 
 
 OpenOne = Callable[[Interrogation, str], OpenPartition | None]
@@ -189,6 +200,7 @@ class Supply:
         agenda: decides whose turn it is.
         open_one: opens a partition.
         is_wanted: whether to ask about an item at all.
+        in_order: sorts the items of a partition.
         is_paused: whether to leave a partition for now; called with its interrogation's name and its own.
         inputs_of: the state of a partition's inputs now; see `inputs_mark`.
         problems: why partitions could not be opened, by interrogation and partition. The others go on.
@@ -198,6 +210,7 @@ class Supply:
     agenda: Agenda
     open_one: OpenOne
     is_wanted: Callable[[Item], bool] = lambda _: True
+    in_order: Callable[[Iterable[Item]], Sequence[Item]] = list
     is_paused: Callable[[str, str], bool] = lambda _interrogation, _partition: False
     inputs_of: Callable[[Interrogation, str], str] = lambda _interrogation, _partition: ""
     problems: dict[tuple[str, str], Exception] = field(default_factory=dict)
@@ -288,7 +301,7 @@ class Supply:
             shelf.opened = self._open(interrogation, partition)
             if shelf.opened:
                 work = shelf.opened.work
-                shelf.items.extend(filter(self.is_wanted, work.ready(utc_now())))
+                shelf.items.extend(self.in_order(filter(self.is_wanted, work.ready(utc_now()))))
                 self._held[interrogation.name, work.partition] = len(shelf.items)
         return shelf.opened
 

@@ -16,6 +16,7 @@ from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import Scope, standing_controls
 from holocron_assets.derive.dispatch.backlog import StalePartition, model_to_ask, stale_partitions, waiting_of
+from holocron_assets.derive.dispatch.most_linked import most_linked
 from holocron_assets.derive.dispatch.served import served_models
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.gpu.slots import GPU_POOL
@@ -33,23 +34,12 @@ from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import RULE_CLASSIFICATIONS
-from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 from holocron_assets.planning.derive_job_names import is_by_type, job_of
 from holocron_assets.planning.work import Work
 
 _EMBEDDED = 500
 """Pages that a run embeds: all of a small wiki, and the start of a large one."""
-
-_MOST_LINKED = """
-    select pages.title_key, pages.batch
-    from current_pages as pages
-    left join page_links as links on links.source = pages.source and links.target_key = pages.title_key
-    where pages.source = any($sources)
-    group by all
-    order by count(links.target_key) desc, pages.title_key
-    limit 500
-"""
 
 
 @dataclass(frozen=True)
@@ -134,9 +124,7 @@ class ModelStage:
         """
         controls = standing_controls(self.lake)
         sources = [one.name for one in self.sources if not controls.is_held(source=one.name)]
-        with connect(self.lake) as connection:
-            found = query(connection, _MOST_LINKED, {"sources": sources})
-        ranked = [(row["title_key"], row["batch"]) for row in found]
+        ranked = most_linked(self.lake, _EMBEDDED, sources)
         others = [one for one in _over_pages() if not _is_about_rules(one)]
         digests = served_models(others).digests
         asked = []

@@ -1,0 +1,83 @@
+"""The pages that others link to most. Spaces embed them first: they are what people search for most."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.items.item import Item
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import PAGE_LINKS, PAGES
+from holocron_assets.lake.views.database import connect
+
+_RANKED = 50_000
+"""Pages that have a rank; the others come after them, in the order of batches."""
+
+_MOST_LINKED = """
+    select pages.title_key, pages.batch
+    from current_pages as pages
+    left join page_links as links on links.source = pages.source and links.target_key = pages.title_key
+    where $sources is null or list_contains($sources, pages.source)
+    group by all
+    order by count(links.target_key) desc, pages.title_key
+    limit $limit
+"""
+
+
+def most_linked(lake: Lake, limit: int, sources: Sequence[str] | None = None) -> list[tuple[int, str]]:
+    """The title keys of the pages that others link to most, with their batches; those linked most first.
+
+    Args:
+        lake: whose.
+        limit: the most pages.
+        sources: only pages of these; of all if None.
+    """
+    with connect(lake, relations=("current_pages", "page_links")) as connection:
+        values = {"sources": None if sources is None else list(sources), "limit": limit}
+        return connection.execute(_MOST_LINKED, values).fetchall()
+
+
+@dataclass(frozen=True)
+class MostLinkedFirst:
+    """The order of the work of spaces, as links were when it was first asked for. Other work keeps its own.
+
+    Attributes:
+        lake: whose.
+    """
+
+    lake: Lake
+
+    def partitions(self, interrogation: Interrogation, names: Sequence[str]) -> Sequence[str]:
+        """The batches, those that hold the most linked pages first."""
+        return sorted(names, key=self._batch) if interrogation.is_space else names
+
+    def items(self, items: Iterable[Item]) -> Sequence[Item]:
+        """The items of one interrogation, those about the most linked pages first."""
+        some = list(items)
+        if not some or not some[0].interrogation.is_space:
+            return some
+        return sorted(some, key=lambda item: self._pages.get(item.row["title_key"], _RANKED))
+
+    def _batch(self, name: str) -> int:
+        return self._batches.get(name, _RANKED)
+
+    @cached_property
+    def _ranked(self) -> Sequence[tuple[int, str]]:
+        return _most_linked(self.lake, self.lake.mark((PAGES, PAGE_LINKS)))
+
+    @cached_property
+    def _pages(self) -> Mapping[int, int]:
+        return {key: rank for rank, (key, _) in enumerate(self._ranked)}
+
+    @cached_property
+    def _batches(self) -> Mapping[str, int]:
+        """The rank of the most linked page of each batch."""
+        found: dict[str, int] = {}
+        for rank, (_, batch) in enumerate(self._ranked):
+            found.setdefault(batch, rank)
+        return found
+
+
+@lru_cache(maxsize=1)
+def _most_linked(lake: Lake, _mark: str) -> Sequence[tuple[int, str]]:
+    return most_linked(lake, _RANKED)
