@@ -119,6 +119,7 @@ class Searcher:
         if not self._index.exists:
             raise SearchError("nothing is indexed yet: `holocron run` makes the search index")
         self.state = self._index.state
+        self._spaces = self._index.spaces
         self._embed = embed
         self._text = self._index.searcher()
         self._searcher = self._text.searcher()
@@ -146,7 +147,7 @@ class Searcher:
             raise SearchError(f"{', '.join(sorted(unknown))}: a search is narrowed by {', '.join(FILTERS)}")
         if not name_words(text):
             return Found((), None)
-        vector = workers().submit(self._embed, text, self._index.spaces)  # the model works on it meanwhile
+        vector = workers().submit(self._embed, text, self._spaces)  # the model works on it meanwhile
         fusing = Fusing()
         for rank, one in enumerate(self._with_words(text, wanted), 1):
             fusing.add(one.number, one.page, partial(self._row, one.address)).ranks[WORDS] = rank
