@@ -119,6 +119,7 @@ class Searcher:
         if not self._index.exists:
             raise SearchError("nothing is indexed yet: `holocron run` makes the search index")
         self.state = self._index.state
+        self._spaces = self._index.spaces
         self._embed = embed
         self._text = self._index.searcher()
         self._searcher = self._text.searcher()
@@ -149,7 +150,7 @@ class Searcher:
         if not name_words(text):
             return Found((), None)
         # The model works on the vector meanwhile.
-        vector = workers().submit(self._embed, text, self._index.spaces) if MEANING in by else None
+        vector = workers().submit(self._embed, text, self._spaces) if MEANING in by else None
         fusing = Fusing()
         for rank, one in enumerate(self._with_words(text, wanted) if WORDS in by else (), 1):
             fusing.add(one.number, one.page, partial(self._row, one.address)).ranks[WORDS] = rank

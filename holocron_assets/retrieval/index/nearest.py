@@ -146,8 +146,10 @@ class SpaceArrays:
         vectors = np.frombuffer(stored, np.int8).reshape(-1, len(numbers)).astype(np.float32)
         lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(numbers)
         cosines = vectors @ numbers / np.maximum(lengths, 1e-9)
+        is_near = cosines >= np.sort(cosines)[-limit:].min(initial=np.inf)
         found = [
-            Neighbour(*self._named(int(row)), float(one)) for row, one in zip(rows, cosines, strict=True)
+            Neighbour(*self._named(int(row)), float(one))
+            for row, one in zip(rows[is_near], cosines[is_near], strict=True)
         ]
         return sorted(found, key=lambda one: (-one.cosine, one.passage_id))[:limit]
 
