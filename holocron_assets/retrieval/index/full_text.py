@@ -7,7 +7,7 @@ from typing import Any
 
 import tantivy
 
-from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.keys import content_hash, title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.retrieval.index.contents import IndexedPage
 
@@ -74,8 +74,8 @@ class IndexWriter:
 
 
 def passage_number(passage_id: str) -> int:
-    """The first 64 bits of a passage's id, which a search compares without reading what is stored of it."""
-    return int(passage_id[:16], 16)
+    """64 bits of a passage's id, which a search compares without reading what is stored of the passage."""
+    return int(content_hash(passage_id)[:16], 16)
 
 
 def stored_row(document: Any) -> dict[str, Any]:
