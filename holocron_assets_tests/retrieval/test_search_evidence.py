@@ -52,7 +52,7 @@ def asking(search: Mapping[str, Any] = SEARCH, **changes: Any) -> tuple[Interrog
             **changes,
         }
     )
-    first, second = linked(with_search(asked))
+    first, second, _ = linked([*with_search(asked), space()])
     return first, second
 
 
@@ -245,6 +245,7 @@ def test_what_the_index_is_made_from_cannot_build_on_a_search() -> None:
         ([{**SEARCH, "types": ["Robot"]}], "not in the taxonomy: Robot"),
         ([{**SEARCH, "limit": 21}], "limit"),
         ([{**SEARCH, "of": "others"}], "of: is no known key"),
+        ([{**SEARCH, "space": "minilm"}], "space 'minilm': there is none; there are"),
     ],
 )
 def test_a_search_that_cannot_be_made_is_refused_at_load(

@@ -8,6 +8,7 @@ from holocron_assets.derive.evidence.queries import relations_named
 from holocron_assets.derive.interrogations.conditions import relations_of_condition
 from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.spaces import PREFIX
 from holocron_assets.derive.items.recipe import derivation_of
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.tables import ALL_TABLES
@@ -111,6 +112,7 @@ class _Linking:
 
     def _link(self, interrogation: Interrogation, path: tuple[str, ...]) -> Interrogation:
         inputs = [self._input(interrogation, key) for key in interrogation.inputs]
+        self._check_space(interrogation)
         tables = {table for each in _relations(interrogation) for table in tables_behind(*each)}
         for name in sorted({*inputs, *self._answers_behind(interrogation, tables)}):
             self.link(name, path)
@@ -129,6 +131,15 @@ class _Linking:
                 interrogation.name, f"inputs: {key} is asked of {one.over}, not of {interrogation.over}"
             )
         return key
+
+    def _check_space(self, interrogation: Interrogation) -> None:
+        space = interrogation.search and interrogation.search.space
+        there = sorted(one.name.removeprefix(PREFIX) for one in self.known.values() if one.is_space)
+        if space and space not in there:
+            raise ChainError(
+                interrogation.name,
+                f"evidence: space {space!r}: there is none; there are {', '.join(there) or 'no spaces'}",
+            )
 
     def _answers_behind(self, interrogation: Interrogation, tables: Iterable[str]) -> Iterator[str]:
         """Interrogations whose answers are in some tables, or in what the items are made from, by name."""
