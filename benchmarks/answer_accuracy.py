@@ -11,6 +11,7 @@ Prints a table, and what was not right.
 
 import argparse
 import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ from holocron_assets.retrieval.answers.reading import Reader, reading_models
 from holocron_assets.retrieval.search import Searcher
 
 _LEFT_OUT = {"name", "titles"}
+_NUMBER = re.compile(r"_(2nd|3rd)$")
 
 
 class Asked(NamedTuple):
@@ -74,36 +76,41 @@ def answerable(rows: Sequence[Mapping[str, Any]], most: int) -> list[Asked]:
     every = [
         Asked(question(row["title"], key), value)
         for row in rows
-        for key, value in row["facts"].items()
-        if is_fact(key, value) and value.casefold() in row["lead"].casefold()
+        for key, values in facts_of(row).items()
+        for value in values
+        if value.casefold() in row["lead"].casefold()
     ]
     return random.Random(19).sample(every, min(most, len(every)))  # noqa: S311 - no secret
 
 
 def unanswerable(rows: Sequence[Mapping[str, Any]], most: int) -> list[Asked]:
     """Questions that neither infobox nor lead answers: the lead has no value that any page has of the key."""
-    values: dict[str, set[str]] = defaultdict(set)
+    known: dict[str, set[str]] = defaultdict(set)
     for row in rows:
-        for key, value in row["facts"].items():
-            if is_fact(key, value):
-                values[key].add(value.casefold())
+        for key, values in facts_of(row).items():
+            known[key].update(value.casefold() for value in values)
     every = [
         Asked(question(row["title"], key), None)
         for row in rows
-        for key, value in row["facts"].items()
-        if value is None and values[key] and not any(one in row["lead"].casefold() for one in values[key])
+        for key, values in facts_of(row).items()
+        if not values and known[key] and not any(one in row["lead"].casefold() for one in known[key])
     ]
     return random.Random(19).sample(every, min(most, len(every)))  # noqa: S311 - no secret
 
 
-def is_fact(key: str, value: object) -> bool:
-    """Whether a value of an infobox makes a question."""
-    return key not in _LEFT_OUT and isinstance(value, str) and len(value) > 1
+def facts_of(row: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The values of an infobox by key: a second species is a species."""
+    found: dict[str, list[str]] = {}
+    for key, value in row["facts"].items():
+        values = found.setdefault(_NUMBER.sub("", key), [])
+        if isinstance(value, str) and len(value) > 1:
+            values.append(value)
+    return {key: values for key, values in found.items() if key not in _LEFT_OUT}
 
 
 def question(title: str, key: str) -> str:
     """A fact's key as a question."""
-    return f"What is the {key.removesuffix('_2nd').removesuffix('_3rd').replace('_', ' ')} of {title}?"
+    return f"What is the {key.replace('_', ' ')} of {title}?"
 
 
 def report(asked: Sequence[Asked], verdicts: Sequence[tuple[str, str, str]]) -> None:
