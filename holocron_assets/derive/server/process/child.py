@@ -23,7 +23,7 @@ def main() -> None:
         # Kept in a name: the server stops when nothing refers to it any more.
         server = _serve(order)
     except RuntimeError as error:
-        sys.exit(f"llama.cpp could not load {order['path']}: {error}")
+        sys.exit(str(error))
     sys.stdout.write(json.dumps({"address": server.listening_address}) + "\n")
     sys.stdout.flush()
     sys.stdin.read()  # until the other end closes

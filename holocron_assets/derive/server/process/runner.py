@@ -78,7 +78,7 @@ class Runner:
         lines = [*self._output, *self._log][-_LAST_LINES:]
         return " ".join(lines) or f"exit code {self._process.returncode}"
 
-    async def when_ready(self, key: str) -> None:
+    async def when_ready(self, order: RunnerOrder, key: str) -> None:
         """Wait until it answers.
 
         Raises:
@@ -90,7 +90,8 @@ class Runner:
                 self.llama = Llama(json.loads(line)["address"], key)
                 return
             self._output.append(line.decode(errors="replace").strip())  # llama.cpp says some errors there
-        raise RunnerError(await self.last_words())
+        # Said here: llama.cpp may crash when it fails, before the process can say what it was doing.
+        raise RunnerError(f"llama.cpp could not load {order.path}: {await self.last_words()}")
 
     async def stop(self) -> None:
         """End it at once, and wait until its memory is free."""
@@ -125,7 +126,7 @@ async def start_runner(order: RunnerOrder) -> Runner:
     runner = Runner(process)
     try:
         await _send(process, {**vars(order), "path": str(order.path), "key": key, "parent": os.getpid()})
-        await runner.when_ready(key)
+        await runner.when_ready(order, key)
     except BaseException:  # the caller may have been cancelled
         await runner.stop()
         raise
