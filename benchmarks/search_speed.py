@@ -30,7 +30,8 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.retrieval.asking import NoVectorError, QueryVector, query_vector
 from holocron_assets.retrieval.index.contents import IndexedPage
 from holocron_assets.retrieval.index.full_text import IndexWriter, open_index
-from holocron_assets.retrieval.index.index import Pointer, SearchIndex
+from holocron_assets.retrieval.index.index import SearchIndex
+from holocron_assets.retrieval.index.pointer import Pointer
 from holocron_assets.retrieval.index.vectors import write_arrays
 from holocron_assets.retrieval.search import Searcher
 

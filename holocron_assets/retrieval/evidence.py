@@ -10,13 +10,7 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.retrieval.asking import QueryVector, query_vector
 from holocron_assets.retrieval.fusing import MEANING, WORDS
-from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.search import Embed, Hit, Searcher
-
-
-def indexed(lake: Lake) -> str | None:
-    """A hash of all that can be found; None if nothing is indexed yet."""
-    return SearchIndex(lake).fingerprint
 
 
 @contextmanager

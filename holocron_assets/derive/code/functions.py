@@ -16,6 +16,9 @@ CodeFunction = Callable[["CodeItem"], Iterable[Row]]
 
 _GROUP = "holocron.interrogations"
 
+INDEX = "holocron_assets.retrieval.index.pointer"
+"""The module that says what can be found. It is quick to load, and named only, as `SEARCH` is."""
+
 SEARCH = "holocron_assets.retrieval.evidence"
 """The module that answers searches. Its room builds on this one, so it is named only."""
 

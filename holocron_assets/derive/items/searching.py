@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-from holocron_assets.derive.code.functions import SEARCH
+from holocron_assets.derive.code.functions import INDEX, SEARCH
 from holocron_assets.derive.code.given import FoundRows
 from holocron_assets.derive.evidence.queries import QueryError
 from holocron_assets.derive.evidence.specs import SearchEvidence
@@ -28,11 +28,15 @@ _ROLES: Mapping[Over, tuple[str, ...]] = {"pages": ("",), "entities": ("",), "pa
 """Prefixes of the columns that name the pages of an item."""
 
 
-class Search(Protocol):
-    """The module that `SEARCH` names."""
+class Index(Protocol):
+    """The module that `INDEX` names."""
 
     def indexed(self, lake: Lake) -> str | None:
         """A hash of all that can be found; None if nothing is indexed yet."""
+
+
+class Search(Protocol):
+    """The module that `SEARCH` names."""
 
     def finding(self, lake: Lake, search: SearchEvidence) -> AbstractContextManager[FindPassages]:
         """A function that finds passages as an interrogation's file says."""
@@ -77,7 +81,7 @@ def search_digests(lake: Lake, interrogation: Interrogation) -> Digests:
         lake: where it would be searched.
         interrogation: one that was linked.
     """
-    indexed = search_module().indexed(lake)
+    indexed = cast("Index", import_module(INDEX)).indexed(lake)
     if indexed is None:
         return {}
     chosen = query_digests(lake, interrogation) if interrogation.tables_read else {}

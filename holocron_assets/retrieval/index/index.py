@@ -8,7 +8,7 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from time import time
 from typing import Any
@@ -34,9 +34,9 @@ from holocron_assets.retrieval.index.contents import (
 from holocron_assets.retrieval.index.full_text import IndexWriter, open_index
 from holocron_assets.retrieval.index.joined import Group, groups_of
 from holocron_assets.retrieval.index.nearest import SpaceArrays
-from holocron_assets.retrieval.index.vectors import Codes, write_arrays
+from holocron_assets.retrieval.index.pointer import Pointer, pointer_file, read_pointer
+from holocron_assets.retrieval.index.vectors import write_arrays
 
-_POINTER = "index.json"
 _LOCK = "search-index"
 _COMMITTED = 20
 """Batches between two commits."""
@@ -63,33 +63,14 @@ class IndexUpdate:
     embedded: Mapping[str, int]
 
 
-@dataclass
-class Pointer:
-    """What is indexed: a JSON file.
-
-    Attributes:
-        version: of the code that made it; another one makes everything anew.
-        text: name of the folder of the full-text index.
-        mark: of the tables, when nothing was stale.
-        codes: numbers of the values of filters; see `vectors`.
-        batches: of each batch its `fingerprint`, its number of `passages`, and its `spaces`: of each the
-            `folder` and the number of `vectors`.
-    """
-
-    version: str
-    text: str
-    mark: str = ""
-    codes: Codes = field(default_factory=dict)
-    batches: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-
 class SearchIndex:
     """The search index of a lake on this machine."""
 
     def __init__(self, lake: Lake) -> None:
         """Name its folder; nothing is read yet."""
         self._lake = lake
-        self._folder = lake.root / "search"
+        self._pointer = pointer_file(lake)
+        self._folder = self._pointer.parent
         self._spaces = [table for table in lake.derived_tables if table.name.startswith(PREFIX)]
 
     @property
@@ -100,7 +81,7 @@ class SearchIndex:
     @property
     def exists(self) -> bool:
         """Whether anything was indexed."""
-        return (self._folder / _POINTER).is_file()
+        return self._pointer.is_file()
 
     def is_stale(self) -> bool:
         """Whether a table that it is made from changed since the last update; quick."""
@@ -154,15 +135,6 @@ class SearchIndex:
         return SpaceArrays(groups, self._pointed.codes)
 
     @property
-    def fingerprint(self) -> str | None:
-        """A hash of all that can be found, the same for the same lake; None if nothing is indexed yet."""
-        pointer = self.read_pointer()
-        if pointer is None:
-            return None
-        found = sorted((batch, entry["fingerprint"]) for batch, entry in pointer.batches.items())
-        return content_hash(json.dumps(found))
-
-    @property
     def spaces(self) -> dict[str, int]:
         """The number of vectors of each space."""
         return _vectors(self._pointed)
@@ -171,7 +143,7 @@ class SearchIndex:
     def state(self) -> str:
         """A text that changes with each update."""
         with suppress(FileNotFoundError):
-            return str((self._folder / _POINTER).stat().st_mtime_ns)
+            return str(self._pointer.stat().st_mtime_ns)
         return ""
 
     @cached_property
@@ -187,10 +159,7 @@ class SearchIndex:
 
     def read_pointer(self) -> Pointer | None:
         """What is indexed; None if nothing is, or nothing that can be read."""
-        try:
-            return Pointer(**json.loads((self._folder / _POINTER).read_text(encoding="utf-8")))
-        except (FileNotFoundError, ValueError, TypeError):
-            return None
+        return read_pointer(self._lake)
 
     def _begun(self, *, anew: bool) -> Pointer:
         """The pointer to go on from; a new one, with another folder, if the code is another."""
@@ -264,7 +233,7 @@ class SearchIndex:
         for space in _vectors(pointer):
             for group in self._groups(pointer, space):
                 group.join()
-        with replacing(self._folder / _POINTER) as aside:
+        with replacing(self._pointer) as aside:
             aside.write_text(json.dumps(vars(pointer)), encoding="utf-8")
 
     def _groups(self, pointer: Pointer, space: str) -> list[Group]:
