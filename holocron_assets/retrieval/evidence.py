@@ -10,7 +10,7 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.retrieval.asking import QueryVector, query_vector
 from holocron_assets.retrieval.fusing import MEANING, WORDS
-from holocron_assets.retrieval.search import Embed, Hit, Searcher
+from holocron_assets.retrieval.search import Embed, Hit, Searcher, SearchError
 
 
 @contextmanager
@@ -19,16 +19,17 @@ def finding(lake: Lake, search: SearchEvidence) -> Iterator[FindPassages]:
 
     Without a space, only words are searched, so that the same index always gives the same passages. With one,
     a model server must run: it is not started here. Pages are not searched by name: a query that names its
-    page is about what other pages say.
+    page is about what other pages say. While nothing is indexed, the function raises that for now.
 
     Args:
         lake: whose index is searched.
         search: where, for what types, and how many.
-
-    Raises:
-        SearchError: nothing is indexed yet.
     """
-    searcher = Searcher(lake, _embedding_in(search.space))
+    try:
+        searcher = Searcher(lake, _embedding_in(search.space))
+    except SearchError as error:
+        yield _finding_nothing(str(error))
+        return
     wanted = {"type": list(search.types)} if search.types else {}
 
     def find(text: str, without: Collection[PageName]) -> list[Row]:
@@ -42,6 +43,13 @@ def finding(lake: Lake, search: SearchEvidence) -> Iterator[FindPassages]:
         return [_row(hit) for hit in others[: search.limit] if hit.row["passage_id"]]
 
     yield find
+
+
+def _finding_nothing(reason: str) -> FindPassages:
+    def find(_text: str, _without: Collection[PageName]) -> list[Row]:
+        raise QueryError(reason, is_transient=True)
+
+    return find
 
 
 def _embedding_in(space: str | None) -> Embed:

@@ -1,6 +1,7 @@
 """Evidence that a search finds: what is shown and written down, and when it is searched and asked again."""
 
 import asyncio
+import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,9 +27,9 @@ from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.interrogations.searches import with_search
 from holocron_assets.derive.items.items import wanted_items
 from holocron_assets.derive.results.partition_work import PartitionWork
-from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import PAGES
+from holocron_assets.lake.tables import PAGE_SIGNALS, PAGES
 from holocron_assets.retrieval.index.index import SearchIndex
 
 TEXTS = {
@@ -174,6 +175,24 @@ def test_another_index_searches_again_and_asks_again_only_if_other_passages_are_
     find(lake, search, PEOPLE)
     assert stale(lake, asked) == {asked.name}
     assert ask(lake, asked, PEOPLE) == 1
+
+
+def test_an_index_that_is_gone_fails_the_items_for_now_and_says_what_to_do(lake: Lake) -> None:
+    _, search = asking()
+    shutil.rmtree(lake.root / "search")
+    [item] = wanted_items(lake, search, BATCH)
+    assert item.is_transient
+    assert item.problem == "Varn: nothing is indexed yet: `holocron run` makes the search index"
+
+
+def test_a_page_without_a_revision_is_shown_too(tmp_path: Path) -> None:
+    wiki = a_wiki(tmp_path, TEXTS)
+    for table in (PAGES, PAGE_SIGNALS):
+        rows = read_partition(wiki, table, BATCH)
+        write_partition(wiki, table, BATCH, [{**row, "revision_id": None} for row in rows])
+    _, search = asking()
+    found = find(indexed(wiki, *asking()), search)
+    assert [(row["from_title"], row["from_revision_id"]) for row in found] == [("Moor", None), ("Ash", None)]
 
 
 def test_a_quote_of_a_passage_that_was_shown_is_supported(lake: Lake) -> None:

@@ -6,6 +6,7 @@ from holocron_assets.derive.evidence.specs import MOST_ITEM_BYTES, MOST_PASSAGES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 
 _LONGEST_NAME = 1_000
+_LONGEST_HEADING = 10_000
 _MOST_HEADINGS = 20
 _LAST = 2**53 - 1
 
@@ -60,11 +61,11 @@ _PASSAGE = {
     "passage_id": _text(32, "The passage, as in table `page_chunks`"),
     "from_title": _text(_LONGEST_NAME, "Title of the page that has it"),
     "from_source": _text(_LONGEST_NAME, "Source of that page"),
-    "from_revision_id": _place("Revision of that page"),
+    "from_revision_id": _place("Revision of that page; empty if its dump names none"),
     "headings": {
         "type": "array",
         "maxItems": _MOST_HEADINGS,
-        "items": _text(_LONGEST_NAME, "A heading"),
+        "items": _text(_LONGEST_HEADING, "A heading"),
         "description": "The headings that it stands under, the outermost first",
     },
     "start_offset": _place("Where it begins in the page's text, in characters"),
@@ -78,6 +79,7 @@ _PASSAGE = {
     },
     "matched_by": _text(40, "What found it: 'words', 'meaning', or both"),
 }
+_REQUIRED = [name for name in _PASSAGE if name != "from_revision_id"]
 ANSWER_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -85,7 +87,7 @@ ANSWER_SCHEMA: dict[str, Any] = {
             "type": "array",
             "maxItems": MOST_PASSAGES,
             "description": "The passages that were found, the best first",
-            "items": {"type": "object", "properties": _PASSAGE, "required": list(_PASSAGE)},
+            "items": {"type": "object", "properties": _PASSAGE, "required": _REQUIRED},
         }
     },
     "required": ["passages"],
