@@ -17,8 +17,6 @@ import asyncio
 import os
 import random
 import re
-import subprocess
-import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +29,7 @@ from model_accuracy import asked
 from rich.console import Console
 from rich.table import Table
 from ruamel.yaml import YAML
-from search_quality import shared_rows, texts, write_dump
+from search_quality import imported, shared_rows, texts
 from type_accuracy import SCORING_FILE
 
 from holocron_assets.derive.code.answering import CodeAnswerer
@@ -39,7 +37,6 @@ from holocron_assets.derive.dispatch.served import served_by_code
 from holocron_assets.derive.evidence.specs import InlineEvidence
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.loading import load_interrogations
-from holocron_assets.derive.opening import open_lake
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
@@ -92,20 +89,8 @@ def main() -> None:
 
 def wiki(folder: Path) -> Lake:
     """The lake of what pages say, indexed without vectors; made unless it is there."""
-    os.environ |= {
-        "HOLOCRON_DATA": str(folder / "data"),
-        "HOLOCRON_STATE": str(folder / "state"),
-        "HOLOCRON_SOURCES": str(folder / "sources"),
-    }
-    if not (folder / "data").exists():
-        (folder / "sources").mkdir(parents=True)
-        write_dump(folder / "dump.xml", dict(texts()))
-        holocron = str(Path(sys.executable).with_name("holocron"))
-        environment = {**os.environ, "HOLOCRON_LLM": "off"}
-        # It ends with 1: checks of quality expect a wiki whose pages have infoboxes.
-        command = [holocron, "import", str(folder / "dump.xml"), "--source", "wiki"]
-        subprocess.run(command, check=False, env=environment)  # noqa: S603 - ours
-    lake = open_lake(folder / "data")
+    lake = imported(folder, dict(texts()))
+    os.environ.pop("HOLOCRON_LLM")
     SearchIndex(lake).update()
     return lake
 

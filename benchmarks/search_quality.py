@@ -82,6 +82,15 @@ def main() -> None:
 
 def searched(folder: Path, pages: Mapping[str, str]) -> Lake:
     """The lake of some pages, embedded and indexed; made unless it is there."""
+    lake = imported(folder, pages)
+    os.environ["HOLOCRON_LLM"] = "embedded"
+    embed_all(lake, spaces()[0])
+    SearchIndex(lake).update()
+    return lake
+
+
+def imported(folder: Path, pages: Mapping[str, str]) -> Lake:
+    """The lake of some pages, with no model asked; made unless it is there."""
     os.environ |= {
         "HOLOCRON_DATA": str(folder / "data"),
         "HOLOCRON_STATE": str(folder / "state"),
@@ -97,9 +106,6 @@ def searched(folder: Path, pages: Mapping[str, str]) -> Lake:
     lake = open_lake(folder / "data")
     if not lake.partitions(PAGE_CHUNKS):
         sys.exit(f"the import into {folder} made no passages")
-    os.environ["HOLOCRON_LLM"] = "embedded"
-    embed_all(lake, spaces()[0])
-    SearchIndex(lake).update()
     return lake
 
 

@@ -65,6 +65,17 @@ class Taxonomy(BaseModel):
         return tuple(name for name, page_type in self.types.items() if page_type.entity_worthy)
 
 
+def known_types(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The same names, if the taxonomy has all of them: for files of people that name types.
+
+    Raises:
+        ValueError: names those that it lacks.
+    """
+    if unknown := set(names or ()) - load_taxonomy().types.keys():
+        raise ValueError(f"not in the taxonomy: {', '.join(sorted(unknown))}")
+    return names
+
+
 def read_taxonomy(path: Path) -> Taxonomy:
     """Read and validate a taxonomy file.
 

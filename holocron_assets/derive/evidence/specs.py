@@ -2,9 +2,17 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    field_validator,
+    model_validator,
+)
 
-from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.classify.taxonomy import known_types
 from holocron_assets.derive.evidence.queries import check_query
 from holocron_assets.derive.evidence.sampling import Sample
 
@@ -140,15 +148,8 @@ class SearchEvidence(_Spec):
     space: str | None = None
     limit: int = Field(default=5, gt=0, le=MOST_PASSAGES)
     same_page: bool = False
-    types: tuple[str, ...] | None = Field(default=None, min_length=1)
+    types: Annotated[tuple[str, ...] | None, AfterValidator(known_types)] = Field(default=None, min_length=1)
     _of: str = PrivateAttr("")
-
-    @field_validator("types")
-    @classmethod
-    def _types_are_known(cls, types: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        if unknown := set(types or ()) - load_taxonomy().types.keys():
-            raise ValueError(f"not in the taxonomy: {', '.join(sorted(unknown))}")
-        return types
 
     @property
     def of(self) -> str:

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
     StrictBool,
     StrictInt,
     StrictStr,
-    field_validator,
     model_validator,
 )
 
-from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.classify.taxonomy import known_types
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Text = Annotated[StrictStr, Field(pattern=r"\S")]
@@ -43,19 +43,14 @@ class Wants(Settings):
     """
 
     of: Literal["rule_classifications", "page_types"] = "page_types"
-    types: tuple[StrictStr, ...] | None = Field(default=None, min_length=1)
+    types: Annotated[tuple[StrictStr, ...] | None, AfterValidator(known_types)] = Field(
+        default=None, min_length=1
+    )
     confidence_below: Share | None = None
     confidence_from: Share | None = None
     sources: tuple[StrictStr, ...] | None = Field(default=None, min_length=1)
     sql: Text | None = None
     redirects: StrictBool = False
-
-    @field_validator("types")
-    @classmethod
-    def _types_are_known(cls, types: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        if unknown := set(types or ()) - load_taxonomy().types.keys():
-            raise ValueError(f"not in the taxonomy: {', '.join(sorted(unknown))}")
-        return types
 
     @model_validator(mode="after")
     def _some_confidence_is_wanted(self) -> Self:
