@@ -229,7 +229,8 @@ def resident_mib(group: int) -> float:
 def stages(dagster_home: Path, seconds: float) -> dict[str, float]:
     """Seconds by step of all runs, killed ones as far as they came, and what went by between them."""
     spent: Counter[str] = Counter()
-    with dg.DagsterInstance.from_config(str(dagster_home)) as instance:
+    os.environ["DAGSTER_HOME"] = str(dagster_home)
+    with dg.DagsterInstance.get() as instance:
         for run in reversed(instance.get_runs()):
             spent.update(step_seconds(instance, run.run_id))
     return {**spent, "between the stages": seconds - spent.total()}

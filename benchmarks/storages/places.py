@@ -32,7 +32,8 @@ class Place:
 
     def open(self) -> dg.DagsterInstance:
         """The instance; close it by `with`."""
-        return dg.DagsterInstance.from_config(str(self.home))
+        os.environ["DAGSTER_HOME"] = str(self.home)
+        return dg.DagsterInstance.get()
 
     def bytes_on_disk(self) -> int:
         """Of tables and indexes. Not of PostgreSQL's write-ahead log, which is the server's."""

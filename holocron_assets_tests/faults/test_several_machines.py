@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 import pytest
 from dagster import DagsterRunStatus, RunsFilter
+from dagster_at import dagster_at
 from sample_holocron import Holocron
 from several_machines import Cluster, Machine, cluster
 from tiny_wiki import add_tiny_source
@@ -115,7 +116,7 @@ def _runs(machine: Machine, wanted: RunsFilter | None = None) -> list[dg.Dagster
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOLOCRON_POSTGRES_URL", machine.environment["HOLOCRON_POSTGRES_URL"])
         patch.setenv("HOLOCRON_BROKER", machine.environment["HOLOCRON_BROKER"])
-        with dg.DagsterInstance.from_config(machine.environment["DAGSTER_HOME"]) as instance:
+        with dagster_at(machine.environment["DAGSTER_HOME"]) as instance:
             return list(instance.get_runs(wanted))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
+from dagster_at import dagster_at
 from fake_mediawiki import FakeWiki
 from fake_ollama import Chat, FakeOllama
 from sample_holocron import SAMPLE_EXPORT, Holocron
@@ -110,7 +111,7 @@ class WholeHolocron:
     @contextmanager
     def instance(self) -> Iterator[dg.DagsterInstance]:
         """Dagster's instance, read from outside: nothing is reaped or configured by it."""
-        with dg.DagsterInstance.from_config(self.holocron.environment["DAGSTER_HOME"]) as instance:
+        with dagster_at(self.holocron.environment["DAGSTER_HOME"]) as instance:
             yield instance
 
     def runs(self, *statuses: DagsterRunStatus) -> list[dg.DagsterRun]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import dagster as dg
 import httpx
+from dagster_at import dagster_at
 
 from holocron_assets.settings import PROJECT_FOLDER
 
@@ -58,7 +58,7 @@ def dagster_ui(folder: Path, *, workspace: Path | None = None) -> Iterator[str]:
 
 def is_limited(folder: Path) -> bool:
     """Whether the change was done, as the instance says; it is taken back."""
-    with dg.DagsterInstance.from_config(str(folder / "dagster")) as instance:
+    with dagster_at(folder / "dagster") as instance:
         storage = instance.event_log_storage
         done = POOL in storage.get_concurrency_keys()
         if done:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic, sleep
 
-import dagster as dg
 import pytest
 from dagster import DagsterRunStatus, RunsFilter
+from dagster_at import dagster_at
 from sample_holocron import SAMPLE_EXPORT, Holocron
 from tiny_wiki import copy_of_export
 
@@ -70,7 +70,7 @@ class Daemon:
         """Wait until no run is left to do, lest runs outlive the test."""
         deadline = monotonic() + seconds
         home = self.holocron.environment["DAGSTER_HOME"]
-        with dg.DagsterInstance.from_config(home) as instance:
+        with dagster_at(home) as instance:
             while instance.get_runs_count(RunsFilter(statuses=_UNFINISHED)) and monotonic() < deadline:
                 sleep(0.5)
 
@@ -119,7 +119,7 @@ def test_dagsters_job_launch_exits_with_0_once_the_run_is_queued_and_the_run_say
         done = daemon.command("dagster", *job, config)
         assert done.returncode == 0, done.stdout + done.stderr
         daemon.wait_until_idle(seconds=300)
-        with dg.DagsterInstance.from_config(daemon.holocron.environment["DAGSTER_HOME"]) as instance:
+        with dagster_at(daemon.holocron.environment["DAGSTER_HOME"]) as instance:
             (run,) = instance.get_runs(RunsFilter(job_name="refresh"), limit=1)
         assert run.status == expected, source
     assert len(read_partition(daemon.holocron.lake, PAGES, "small-000001")) == 8

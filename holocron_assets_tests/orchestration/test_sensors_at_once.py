@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import dagster as dg
 import pytest
+from dagster_at import dagster_at
 from receiver import SECRET_ENV, SECRET_VALUE, Receiver, webhooks_yaml
 from ruamel.yaml import YAML
 from sample_holocron import SAMPLE_EXPORT, Holocron
@@ -63,7 +63,7 @@ def test_a_receiver_that_hangs_holds_up_no_other_sensor(finished_sample: Holocro
     assert staleness["new_pages"], ticks
     failed = {name: own for name, own in ticks.items() if any(how == "FAILURE" for _, _, how in own)}
     assert failed == {}
-    with dg.DagsterInstance.from_config(holocron.environment["DAGSTER_HOME"]) as instance:
+    with dagster_at(holocron.environment["DAGSTER_HOME"]) as instance:
         runs = [(run.job_name, run.tags.get(PARTITION_TAG), run.status.value) for run in instance.get_runs()]
     assert sorted(run for run in runs if run[0] != "upkeep") == [
         ("derive_code", None, "QUEUED"),

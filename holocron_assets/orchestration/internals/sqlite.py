@@ -1,0 +1,152 @@
+"""Dagster's SQLite storages with connections that stay open.
+
+Dagster's own make an engine and a connection for each statement. Then SQLite folds its log into the database
+whenever the last connection closes, and SQLAlchemy compiles each statement anew. That is most of an event's
+cost.
+The files and tables are the same, so Dagster's own classes and these can use them in turns, and together.
+
+Waits for: a setting of Dagster that keeps SQLite's connections open.
+"""
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self
+
+import sqlalchemy as sql
+from dagster import EventLogEntry, StringSource
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME, SqliteEventLogStorage
+from dagster._core.storage.runs.sqlite.sqlite_run_storage import SqliteRunStorage
+from dagster._serdes import ConfigurableClassData
+from sqlalchemy import Connection, Engine
+
+_HOME = {"home": StringSource}
+_MOST_RUNS = 4
+"""Runs whose files stay open in a process, besides the index of all events."""
+
+_PATIENCE_SECONDS = 30
+"""How long a statement waits for another process's."""
+
+
+def _engine(address: str) -> Engine:
+    """An engine whose connections stay open, and whose commits wait for the disk only now and then.
+
+    A killed process loses nothing. A power cut may lose the newest events, which the lake's files outlast.
+    """
+    engine = sql.create_engine(address, connect_args={"timeout": _PATIENCE_SECONDS})
+
+    @sql.event.listens_for(engine, "connect")
+    def relax(connection: Any, _record: object) -> None:
+        connection.execute("pragma synchronous = normal")
+
+    return engine
+
+
+class _Engines:
+    """The engines of a process by address. A forked process makes its own."""
+
+    def __init__(self, most: int) -> None:
+        """Keep at most so many; the one that was not used for longest goes first."""
+        self._most, self._owner = most, os.getpid()
+        self._kept: OrderedDict[str, Engine] = OrderedDict()
+
+    def of(self, address: str) -> Engine:
+        """The engine of an address."""
+        if self._owner != os.getpid():
+            for engine in self._kept.values():
+                engine.dispose(close=False)  # the connections are the other process's
+            self._kept, self._owner = OrderedDict(), os.getpid()
+        engine = self._kept.get(address) or self._kept.setdefault(address, _engine(address))
+        self._kept.move_to_end(address)
+        if len(self._kept) > self._most:
+            self._kept.popitem(last=False)[1].dispose()
+        return engine
+
+    def close(self) -> None:
+        """Close all connections."""
+        while self._kept:
+            self._kept.popitem()[1].dispose()
+
+
+class EventLogStorage(SqliteEventLogStorage):
+    """Events: one file for each run, and one for what is asked about all runs."""
+
+    def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
+        """Use the files of a folder."""
+        self._index_engine, self._run_engines = _Engines(1), _Engines(_MOST_RUNS)
+        self._tables: set[str] = set()
+        super().__init__(base_dir, inst_data)
+
+    @classmethod
+    def config_type(cls) -> Any:
+        """What `dagster.yaml` has to say."""
+        return _HOME
+
+    @classmethod
+    def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Any) -> Self:
+        """Use the files that Dagster's own storage has in a home."""
+        return cls(str(Path(config_value["home"], "history", "runs")), inst_data)
+
+    @contextmanager
+    def _connect(self, shard: str) -> Iterator[Connection]:
+        with self._db_lock:
+            engines = self._index_engine if shard == INDEX_SHARD_NAME else self._run_engines
+            engine = engines.of(self.conn_string_for_shard(shard))
+            if shard not in self._initialized_dbs:
+                self._initdb(engine)
+                self._initialized_dbs.add(shard)
+            with engine.begin() as connection:
+                yield connection
+
+    def has_table(self, table_name: str) -> bool:
+        """Whether the index has a table. Dagster asks for it with each event of a check, and drops none."""
+        if table_name not in self._tables:
+            # Not by `_connect`: Dagster asks from inside a transaction, too, which holds the lock.
+            engine = self._index_engine.of(self.conn_string_for_shard(INDEX_SHARD_NAME))
+            self._tables.update(sql.inspect(engine).get_table_names())
+        return table_name in self._tables
+
+    def store_event(self, event: EventLogEntry) -> None:
+        """Store an event, and show it to those who watch the run."""
+        super().store_event(event)
+        # They watch the run's file, and its log gets the event while connections stay open.
+        with suppress(FileNotFoundError):
+            os.utime(self.path_for_shard(event.run_id))
+
+    def dispose(self) -> None:
+        """Close all connections."""
+        super().dispose()
+        self._index_engine.close()
+        self._run_engines.close()
+
+
+class RunStorage(SqliteRunStorage):
+    """Runs, their tags, and what the daemon notes."""
+
+    def __init__(self, conn_string: str, inst_data: ConfigurableClassData | None = None) -> None:
+        """Use the file at an address."""
+        self._engine = _Engines(1)
+        super().__init__(conn_string, inst_data)
+
+    @classmethod
+    def config_type(cls) -> Any:
+        """What `dagster.yaml` has to say."""
+        return _HOME
+
+    @classmethod
+    def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Any) -> Self:
+        """Use the file that Dagster's own storage has in a home."""
+        return cls.from_local(str(Path(config_value["home"], "history")), inst_data)
+
+    @contextmanager
+    def connect(self) -> Iterator[Connection]:
+        """A transaction."""
+        with self._engine.of(self._conn_string).begin() as connection:
+            yield connection
+
+    def dispose(self) -> None:
+        """Close all connections."""
+        super().dispose()
+        self._engine.close()

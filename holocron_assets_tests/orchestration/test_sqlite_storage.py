@@ -1,0 +1,133 @@
+"""Dagster's SQLite storages with connections that stay open: the same files and events, less opening."""
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster import DagsterEventType, RunsFilter
+from dagster_at import dagster_at
+
+from holocron_assets.orchestration.internals.sqlite import EventLogStorage, RunStorage
+from holocron_assets.settings import PROJECT_FOLDER
+
+SECONDS = 30
+PLAIN = "telemetry: {enabled: false}\n"
+REPORTS = """
+import sys
+from dagster_at import dagster_at
+from test_sqlite_storage import report
+with dagster_at(sys.argv[1]) as instance:
+    report(instance, sys.argv[2])
+"""
+"""A process that reports one partition."""
+
+
+@dg.asset(partitions_def=dg.StaticPartitionsDefinition(["a", "b"]))
+def lamps() -> None:
+    """An asset to materialize."""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with Holocron's own configuration."""
+    shutil.copy(PROJECT_FOLDER / "dagster.yaml", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def instance(home: Path) -> Iterator[dg.DagsterInstance]:
+    with dagster_at(home) as opened:
+        yield opened
+
+
+def materialized(instance: dg.DagsterInstance, partition: str = "a") -> str:
+    """The id of a run that materialized a partition."""
+    return dg.materialize([lamps], instance=instance, partition_key=partition).run_id
+
+
+def report(instance: dg.DagsterInstance, partition: str) -> None:
+    instance.report_runless_asset_event(dg.AssetMaterialization("lamps", partition=partition))
+
+
+def partitions(instance: dg.DagsterInstance) -> set[str]:
+    return set(instance.get_materialized_partitions(dg.AssetKey("lamps")))
+
+
+def open_files(folder: Path) -> Counter[str]:
+    """The databases below a folder that this process has open."""
+    names = [link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    return Counter(name.name for name in names if folder in name.parents and name.suffix == ".db")
+
+
+def test_holocrons_configuration_uses_these_storages(instance: dg.DagsterInstance) -> None:
+    assert isinstance(instance.event_log_storage, EventLogStorage)
+    assert isinstance(instance.run_storage, RunStorage)
+
+
+def test_dagsters_own_storage_reads_and_continues_what_these_wrote(home: Path) -> None:
+    with dagster_at(home) as ours:
+        ran = materialized(ours)
+    (home / "dagster.yaml").write_text(PLAIN, encoding="utf-8")
+    with dagster_at(home) as plain:
+        assert type(plain.event_log_storage) is not EventLogStorage
+        assert partitions(plain) == {"a"}
+        assert len(plain.all_logs(ran, of_type=DagsterEventType.ASSET_MATERIALIZATION)) == 1
+        materialized(plain, "b")
+    shutil.copy(PROJECT_FOLDER / "dagster.yaml", home)
+    with dagster_at(home) as ours:
+        assert partitions(ours) == {"a", "b"}
+        assert ours.get_runs_count(RunsFilter(statuses=[dg.DagsterRunStatus.SUCCESS])) == 2
+
+
+def test_a_run_opens_a_few_connections(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
+    materialized(instance)
+    opened = Counter[str]()
+    connect = sqlite3.connect
+
+    def counted(database: str, *args: Any, **options: Any) -> sqlite3.Connection:
+        opened[Path(database).name] += 1
+        made: sqlite3.Connection = connect(database, *args, **options)
+        return made
+
+    monkeypatch.setattr(sqlite3.dbapi2, "connect", counted)
+    materialized(instance, "b")
+    assert 0 < opened.total() <= 5, opened
+
+
+def test_files_of_earlier_runs_are_closed(instance: dg.DagsterInstance, home: Path) -> None:
+    runs = [materialized(instance) for _ in range(8)]
+    there = open_files(home)
+    assert sum(f"{run}.db" in there for run in runs) <= 4
+    instance.dispose()
+    assert not open_files(home)
+
+
+def test_who_watches_a_run_is_called_for_each_event(home: Path, instance: dg.DagsterInstance) -> None:
+    run = instance.get_run_by_id(materialized(instance))
+    assert run
+    seen = Event()
+    with dagster_at(home) as watching:
+        watching.watch_event_logs(run.run_id, None, lambda *_: seen.set())
+        for number in range(3):
+            seen.clear()
+            instance.report_engine_event(f"event {number}", run)
+            assert seen.wait(SECONDS), f"event {number}"
+
+
+def test_processes_that_have_the_files_open_see_each_others_events(
+    home: Path, instance: dg.DagsterInstance
+) -> None:
+    report(instance, "a")
+    command = [sys.executable, "-c", REPORTS, str(home), "b"]
+    subprocess.run(command, cwd=Path(__file__).parent, check=True)  # noqa: S603 - our own
+    assert partitions(instance) == {"a", "b"}
+    report(instance, "c")
+    assert partitions(instance) == {"a", "b", "c"}
