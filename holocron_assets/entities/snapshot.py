@@ -376,6 +376,7 @@ def _place(site: Row) -> str:
 @contextmanager
 def open_snapshot(lake: Lake) -> Iterator[Snapshot]:
     """Take a snapshot of the lake. It holds its memory until the block's end."""
-    with connect(lake) as connection:
+    relations = ["current_answers", *(f"lake.{table.name}" for table in lake.tables)]
+    with connect(lake, relations=relations) as connection:
         query(connection, _ENTITIES_NOW)
         yield Snapshot(lake, connection)

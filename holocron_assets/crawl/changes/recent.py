@@ -20,7 +20,7 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import Footer, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import CHANGE_LOOKS, SITES
+from holocron_assets.lake.tables import BATCH_PAGES, CHANGE_LOOKS, SITES
 from holocron_assets.lake.views.database import connect, query
 
 # Entries may be listed later than others of the same moment, as the clocks of a wiki's machines differ.
@@ -158,7 +158,7 @@ class _Reader:
         """Find from when on to read, by the wiki's clock, and whether its list reaches back so far."""
         oldest = self._oldest()
         self.is_first = True
-        with connect(self.lake) as connection:
+        with connect(self.lake, tables=[BATCH_PAGES]) as connection:
             asked = {"source": self.source.name, "origin": self.source.origin}
             (beginning,) = query(connection, _BEGINNING, asked)
         since = beginning["began_at"] + (oldest.wiki_time - utc_now())

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from holocron_assets.crawl.dumps.listing import load_index
-from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.frontier.views import frontier_tables_of
 from holocron_assets.crawl.sources.seeds import SeedListing, listing_of, seeds_are_usable
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
 
+_RELATIONS = ("lake.pages", "lake.seed_titles", "lake.sites")
 # An outcome belongs to this dump if it is newer than the first sight of the file, or if it has the listed
 # revision or a later one. The frontier is used only to find why a page has no outcome.
 _OUTCOMES = """
@@ -81,7 +82,8 @@ def check_dumps(lake: Lake, sources: Sequence[Source]) -> dict[str, DumpCheck]:
     if not listings:
         return {}
     chosen = [dumps[name] for name in listings]
-    with connect(lake, more_views=frontier_views(chosen, lake)) as connection:
+    frontier = frontier_tables_of(lake, chosen)
+    with connect(lake, relations=_RELATIONS, more_views=frontier) as connection:
         rows = {row["source"]: row for row in query(connection, _OUTCOMES, {"sources": list(listings)})}
     return {
         name: _check(lake, dumps[name], listing, rows.get(name, {})) for name, listing in listings.items()

@@ -32,7 +32,7 @@ def requeue(
     Returns:
         The rows of table `decisions` that were written: one for each chosen title with a dead letter.
     """
-    with connect(lake) as connection:
+    with connect(lake, relations=["dead_letters"]) as connection:
         dead = query(
             connection, _DEAD, {"source": source, "titles": None if titles is None else list(titles)}
         )

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import duckdb
 
 from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, count, stale_partitions
+from holocron_assets.derive.evidence.queries import relations_to_open
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.recipe import NOT_THERE
-from holocron_assets.derive.items.wanted_sql import WANTED_TABLES, wanted_sql
+from holocron_assets.derive.items.wanted_sql import wanted_relations, wanted_sql
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables.derive import LLM_RUNS
 from holocron_assets.lake.views.database import connect, query
@@ -28,8 +29,8 @@ _OUTCOMES = """
 def wanted_counts(lake: Lake, interrogations: Sequence[Interrogation]) -> dict[Place, int]:
     """How many pages or pairs of each partition each interrogation wants; one query counts them all."""
     sql = wanted_sql(interrogations, "superseded_pages")
-    reads = any(one.tables_read for one in interrogations)
-    with connect(lake, tables=None if reads else WANTED_TABLES) as connection:
+    relations = relations_to_open(lake, wanted_relations(interrogations))
+    with connect(lake, relations=relations) as connection:
         return counted_places(connection, f"({sql})")
 
 

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from holocron_assets.derive.evidence.queries import relations_named
-from holocron_assets.derive.interrogations.conditions import relations_of_condition
 from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.spaces import PREFIX
@@ -113,7 +111,8 @@ class _Linking:
     def _link(self, interrogation: Interrogation, path: tuple[str, ...]) -> Interrogation:
         inputs = [self._input(interrogation, key) for key in interrogation.inputs]
         self._check_space(interrogation)
-        tables = {table for each in _relations(interrogation) for table in tables_behind(*each)}
+        relations = interrogation.relations_of_queries | interrogation.relations_of_condition
+        tables = {table for each in relations for table in tables_behind(*each)}
         for name in sorted({*inputs, *self._answers_behind(interrogation, tables)}):
             self.link(name, path)
         read = sorted((self._tables[name] for name in tables & self._tables.keys()), key=attrgetter("name"))
@@ -152,14 +151,6 @@ class _Linking:
         if interrogation.search:
             yield from self.known.keys() & set(_IDENTITY)
             yield from (one.name for one in self.known.values() if one.is_space)
-
-
-def _relations(interrogation: Interrogation) -> Iterator[tuple[str, str]]:
-    """Schema and name of each relation that its queries read."""
-    for sql in interrogation.queries:
-        yield from relations_named(sql)
-    if interrogation.wants.sql is not None:
-        yield from relations_of_condition(interrogation.wants.sql)
 
 
 def _is_derived(table: Table) -> bool:

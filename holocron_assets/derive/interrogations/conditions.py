@@ -1,6 +1,6 @@
 """Conditions: which pages, pairs or entities are wanted. They run over rows in an empty database."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,7 +46,7 @@ def check_condition(condition: str, over: Over, of: str, lake: Lake | None = Non
         check_query(query)
         if lake is None and relations_of_condition(condition):
             return
-        with _opened(over, empty, lake) as connection:
+        with _opened(over, empty, lake, relations_of_condition(condition)) as connection:
             [[_, kind, *_]] = connection.execute(f"describe {query}").fetchall()
     except (ValueError, duckdb.Error) as error:
         raise ConditionError(f"wants.sql: {condition!r} cannot be asked: {error}") from error
@@ -81,9 +81,9 @@ def rows_that_fit(
     """
     where = " and ".join(f"({condition})" for condition in conditions) or "true"
     query = f"from {_ROWS} select * exclude {_POSITION} where {where} order by {_POSITION}"
-    reads = any(relations_of_condition(condition) for condition in conditions)
+    named = frozenset[tuple[str, str]]().union(*map(relations_of_condition, conditions))
     try:
-        with _opened(over, tables, lake if reads else None) as connection:
+        with _opened(over, tables, lake if named else None, named) as connection:
             found: pa.Table = connection.sql(query, params=values).to_arrow_table()
             fitting: list[dict[str, Any]] = found.to_pylist()
             return fitting
@@ -96,14 +96,16 @@ def _tables(over: Over, of: str) -> list[Table]:
 
 
 @contextmanager
-def _opened(over: Over, tables: list[pa.Table], lake: Lake | None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database with the rows as `wanted_rows`, and with the views of a lake if there is one."""
+def _opened(
+    over: Over, tables: list[pa.Table], lake: Lake | None, named: Iterable[tuple[str, str]]
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database with the rows as `wanted_rows`, and with the named relations of a lake if there is one."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "enable_external_access": False,
         "threads": 1,
         "memory_limit": _MEMORY,
     }
-    with locked_database(lake) if lake else duckdb.connect(config=settings) as connection:
+    with locked_database(lake, named) if lake else duckdb.connect(config=settings) as connection:
         for number, table in enumerate(tables):
             connection.register(f"part_{number}", table)
         rows = f"from (from part_0 select *, row_number() over () as {_POSITION})"

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Annotated, Any, Self
 
@@ -23,7 +24,7 @@ from holocron_assets.derive.code.answers import check_filled
 from holocron_assets.derive.code.functions import SEARCH, function_version, load_function
 from holocron_assets.derive.code.kinds import CODE_KINDS, Kind, check_keys, lacking_key
 from holocron_assets.derive.engine.replies import InvalidAnswerError, check_answer
-from holocron_assets.derive.evidence.queries import check_query
+from holocron_assets.derive.evidence.queries import check_query, relations_named
 from holocron_assets.derive.evidence.specs import (
     AnswersEvidence,
     ChunkEvidence,
@@ -33,7 +34,7 @@ from holocron_assets.derive.evidence.specs import (
     SqlEvidence,
 )
 from holocron_assets.derive.interrogations.answer_schema import read_answer_schema
-from holocron_assets.derive.interrogations.conditions import check_condition
+from holocron_assets.derive.interrogations.conditions import check_condition, relations_of_condition
 from holocron_assets.derive.interrogations.derived_tables import Over, answer_columns, derived_table
 from holocron_assets.derive.interrogations.follow_ups import FollowUps
 from holocron_assets.derive.interrogations.settings import (
@@ -288,6 +289,16 @@ class Interrogation(Settings):
         """The queries about an item: those of its evidence, or its own."""
         own = () if self.sql is None else (self.sql,)
         return (*own, *(spec.sql for spec in self.evidence if isinstance(spec, SqlEvidence)))
+
+    @property
+    def relations_of_queries(self) -> AbstractSet[tuple[str, str]]:
+        """Schema and name of each relation that these queries read."""
+        return frozenset[tuple[str, str]]().union(*map(relations_named, self.queries))
+
+    @property
+    def relations_of_condition(self) -> AbstractSet[tuple[str, str]]:
+        """Schema and name of each relation that its condition reads in addition to the row."""
+        return frozenset() if self.wants.sql is None else relations_of_condition(self.wants.sql)
 
     @property
     def upstream(self) -> tuple["Interrogation", ...]:

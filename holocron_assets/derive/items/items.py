@@ -94,7 +94,11 @@ def wanted_items(
         search = interrogation.search
         find = stack.enter_context(search_module().finding(lake, search)) if search and rows else None
         maker = _Maker(interrogation, partition, system, answers, waits_for, passages, find)
-        database = stack.enter_context(locked_database(lake)) if interrogation.asks_the_lake else None
+        database = (
+            stack.enter_context(locked_database(lake, interrogation.relations_of_queries))
+            if interrogation.asks_the_lake
+            else None
+        )
         read = _read(lake, interrogation, partition, rows)
         # A partition over pages is a batch, and is held in memory as a whole.
         at_a_time = None if interrogation.over == "pages" else ROWS_AT_A_TIME

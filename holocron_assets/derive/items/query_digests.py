@@ -17,18 +17,16 @@ from typing import NamedTuple
 import duckdb
 
 from holocron_assets.derive.evidence.item_queries import ITEMS, NotAtOnceError, item_query
-from holocron_assets.derive.evidence.queries import lock_database, relations_named
-from holocron_assets.derive.interrogations.conditions import relations_of_condition
+from holocron_assets.derive.evidence.queries import lock_database, relations_to_open
 from holocron_assets.derive.interrogations.derived_tables import Over
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.values import row_names
-from holocron_assets.derive.items.wanted_sql import WANTED_TABLES, wanted_sql
+from holocron_assets.derive.items.wanted_sql import WANTED_TABLES, wanted_relations, wanted_sql
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.kept import keep
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect
-from holocron_assets.lake.views.public_views import all_behind
 from holocron_assets.settings import state_folder
 from holocron_assets.telemetry.logs import logger
 
@@ -172,12 +170,7 @@ def _computed(lake: Lake, interrogation: Interrogation) -> tuple[Digests, bool]:
 
 def _relations(lake: Lake, interrogation: Interrogation) -> Collection[str] | None:
     """What is read to compute digests: of a lake's many views a few. None if that is not known."""
-    named = set().union(*map(relations_named, interrogation.queries))
-    if interrogation.wants.sql is not None:
-        named |= relations_of_condition(interrogation.wants.sql)
-    names = {name if schema in {"", "main"} else f"{schema}.{name}" for schema, name in named}
-    names |= {"superseded_pages", *(f"lake.{table.name}" for table in WANTED_TABLES)}
-    return None if all_behind(lake, names).unknown else names
+    return relations_to_open(lake, wanted_relations([interrogation]) | interrogation.relations_of_queries)
 
 
 def _of_queries(
@@ -187,7 +180,7 @@ def _of_queries(
 
     None for a query that fails.
     """
-    if interrogation.wants.sql is not None and relations_of_condition(interrogation.wants.sql):
+    if interrogation.relations_of_condition:
         yield dict(connection.execute(_CHOSEN.format(items=ITEMS)).fetchall())
     for sql in interrogation.queries:
         try:

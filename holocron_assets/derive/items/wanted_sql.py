@@ -1,6 +1,7 @@
 """One SQL query for what all interrogations want, to count it. `wanted.py` gives one partition's rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import groupby
 from string import Template
 
@@ -46,6 +47,12 @@ def wanted_sql(interrogations: Sequence[Interrogation], superseded: str) -> str:
     ordered = sorted(interrogations, key=_rows_of)
     parts = [_wanted_of(rows, list(several), superseded) for rows, several in groupby(ordered, key=_rows_of)]
     return "\nunion all\n".join(parts) or _NOTHING
+
+
+def wanted_relations(interrogations: Iterable[Interrogation]) -> AbstractSet[tuple[str, str]]:
+    """Schema and name of each relation that `wanted_sql` reads, with view `superseded_pages` to leave out."""
+    own = {("", "superseded_pages"), *(("lake", table.name) for table in WANTED_TABLES)}
+    return own.union(*(one.relations_of_condition for one in interrogations))
 
 
 def versions_sql(interrogations: Sequence[Interrogation]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.frontier.views import frontier_tables_of
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.standing import left_alone
@@ -119,7 +119,7 @@ def _in_flight(lake: Lake, page: Page, politeness_folder: Path) -> Answer:
 
 
 def _pending(lake: Lake, page: Page, frontier: Mapping[str, Any], politeness_folder: Path) -> Answer:
-    with connect(lake, more_views=frontier_views([page.source], lake)) as connection:
+    with connect(lake, relations=(), more_views=frontier_tables_of(lake, [page.source])) as connection:
         [before] = query(connection, _BEFORE, {"key": page.key, "source": page.source.name})
     pages, size = before["pages"], page.source.batch_size
     in_the_way, commands = obstacles(lake, page.source, politeness_folder)
@@ -153,7 +153,7 @@ def _skipped(lake: Lake, page: Page, frontier: Mapping[str, Any]) -> Answer:
     because = []
     if key:
         because.append(f"key `{key}` of the source file of {page.source.name} says so")
-    with connect(lake) as connection:
+    with connect(lake, relations=["page_links"]) as connection:
         links = [row["from_title"] for row in query(connection, _LINKED_BY, {"key": page.key})]
     if links:
         because.append(f"{frontier['inbound']} pages link to it, such as {', '.join(links)}")

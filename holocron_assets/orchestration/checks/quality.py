@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from holocron_assets.crawl.dumps.check import check_dumps
-from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.frontier.views import frontier_tables_of
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.files.verifying import damaged_files, files_due, note_verified
 from holocron_assets.lake.place.clock import utc_now
@@ -40,6 +40,7 @@ _FINISHED_COUNTS = """
         on unfinished.source = sites.source
     group by all
 """
+_COUNTED = ("sites", "current_pages", "page_types")
 _SHRINKING = """
     select
         entity_type,
@@ -62,7 +63,7 @@ _SHRINKING = """
 @clear_failures()
 def unknown_rate(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckResult:
     """Compare each source's share of Unknown pages with its limit."""
-    with connect(lake.open()) as connection:
+    with connect(lake.open(), relations=["page_types"]) as connection:
         counts = query(connection, _TYPE_COUNTS)
     rates: dict[str, float] = {}
     problems: dict[str, list[str]] = {}
@@ -87,7 +88,8 @@ def unknown_rate(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckR
 def source_expectations(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckResult:
     """Compare the pages and types of each source that was crawled to its end with its `expected` counts."""
     opened = lake.open()
-    with connect(opened, more_views=frontier_views(sources.all(), opened)) as connection:
+    frontier = frontier_tables_of(opened, sources.all())
+    with connect(opened, relations=_COUNTED, more_views=frontier) as connection:
         pages = {row["source"]: row["pages"] for row in query(connection, _FINISHED_COUNTS)}
         types = {
             (row["source"], row["primary_type"]): row["pages"] for row in query(connection, _TYPE_COUNTS)
@@ -124,7 +126,7 @@ def dump_is_whole(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheck
 @clear_failures()
 def growth(lake: LakeResource) -> dg.AssetCheckResult:
     """Compare each type's promoted entities with those of a day ago."""
-    with connect(lake.open()) as connection:
+    with connect(lake.open(), relations=["entity_history"]) as connection:
         shrinking = query(connection, _SHRINKING, {"limit": GROWTH_LIMIT})
     problems = {
         row["entity_type"]: [f"{row['now_promoted']} promoted, {row['promoted_a_day_ago']} a day ago"]
