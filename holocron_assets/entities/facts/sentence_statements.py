@@ -7,6 +7,7 @@ is read where its values can be told in a text: words of a list, dates and numbe
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import chain, islice
 
 from holocron_assets.derive.code.given import CodeItem
@@ -61,8 +62,10 @@ def stated_relations(page: PageRead, links: Mapping[str, str], page_type: str) -
     words, subjects = load_vocabulary(), page.subject(page.title)
     fitting = [one for one in words.relations.values() if not one.from_types or page_type in one.from_types]
     seen = set()
-    for sentence in _stating(page, subjects):
-        for name in (name for name in links if name in sentence and not page.is_own(name)):
+    others = [name for name in links if name in page.text and not page.is_own(name)]
+    for sentence in _plain(page):
+        names = [name for name in others if name in sentence]
+        for name in names if names and _names(sentence, subjects) else ():
             ends = page.title, name
             for relation in (one for one in fitting if states_relation(one, words, ends, page, sentence)):
                 if (relation.key, links[name]) not in seen:
@@ -83,13 +86,13 @@ def stated_facts(page: PageRead, page_type: str) -> Iterator[dict[str, str]]:
     subjects = page.subject(page.title, owner=True)
     keys = [(key, one) for key, one in load_vocabulary().facts.items() if not one.of or page_type in one.of]
     seen = set()
-    for sentence in _stating(page, subjects):
-        for key, entry in keys:
-            for value in _values(entry, sentence):
-                stated = any(states_fact(one, value, sentence, subjects) for one in entry.says)
-                if stated and (key, value) not in seen:
-                    seen.add((key, value))
-                    yield _row("fact", key, value, "", sentence)
+    for sentence in _plain(page):
+        values = [(key, entry, value) for key, entry in keys for value in _values(entry, sentence)]
+        for key, entry, value in values if values and _names(sentence, subjects) else ():
+            stated = any(states_fact(one, value, sentence, subjects) for one in entry.says)
+            if stated and (key, value) not in seen:
+                seen.add((key, value))
+                yield _row("fact", key, value, "", sentence)
 
 
 def _row(kind: str, key: str, other: str, to_title: str, sentence: str) -> dict[str, str]:
@@ -103,15 +106,23 @@ def _values(entry: FactEntry, sentence: str) -> list[str]:
     if entry.value == "date":
         return [one.written for one in find_dates(sentence)]
     if isinstance(entry.value, tuple):
-        return [one for one in entry.value if re.search(name_pattern(one), sentence)]
+        return [one for one in entry.value if _word(one).search(sentence)]
     return []
 
 
-def _stating(page: PageRead, subjects: str) -> Iterator[str]:
-    """The sentences that name the subject and state something."""
+@cache
+def _word(value: str) -> re.Pattern[str]:
+    return re.compile(name_pattern(value))
+
+
+def _plain(page: PageRead) -> Iterator[str]:
+    """The sentences that state something. Few of them have a value or a name, which is quick to find out."""
     hedge = load_sentences().hedge
     for sentence in page.sentences:
-        if len(sentence) > LONGEST_SENTENCE or hedge.search(sentence):
-            continue
-        if any(mentions(subjects, sentence)):
+        if len(sentence) <= LONGEST_SENTENCE and not hedge.search(sentence):
             yield sentence
+
+
+def _names(sentence: str, subjects: str) -> bool:
+    """Whether a sentence names the subject."""
+    return any(mentions(subjects, sentence))

@@ -4,9 +4,9 @@ Patterns are data: `vocabulary.yaml` has those of each key, `sentences.yaml` the
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -66,7 +66,7 @@ class Sentences(BaseModel):
         """Whether a pronoun follows one of another gender: "he praised her when she left"."""
         own = next((each for each in self.genders if pronoun.lower() in each), None)
         others = [word for each in self.genders if each != own for word in each]
-        return own is not None and re.search(rf"\b(?i:{_any(others)})\b", before) is not None
+        return own is not None and re.search(rf"\b(?i:{_any(tuple(others))})\b", before) is not None
 
     @cached_property
     def word(self) -> str:
@@ -128,7 +128,11 @@ class PageRead:
 
     def is_own(self, name: str) -> bool:
         """Whether a name is the subject's."""
-        return _folded(name) in {_folded(known) for known in (*self.names, self.title)}
+        return _folded(name) in self._folded_names
+
+    @cached_property
+    def _folded_names(self) -> frozenset[str]:
+        return frozenset(map(_folded, (*self.names, self.title)))
 
     def sentence(self, quote: str) -> str | None:
         """The sentence that a quote stands in, or the sentences; None if the page lacks the words."""
@@ -217,15 +221,26 @@ def _says(
     patterns: Sequence[str], first: str, second: str, sentence: str, *, before_noun: bool = False
 ) -> bool:
     """Whether a sentence says one of some patterns of two names, the second of which is a whole phrase."""
+    return any(
+        _is_verb(_between(pattern), between)
+        for between in _all_between(first, second, sentence, before_noun=before_noun)
+        for pattern in patterns
+    )
+
+
+@lru_cache(maxsize=64)
+def _all_between(first: str, second: str, sentence: str, *, before_noun: bool) -> tuple[str, ...]:
+    """What stands between two names, wherever a sentence has the first before the second.
+
+    All relations are looked for in the same places, one after another.
+    """
     ends = re.compile(r"(?!['\u2019]s\b|-\w)" if before_noun else load_sentences().phrase_ends)
-    for other in mentions(second, sentence):
-        if not ends.match(sentence, other.end()):
-            continue
-        for one in mentions(first, sentence[: other.start()]):
-            between = sentence[one.end() : other.start()]
-            if any(_is_verb(_between(pattern), between) for pattern in patterns):
-                return True
-    return False
+    return tuple(
+        sentence[one.end() : other.start()]
+        for other in mentions(second, sentence)
+        if ends.match(sentence, other.end())
+        for one in mentions(first, sentence[: other.start()])
+    )
 
 
 def _is_verb(pattern: re.Pattern[str], between: str) -> bool:
@@ -274,6 +289,7 @@ def _pattern(says: str) -> str:
     return _spaced(says).replace("WORD", load_sentences().word)
 
 
+@lru_cache(maxsize=4096)
 def name_pattern(*names: str) -> str:
     """A pattern of some names, in singular or plural, whatever they have in parentheses."""
     plain = {_PARENTHESES.sub("", name.strip()) or name.strip() for name in names}
@@ -291,7 +307,8 @@ def _sentence_ends(text: str) -> Iterator[int]:
         yield found.end()
 
 
-def _any(words: Iterable[str]) -> str:
+@cache
+def _any(words: tuple[str, ...]) -> str:
     return "|".join(_spaced(re.escape(word)) for word in sorted(words, key=lambda word: (-len(word), word)))
 
 
