@@ -24,7 +24,7 @@ from holocron_assets.derive.items import query_digests
 from holocron_assets.derive.items.inputs import input_answers
 from holocron_assets.derive.items.recipe import recipe_of
 from holocron_assets.derive.results.kept_answers import scope_of
-from holocron_assets.derive.results.result_journals import StateJournal, journal_path
+from holocron_assets.derive.results.result_journals import StateJournal, begun, journal_path
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import write_partition
@@ -182,7 +182,7 @@ def write_answers(lake: Lake, asked: Interrogation, batch: str, said: dict[str, 
         inputs=recipe.inputs(lake, batch),
     )
     journal = StateJournal(journal_path(lake, asked, batch))
-    journal.begun("none", "none")
+    journal.add(begun("none", "none"))
     journal.close()
 
 

@@ -1,5 +1,7 @@
 """Functions that interrogations of kind `python` name in tests."""
 
+import os
+import signal
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -30,6 +32,13 @@ def moody(item: CodeItem) -> Iterable[dict[str, Any]]:
             return [{"kind": "person"}, {"kind": "place"}]
         case "Text":
             return iter("ab")  # type: ignore[return-value] # what a careless author may write
+    return [{"kind": "person"}]
+
+
+def deadly(item: CodeItem) -> list[dict[str, Any]]:
+    """Kills the process at one page."""
+    if item.variables["title"] == "Deadly":
+        os.kill(os.getpid(), signal.SIGKILL)
     return [{"kind": "person"}]
 
 

@@ -1,6 +1,9 @@
 """Interrogations that a query or a function answers: the same items, keys and journals, and no model."""
 
 import json
+import signal
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +27,7 @@ from holocron_assets.derive.items.recipe import recipe_of
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.declaration.versions import module_version
 from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.journals.syncing import SyncedFile
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS, LLM_RUNS
 
@@ -150,6 +154,51 @@ def test_what_a_function_does_wrong_is_its_items_error_and_no_others(tmp_path: P
     assert rows["Two"]["error"] == "Two: gave 2 rows; without `rows.each`, an answer is one row"
     assert rows["Wrong"]["error"].startswith("Wrong: answer.kind: 'robot' is not one of")
     assert "gave str instead of a row" in rows["Text"]["error"]
+
+
+WORKS_LATER = """
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import time_machine
+from test_code_interrogations import Lake, answered, by_python
+
+with time_machine.travel(datetime.now(UTC) + timedelta(hours=int(sys.argv[2]))):
+    answered(Lake(Path(sys.argv[1])), by_python("code_functions:deadly"))
+"""
+"""Answers in a process of its own, some hours later."""
+
+
+def test_answers_of_code_share_the_syncs_of_their_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = a_wiki(tmp_path, {f"Pilot {number}": "A pilot." for number in range(60)})
+    synced: list[int] = []
+    sync = SyncedFile.sync
+
+    def counted(file: SyncedFile, written: int) -> None:
+        synced.append(written)
+        sync(file, written)
+
+    monkeypatch.setattr(SyncedFile, "sync", counted)
+    assert answered(lake, by_python()).items == 60
+    assert len(synced) < 12
+
+
+@pytest.mark.system
+def test_a_page_that_kills_the_process_is_found_and_its_group_is_answered(tmp_path: Path) -> None:
+    titles = [*(f"Page {number:02}" for number in range(20)), "Deadly", *"ABCDEFG"]
+    lake = a_wiki(tmp_path, {title: f"'''{title}''' is here." for title in titles})
+    ends = []
+    for hours in range(8):  # so that what failed is due again
+        command = [sys.executable, "-c", WORKS_LATER, str(lake.root), str(hours)]
+        ends.append(subprocess.run(command, cwd=Path(__file__).parent, check=False).returncode)  # noqa: S603 - our own
+        if ends[-1] == 0:
+            break
+    assert ends == [*([-signal.SIGKILL] * 5), 0], "it kills its group once, and then four times itself"
+    found = {subject: (run["status"], run["attempts"]) for subject, run in runs(lake).items()}
+    assert found == {**dict.fromkeys(titles, ("ok", 1)), "Deadly": ("dead", 4)}
 
 
 def test_a_function_cannot_change_what_it_is_given(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from work_and_die import AT_ONCE
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.results.item_states import ItemState
 from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
-from holocron_assets.derive.results.result_journals import StateJournal
+from holocron_assets.derive.results.result_journals import StateJournal, abandoned, begun, ended
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.paths import Lake
@@ -33,18 +33,19 @@ OK, FAILED, DEAD = Outcome("ok", GOOD), Outcome("failed", error="it failed"), Ou
 BROKEN_OFF = Outcome("failed", counts=False)
 NOW = datetime(2026, 5, 4, tzinfo=UTC)
 
-ACTIONS = st.sampled_from(["begun", "ok", "failed", "broken off", "abandoned"])
+BEGINS = ("begun", "begun together")
+ACTIONS = st.sampled_from([*BEGINS, "ok", "failed", "broken off", "abandoned"])
 
 
 def write(journal: StateJournal, key: str, action: str) -> None:
     match action:
-        case "begun":
-            journal.begun(key, key)
+        case "begun" | "begun together":
+            journal.add(begun(key, key, is_alone=action == "begun"))
         case "abandoned":
-            journal.abandoned(key, key)
+            journal.add(abandoned(key, key))
         case _:
             outcome = {"ok": OK, "failed": FAILED, "broken off": BROKEN_OFF}[action]
-            journal.ended(key, key, outcome, unsupported=0)
+            journal.add(ended(key, key, outcome, unsupported=0))
 
 
 def test_a_journal_cut_at_any_byte_keeps_every_answer_that_was_acknowledged(tmp_path: Path) -> None:
@@ -71,18 +72,26 @@ def test_a_journal_cut_at_any_byte_keeps_every_answer_that_was_acknowledged(tmp_
 def test_whatever_happens_attempts_are_counted_and_the_fourth_is_the_last(
     happened: list[tuple[str, str]],
 ) -> None:
-    """The test counts attempts without the journal: an attempt ends, is broken off, or was a crash."""
+    """The test counts attempts without the journal: an attempt ends, is broken off, or was a crash.
+
+    One that began together with others counts when it ends.
+    """
     with tempfile.TemporaryDirectory() as folder:
         journal = StateJournal(Path(folder) / "journal.jsonl")
-        attempts, is_open, is_answered = Counter[str](), set[str](), set[str]()
+        attempts, is_open, is_answered = Counter[str](), dict[str, str](), set[str]()
         for key, action in happened:
-            if (action == "begun" and attempts[key] == MAX_ATTEMPTS) or key in is_answered:
+            if (action in BEGINS and attempts[key] == MAX_ATTEMPTS) or key in is_answered:
                 continue
-            if (action == "begun") == (key in is_open):
+            if (action in BEGINS) == (key in is_open):
                 continue
             write(journal, key, action)
-            attempts[key] += {"begun": 1, "broken off": -1, "abandoned": -1}.get(action, 0)
-            is_open = is_open | {key} if action == "begun" else is_open - {key}
+            if action in BEGINS:
+                is_open[key] = action
+                attempts[key] += action == "begun"
+            elif is_open.pop(key) == "begun":
+                attempts[key] -= action in {"broken off", "abandoned"}
+            else:
+                attempts[key] += action in {"ok", "failed"}
             if action == "ok":
                 is_answered.add(key)
         journal.close()
@@ -91,7 +100,7 @@ def test_whatever_happens_attempts_are_counted_and_the_fourth_is_the_last(
         state = states.get(key, ItemState(key))
         assert state.attempts == attempts[key]
         assert (state.status == "ok") == (key in is_answered)
-        if key in is_open:
+        if is_open.get(key) == "begun":
             assert (state.status == "dead") == (attempts[key] == MAX_ATTEMPTS)
 
 
@@ -99,15 +108,15 @@ def test_a_dead_item_that_a_person_brought_back_has_four_attempts_again() -> Non
     with time_machine.travel(NOW, tick=False) as clock, tempfile.TemporaryDirectory() as folder:
         journal = StateJournal(Path(folder) / "journal.jsonl")
         for _ in range(MAX_ATTEMPTS):
-            journal.begun("a", "a")
-        journal.ended("a", "a", DEAD, unsupported=0)
+            journal.add(begun("a", "a"))
+        journal.add(ended("a", "a", DEAD, unsupported=0))
         dead = journal.states()["a"]
         assert (dead.status, dead.requeued(NOW - timedelta(seconds=1)).status) == ("dead", "dead")
         clock.shift(timedelta(seconds=1))
         back = dead.requeued(NOW + timedelta(seconds=1))
         assert (back.status, back.attempts) == ("untried", 0)
-        journal.begun("a", "a")
-        journal.ended("a", "a", FAILED, unsupported=0)
+        journal.add(begun("a", "a"))
+        journal.add(ended("a", "a", FAILED, unsupported=0))
         again = journal.states()["a"]
         assert (again.status, again.attempts) == ("failed", 1)
         assert again.requeued(NOW + timedelta(seconds=1)) == again

@@ -14,7 +14,7 @@ from knowledge_rows import row_of
 from test_status_views import BATCH, FACTS, MINUTE, put_answers, put_typed
 
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.derive.results.result_journals import StateJournal, journal_path
+from holocron_assets.derive.results.result_journals import StateJournal, abandoned, begun, journal_path
 from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
@@ -32,13 +32,13 @@ from pathlib import Path
 from holocron_assets.derive.dispatch.under_way import lock_name
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.derive.results.result_journals import StateJournal, journal_path
+from holocron_assets.derive.results.result_journals import StateJournal, begun, journal_path
 
 lake, item = open_lake(Path(sys.argv[1])), sys.argv[2]
 facts = next(one for one in load_interrogations() if one.name == "entity_facts")
 held = lake.lock(lock_name(facts, "wiki-000001"))
 held.acquire()
-StateJournal(journal_path(lake, facts, "wiki-000001")).begun(item, f"key of {item}")
+StateJournal(journal_path(lake, facts, "wiki-000001")).add(begun(item, f"key of {item}"))
 print("asked", flush=True)
 time.sleep(600)
 """
@@ -77,10 +77,10 @@ def test_an_item_is_in_flight_from_its_attempt_to_its_end_or_to_the_kill_of_its_
         assert asking.stdout.readline() == "asked\n"
         assert states(lake) == (1, 1, 0, 1)
         journal = StateJournal(journal_path(lake, FACTS, BATCH))
-        journal.abandoned(str(key("Asked")), f"key of {key('Asked')}")
+        journal.add(abandoned(str(key("Asked")), f"key of {key('Asked')}"))
         assert states(lake) == (2, 0, 0, 1)
-        journal.begun(f"{key('Asked')}#1", "one chunk")
-        journal.begun(f"{key('Asked')}#2", "another")
+        journal.add(begun(f"{key('Asked')}#1", "one chunk"))
+        journal.add(begun(f"{key('Asked')}#2", "another"))
         assert states(lake) == (1, 1, 0, 1), "a page that is read in chunks is one"
     finally:
         asking.kill()

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 from holocron_assets.derive.code.answers import answer_of_rows
@@ -17,14 +16,6 @@ from holocron_assets.lake.attempts import MAX_ATTEMPTS, delay_after
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.telemetry.context import about, carried
-
-
-@dataclass
-class CodeTurns:
-    """The limit for code: one item at a time, and no question goes first (see `Turns`)."""
-
-    slots: int = 1
-    passed: int = 0
 
 
 class CodeAnswerer:
@@ -45,15 +36,23 @@ class CodeAnswerer:
             attempt: which attempt at the item it is, from 1.
 
         Returns:
-            The outcome. An error in the code is part of it, and is not raised.
+            The outcome; see `answer_now`.
         """
         del model, digest
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, carried(self.answer_now), item, attempt)
+
+    def answer_now(self, item: Item, attempt: int) -> Outcome:
+        """Answer an item in this thread, at its attempt of a number from 1.
+
+        Returns:
+            The outcome. An error in the code is part of it, and is not raised.
+        """
         named = {"interrogation": item.interrogation.name, "partition": item.partition}
         with about(page=item.subject, **named):
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, carried(self._answer), item, attempt)
+            return self._outcome(item, attempt)
 
-    def _answer(self, item: Item, attempt: int) -> Outcome:
+    def _outcome(self, item: Item, attempt: int) -> Outcome:
         if item.problem:
             return self._failed(item.problem, attempt, is_transient=item.is_transient)
         try:

@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-from holocron_assets.derive.code.answering import CodeAnswerer, CodeTurns
 from holocron_assets.derive.dispatch.backlog import Counts
 from holocron_assets.derive.dispatch.most_linked import MostLinkedFirst
 from holocron_assets.derive.dispatch.pools import CODE_POOL
 from holocron_assets.derive.engine.embedding import EmbeddingEngine
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.gpu.background import reports_of
+from holocron_assets.derive.gpu.code_working import CodeWorking
 from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
 from holocron_assets.derive.gpu.open_partitions import inputs_mark, open_partition
 from holocron_assets.derive.gpu.request_turns import RequestTurns
 from holocron_assets.derive.gpu.slots import GpuLock, place_of
 from holocron_assets.derive.gpu.turns import Agenda, Supply
-from holocron_assets.derive.gpu.working import Answerer, Turns, Working, Written
+from holocron_assets.derive.gpu.working import Working, Written
 from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.server.process.connection import fetch_command
 from holocron_assets.lake.place.clock import utc_now
@@ -150,7 +150,11 @@ def work_on(
     supply = Supply(agenda, open_one, is_wanted, in_order, is_paused, inputs_of)
     try:
         with closing(supply):
-            yield from reports_of(partial(_work, run, supply, session))
+            for one in _written(run, supply, session):
+                session.count(one)
+                if one.is_over and not one.is_complete:
+                    is_paused(one.opened.work.interrogation.name, one.opened.work.partition)
+                yield one
         session.problems = supply.problems
         session.conclude(agenda.stopped)
     finally:
@@ -158,33 +162,28 @@ def work_on(
         write_gpu_run(run.lake, log, session.tally)
 
 
+def _written(run: ModelRun, supply: Supply, session: Session) -> Generator[Written, None, None]:
+    if run.pool == CODE_POOL:
+        yield from CodeWorking(run.run_id, supply.is_paused, session.tally).work(supply.steps())
+    else:
+        yield from reports_of(partial(_work, run, supply, session))
+
+
 async def _work(run: ModelRun, supply: Supply, session: Session, report: Callable[[Written], None]) -> None:
     """Work until the supply ends, or the server does."""
-
-    def written(one: Written) -> None:
-        session.count(one)
-        if one.is_over and not one.is_complete:
-            supply.is_paused(one.opened.work.interrogation.name, one.opened.work.partition)
-        report(one)
-
-    def working_with(engine: Answerer, turns: Turns) -> Working:
-        asked = (run.model, run.digest, run.run_id)
-        return Working(engine, turns, *asked, written, supply.is_paused, session.tally)
 
     async def load() -> None:
         started = utc_now()
         seconds = await engine.warm_up(run.model, run.num_ctx)
         session.tally.count_load(started, seconds)
 
-    if run.pool == CODE_POOL:
-        await working_with(CodeAnswerer(run.run_id), CodeTurns()).work(supply.steps())
-        return
     async with open_client(run.server) as client:
         gpu = GpuLock(run.lake, f"{run.started_by} asking {run.model}", pool=place_of(run.pool, run.model))
         turns = RequestTurns(gpu, await Engine(client).slots(), prepare=load)
         asking = EmbeddingEngine if run.is_of_space else Engine
         engine = asking(client, run_id=run.run_id, fetch_command=fetch_command(), around_call=turns.turn)
-        working = working_with(engine, turns)
+        asked = (run.model, run.digest, run.run_id)
+        working = Working(engine, turns, *asked, report, supply.is_paused, session.tally)
         try:
             while supply.has_moved and not working.problem:
                 await working.work(supply.steps())

@@ -36,7 +36,7 @@ _Result = TypeVar("_Result")
 
 
 class Answerer(Protocol):
-    """Answers items by a model or by code."""
+    """Answers items."""
 
     async def answer(self, item: Item, *, model: str, digest: str, attempt: int) -> Outcome:
         """The outcome of one attempt at an item (see `Engine.answer`)."""
@@ -82,7 +82,7 @@ class Working:
     """The work on one model's items.
 
     Attributes:
-        engine: asks the model, or runs the code.
+        engine: asks the model.
         turns: limits its requests.
         model: the model's name.
         digest: the model's digest.
@@ -201,10 +201,10 @@ class Working:
             if opened not in self._unwritten:
                 return None
             footer = opened.work.publish_so_far(self.run_id)
-            return Written(opened, footer, _remaining(opened, footer), is_over=False) if footer else None
+            return written(opened, footer, is_over=False) if footer else None
 
-        if written := await self._in_thread(self._tables, write):
-            self._report(written)
+        if one := await self._in_thread(self._tables, write):
+            self._report(one)
 
     async def _write(self, opened: OpenPartition) -> None:
         footer = await self._in_thread(self._tables, opened.work.publish, self.run_id)
@@ -212,11 +212,11 @@ class Working:
         opened.is_over = True
         self.tally.calls_saved += opened.work.calls_saved
         self._unwritten.discard(opened)
-        self._report(Written(opened, footer, _remaining(opened, footer), is_over=True))
+        self._report(written(opened, footer, is_over=True))
 
-    def _report(self, written: Written) -> None:
-        self.tally.partitions_completed += written.footer is not None and written.is_complete
-        self.report(written)
+    def _report(self, one: Written) -> None:
+        self.tally.partitions_completed += one.footer is not None and one.is_complete
+        self.report(one)
 
     async def _in_thread(
         self, thread: ThreadPoolExecutor, write: Callable[..., _Result], *arguments: Any
@@ -225,9 +225,10 @@ class Working:
         return await asyncio.shield(writing)  # answers are written even if this task is cancelled
 
 
-def _remaining(opened: OpenPartition, footer: Footer | None) -> int:
-    """Items without an outcome: by the file that was written, or else by the partition now."""
-    return int(footer.inputs.get(UNANSWERED, 0)) if footer else opened.work.remaining
+def written(opened: OpenPartition, footer: Footer | None, *, is_over: bool) -> Written:
+    """A partition that was written, with the items left by its file, or else by the partition now."""
+    remaining = int(footer.inputs.get(UNANSWERED, 0)) if footer else opened.work.remaining
+    return Written(opened, footer, remaining, is_over=is_over)
 
 
 def _halted_by(errors: BaseExceptionGroup[BaseException]) -> Exception:

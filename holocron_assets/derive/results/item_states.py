@@ -29,6 +29,8 @@ class ItemState:
         status: 'untried', 'failed' (it is due again), 'ok' or 'dead'.
         attempts: attempts that count, since a person last requeued it.
         began_at: when an attempt began that has not ended; None if there is none.
+        is_together: whether the last attempt began together with others, and counts only when it ends. If the
+            process ended before, nobody knows which item did it: then each of them is tried alone.
         due_at: when a failed item may be tried again; at once if None.
         answer: the answer as data.
         parse_strategy: how the reply was read.
@@ -43,6 +45,7 @@ class ItemState:
     status: Status = "untried"
     attempts: int = 0
     began_at: datetime | None = None
+    is_together: bool = False
     due_at: datetime | None = None
     answer: dict[str, Any] | None = None
     parse_strategy: str | None = None
@@ -56,13 +59,14 @@ class ItemState:
         """The state after one more record of the journal."""
         match record["what"]:
             case "begun":
-                before = self.settled()
-                if before.status == "dead":  # a person requeued it
-                    before = ItemState(self.item_id, costs=self.costs)
-                began_at = datetime.fromisoformat(record["at"])
-                return replace(before, attempts=before.attempts + 1, began_at=began_at)
+                before = self._before_attempt()
+                return replace(
+                    before, attempts=before.attempts + 1, began_at=_time(record["at"]), is_together=False
+                )
+            case "begun together":
+                return replace(self._before_attempt(), began_at=_time(record["at"]), is_together=True)
             case "abandoned":
-                return replace(self, attempts=self.attempts - 1, began_at=None)
+                return self._uncounted()
             case _:
                 return self._ended(record)
 
@@ -70,6 +74,8 @@ class ItemState:
         """The state after the process of an attempt is gone, so that the attempt will never end."""
         if self.began_at is None:
             return self
+        if self.is_together:
+            return replace(self, began_at=None)
         times = f"{self.attempts} times" if self.attempts > 1 else "once"
         error = f"the process that asked about it ended {times} without an outcome"
         is_dead = self.attempts >= MAX_ATTEMPTS
@@ -93,14 +99,25 @@ class ItemState:
             return replace(self, due_at=None)
         return ItemState(self.item_id, costs=self.costs) if self.status == "dead" else self
 
+    def _before_attempt(self) -> "ItemState":
+        before = self.settled()
+        is_requeued = before.status == "dead"
+        return ItemState(self.item_id, costs=self.costs) if is_requeued else before
+
+    def _uncounted(self) -> "ItemState":
+        counted = 0 if self.is_together else 1
+        return replace(self, attempts=self.attempts - counted, began_at=None, is_together=False)
+
     def _ended(self, record: Row) -> "ItemState":
         costs = {name: self.costs[name] + record["costs"].get(name, 0) for name in _COSTS}
         if not record["counts"]:
-            return replace(self, attempts=self.attempts - 1, began_at=None, costs=costs)
+            return replace(self._uncounted(), costs=costs)
         return replace(
             self,
             status=record["status"],
+            attempts=self.attempts + self.is_together,
             began_at=None,
+            is_together=False,
             due_at=_time(record["due_at"]),
             answer=record["answer"],
             parse_strategy=record["parse_strategy"],

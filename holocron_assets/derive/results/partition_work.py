@@ -5,7 +5,7 @@ next is sent. Any process can make the partition's files from the journal at any
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -24,7 +24,11 @@ from holocron_assets.derive.results.llm_rows import run_row, write_attempts, wri
 from holocron_assets.derive.results.requeued import letter_key, requeue_times
 from holocron_assets.derive.results.result_journals import (
     ExchangeJournal,
+    Record,
     StateJournal,
+    abandoned,
+    begun,
+    ended,
     exchanges_path,
     journal_path,
 )
@@ -186,31 +190,54 @@ class PartitionWork:
         """
         key = self._keys[item.item_id]
         self._under_way.add(key)
-        self._states[key] = self._state(item).after(self._journal.begun(item.item_id, key))
+        self._take_in(begun(item.item_id, key))
         return self._states[key].attempts
+
+    def start_together(self, items: Sequence[Item]) -> None:
+        """Record at once that the first attempts at several items begin."""
+        keys = [(item.item_id, self._keys[item.item_id]) for item in items]
+        self._under_way.update(key for _, key in keys)
+        self._take_in(*(begun(item_id, key, is_alone=False) for item_id, key in keys))
+
+    def goes_alone(self, item: Item) -> bool:
+        """Whether an item was tried before, and may be what ended the process."""
+        state = self._state(item)
+        return state.attempts > 0 or state.is_together
 
     def record(self, item: Item, outcome: Outcome) -> None:
         """Record the outcome of an attempt that was begun; returns when that is on disk."""
-        self._exchanges.add(item, outcome)
-        key = self._keys[item.item_id]
-        unsupported = sum(not row["supported"] for row in self._rows(item, outcome.answer, ""))
-        ended = self._journal.ended(item.item_id, key, outcome, unsupported=unsupported)
-        self._states[key] = self._state(item).after(ended)
-        self._calls.extend(outcome.calls if outcome.exchanges else ())
-        self._under_way.discard(key)
+        self.record_all([(item, outcome)])
+
+    def record_all(self, results: Sequence[tuple[Item, Outcome]]) -> None:
+        """Record the outcomes of attempts that were begun at once; returns when they are on disk."""
+        if not results:
+            return
+        records = []
+        for item, outcome in results:
+            self._exchanges.add(item, outcome)
+            unsupported = sum(not row["supported"] for row in self._rows(item, outcome.answer, ""))
+            key = self._keys[item.item_id]
+            records.append(ended(item.item_id, key, outcome, unsupported=unsupported))
+            self._calls.extend(outcome.calls if outcome.exchanges else ())
+        self._take_in(*records)
+        self._under_way.difference_update(record["key"] for record in records)
         self._has_news = True
 
-    def abandon(self, item: Item) -> None:
-        """Record that this process broke an attempt off: it does not count."""
-        key = self._keys[item.item_id]
-        self._states[key] = self._state(item).after(self._journal.abandoned(item.item_id, key))
-        self._under_way.discard(key)
+    def abandon(self, *items: Item) -> None:
+        """Record that this process broke attempts off: they do not count."""
+        records = [abandoned(item.item_id, self._keys[item.item_id]) for item in items]
+        self._take_in(*records)
+        self._under_way.difference_update(record["key"] for record in records)
+
+    def _take_in(self, *records: Record) -> None:
+        self._journal.add(*records)
+        for record in records:
+            self._states[record["key"]] = self._states[record["key"]].after(record)
 
     def give_up_what_cannot_be_asked(self) -> None:
         """Record as given up each item that cannot be asked about, now or later."""
-        for item in self.items:
-            if _is_hopeless(item) and self._state(item).status != "dead":
-                self.record(item, Outcome(status="dead", error=item.problem))
+        hopeless = [item for item in self.items if _is_hopeless(item) and self._state(item).status != "dead"]
+        self.record_all([(item, Outcome(status="dead", error=item.problem)) for item in hopeless])
 
     def publish(self, run_id: str) -> Footer | None:
         """Write the tables after the last request; see `publish_so_far`."""

@@ -22,6 +22,9 @@ from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
 if TYPE_CHECKING:
     from holocron_assets.derive.items.item import Item
 
+Record = dict[str, Any]
+"""A line of a journal of states."""
+
 
 def journal_path(lake: Lake, interrogation: Interrogation, partition: str) -> Path:
     """The journal of the states of the items in an interrogation's partition."""
@@ -48,49 +51,53 @@ class StateJournal:
             found[key] = found.get(key, ItemState(record["item"])).after(record)
         return found
 
-    def begun(self, item_id: str, key: str) -> dict[str, Any]:
-        """Record that an attempt begins; returns when that is on disk."""
-        return self._append({"what": "begun", "item": item_id, "key": key})
-
-    def abandoned(self, item_id: str, key: str) -> dict[str, Any]:
-        """Record that this process broke an attempt off, so that it does not count."""
-        return self._append({"what": "abandoned", "item": item_id, "key": key})
-
-    def ended(self, item_id: str, key: str, outcome: Outcome, *, unsupported: int) -> dict[str, Any]:
-        """Record the outcome of an attempt; returns when that is on disk.
-
-        Args:
-            item_id: the item's.
-            key: its result key.
-            outcome: what came of it.
-            unsupported: rows of its answer whose quotes are not in the page's text.
-        """
-        costs = {name: sum(call[name] for call in outcome.calls) for name in SUMMED}
-        return self._append(
-            {
-                "what": "ended",
-                "item": item_id,
-                "key": key,
-                "counts": outcome.counts,
-                "status": outcome.status,
-                "answer": outcome.answer,
-                "parse_strategy": outcome.parse_strategy,
-                "unsupported": unsupported,
-                "error": outcome.error,
-                "due_at": _iso(outcome.due_at),
-                "run_id": outcome.calls[-1]["run_id"] if outcome.calls else outcome.run_id,
-                "costs": {"calls": len(outcome.calls), **costs},
-            }
-        )
+    def add(self, *records: Record) -> None:
+        """Add records; returns when all are on disk."""
+        self._journal.append(*records)
 
     def close(self) -> None:
         """Close the file."""
         self._journal.close()
 
-    def _append(self, record: dict[str, Any]) -> dict[str, Any]:
-        record = {**record, "at": utc_now().isoformat()}
-        self._journal.append(record)
-        return record
+
+def begun(item_id: str, key: str, *, is_alone: bool = True) -> Record:
+    """The record that an attempt begins, alone or together with others; see `ItemState.is_together`."""
+    return _record("begun" if is_alone else "begun together", item_id, key)
+
+
+def abandoned(item_id: str, key: str) -> Record:
+    """The record that this process broke an attempt off, so that it does not count."""
+    return _record("abandoned", item_id, key)
+
+
+def ended(item_id: str, key: str, outcome: Outcome, *, unsupported: int) -> Record:
+    """The record of the outcome of an attempt.
+
+    Args:
+        item_id: the item's.
+        key: its result key.
+        outcome: what came of it.
+        unsupported: rows of its answer whose quotes are not in the page's text.
+    """
+    costs = {name: sum(call[name] for call in outcome.calls) for name in SUMMED}
+    return _record(
+        "ended",
+        item_id,
+        key,
+        counts=outcome.counts,  # these two follow the key: `journaled_answers` searches for them
+        status=outcome.status,
+        answer=outcome.answer,
+        parse_strategy=outcome.parse_strategy,
+        unsupported=unsupported,
+        error=outcome.error,
+        due_at=_iso(outcome.due_at),
+        run_id=outcome.calls[-1]["run_id"] if outcome.calls else outcome.run_id,
+        costs={"calls": len(outcome.calls), **costs},
+    )
+
+
+def _record(what: str, item_id: str, key: str, **more: Any) -> Record:
+    return {"what": what, "item": item_id, "key": key, **more, "at": utc_now().isoformat()}
 
 
 class ExchangeJournal:

@@ -59,24 +59,22 @@ class Journal:
         """Close the file."""
         self.close()
 
-    def append(self, record: dict[str, Any]) -> None:
-        """Add one record and return when it is on disk or in the store. Datetimes become ISO 8601.
+    def append(self, *records: dict[str, Any]) -> None:
+        """Add records and return when they are on disk or in the store. Datetimes become ISO 8601.
 
         Raises:
-            TypeError: the record holds a value that JSON cannot express. Nothing was written.
-            OSError: the disk is full or failing. The record may be torn; later records are not.
-            StoreError: the store of a shared lake did not take the record, as far as is known.
+            TypeError: a record holds a value that JSON cannot express. Nothing was written.
+            OSError: the disk is full or failing. One record may be torn, and those after it be missing.
+            StoreError: the store of a shared lake did not take the records, as far as is known.
             FolderGoneError: the file was removed since it was opened, or the lake is gone.
         """
-        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=_as_json)
-        body = text.encode("utf-8", "surrogatepass")
-        line = b"%08x " % zlib.crc32(body) + body + b"\n"
+        lines = b"".join(map(_line, records))
         with trouble_named(self.path):
             if self._shared:
                 with self._appending:
-                    self._shared.append(line)
-            else:
-                self._append(line)
+                    self._shared.append(lines)
+            elif lines:
+                self._append(lines)
 
     def exists(self) -> bool:
         """Whether there are lines outside its packed part."""
@@ -204,6 +202,12 @@ def alone(file: IO[bytes]) -> Iterator[None]:
         yield
     finally:
         fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=_as_json)
+    body = text.encode("utf-8", "surrogatepass")
+    return b"%08x " % zlib.crc32(body) + body + b"\n"
 
 
 def _as_json(value: object) -> str:
