@@ -12,6 +12,8 @@ from holocron_assets.errors import HolocronError
 
 PROJECT_FOLDER = Path(__file__).resolve().parents[1]
 _MOST_DAYS = 36_500
+_MOST_PROCESSES = 64
+_USUAL_PROCESSES = 4
 _MOST_CRAWLERS = 64
 
 
@@ -38,6 +40,7 @@ VARIABLES: Mapping[str, str] = {
     "the lake is in the data folder",
     "HOLOCRON_BROKER": "The Redis that hands runs to workers on all machines; without it, they start here",
     "HOLOCRON_CRAWLERS": "Runs that fetch pages at once, on all machines together (2)",
+    "HOLOCRON_PROCESSES": "Processes in which `holocron run` and `import` work (one a core, at most 4)",
     "HOLOCRON_LLM": "`off`: no model is asked; `embedded`: the embedded server is, always; "
     "`auto`: OLLAMA_HOST is asked if it is set, else the embedded server",
     "HOLOCRON_MODEL": "The model that every interrogation asks, whatever it names",
@@ -103,6 +106,19 @@ def crawlers(environment: Mapping[str, str] = os.environ) -> int:
     text = environment.get("HOLOCRON_CRAWLERS") or "2"
     if not text.isdecimal() or not 1 <= int(text) <= _MOST_CRAWLERS:
         raise SettingError(f"HOLOCRON_CRAWLERS must be a number from 1 to {_MOST_CRAWLERS}, not {text!r}")
+    return int(text)
+
+
+def processes(environment: Mapping[str, str] = os.environ) -> int:
+    """How many processes `holocron run` and `import` work in: HOLOCRON_PROCESSES, or one a core, at most 4.
+
+    Raises:
+        SettingError: it is no number from 1 to 64.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    text = environment.get("HOLOCRON_PROCESSES") or str(min(cores, _USUAL_PROCESSES))
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_PROCESSES:
+        raise SettingError(f"HOLOCRON_PROCESSES must be a number from 1 to {_MOST_PROCESSES}, not {text!r}")
     return int(text)
 
 

@@ -26,7 +26,7 @@ from holocron_assets.lake.tables import PAGE_CHUNKS, PAGES, SITES
 from holocron_assets.lake.views.publishing import views_are_stale
 from holocron_assets.operations.views import all_views
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS, stale_batches
-from holocron_assets.planning.derive_job_names import job_name
+from holocron_assets.planning.derive_job_names import is_by_type, job_name
 from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, stale_partitions
 from holocron_assets.planning.job_names import (
     BATCH_JOB,
@@ -60,6 +60,7 @@ class Work:
         host: the wiki that it asks, if it asks one.
         config: its run config, without that of the console.
         about: what it is about, for people, if it has no partition.
+        partitions: those that it is about, if several processes may share them.
     """
 
     job: str
@@ -68,6 +69,7 @@ class Work:
     host: str | None = None
     config: Mapping[str, Any] = field(default_factory=dict, hash=False)
     about: str = ""
+    partitions: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -229,10 +231,16 @@ def sources_to_tag(lake: Lake) -> list[Work]:
 def code_to_run(lake: Lake) -> list[Work]:
     """Interrogations that code is to answer, over batches and over entity types."""
     asked = [one for one in load_interrogations() if one.is_of_code]
-    now, found = utc_now(), dict[str, list[str]]()
+    now, found, batches = utc_now(), dict[str, list[str]](), dict[str, set[str]]()
     stale = stale_answers(lake, asked, digests=served_by_code(asked).digests, most_opened=None)
     for part in StandingControls(lake).heeded(stale):
         if any(one.is_due for one in waiting_of([part], now)):
             state = f"{part.interrogation.name} {part.partition} {part.state}"
-            found.setdefault(job_name(CODE_POOL, part.interrogation), []).append(state)
-    return [Work(job, None, "\n".join(sorted(parts))) for job, parts in found.items()]
+            job = job_name(CODE_POOL, part.interrogation)
+            found.setdefault(job, []).append(state)
+            if not is_by_type(part.interrogation):  # of a few types, one has most of the work
+                batches.setdefault(job, set()).add(part.partition)
+    return [
+        Work(job, None, "\n".join(sorted(parts)), partitions=tuple(sorted(batches.get(job, ()))))
+        for job, parts in found.items()
+    ]

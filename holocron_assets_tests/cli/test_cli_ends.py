@@ -54,7 +54,9 @@ def test_a_command_that_meets_a_broken_source_says_what_is_wrong_and_no_more(
 
 
 @pytest.mark.parametrize("command", ["run", "home"])
-@pytest.mark.parametrize("name", ["HOLOCRON_CRAWLERS", "HOLOCRON_RUN_DAYS", "HOLOCRON_FAILED_RUN_DAYS"])
+@pytest.mark.parametrize(
+    "name", ["HOLOCRON_CRAWLERS", "HOLOCRON_PROCESSES", "HOLOCRON_RUN_DAYS", "HOLOCRON_FAILED_RUN_DAYS"]
+)
 def test_a_variable_that_is_no_number_is_named_before_work_begins(
     tmp_path: Path, name: str, command: str
 ) -> None:

@@ -37,7 +37,7 @@ from holocron_assets.orchestration.runs.reaper import reaping
 from holocron_assets.orchestration.runs.waiting import FinishedRun
 from holocron_assets.planning.repair import repairing
 from holocron_assets.planning.work import Work
-from holocron_assets.settings import politeness_folder, run_retention, sources_folder
+from holocron_assets.settings import politeness_folder, processes, run_retention, sources_folder
 from holocron_assets.telemetry.long_work import progress_lines
 
 
@@ -167,6 +167,7 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
             fetched=progress.show_files,
             models=models,
             tags=tags or {},
+            processes=processes(),
         )
         try:
             with reaping(instance, lake):

@@ -31,6 +31,7 @@ from holocron_assets.settings import (
     dagster_home,
     data_folder,
     dispatch_file,
+    processes,
     run_retention,
     shared_lake,
     state_folder,
@@ -134,7 +135,7 @@ def open_instance() -> dg.DagsterInstance:
         SettingError: a variable that is needed later has a wrong value; no work was begun.
         FolderGoneError: Dagster knows of work on a lake that is gone.
     """
-    limits, _ = pool_limits(), run_retention()
+    limits, *_ = pool_limits(), run_retention(), processes()
     refuse_unmounted(data_folder(), state_folder())
     remember_mount(data_folder(), state_folder())
     lake = Lake(data_folder())

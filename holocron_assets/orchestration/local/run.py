@@ -1,9 +1,9 @@
 """`holocron run`: all work, in this process, until nothing is pending."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from time import sleep
@@ -24,6 +24,7 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.checks.quality import concerns
+from holocron_assets.orchestration.local.helpers import Helper, finished_together
 from holocron_assets.orchestration.local.models import ModelStage
 from holocron_assets.orchestration.local.progress import FilesFetched, answers_counted, files_counted
 from holocron_assets.orchestration.model_runs.dispatch_runs import at_work
@@ -33,7 +34,7 @@ from holocron_assets.orchestration.runs.waiting import QUIET, FinishedRun, Local
 from holocron_assets.orchestration.sensors.run_requests import priority_of
 from holocron_assets.planning.file_work import files_step, files_to_fetch, files_to_list
 from holocron_assets.planning.holding import hold_on
-from holocron_assets.planning.job_names import BATCH_JOB, FILES_JOB, OUTCOME_TAG, QUALITY_JOB
+from holocron_assets.planning.job_names import BATCH_JOB, FILES_JOB, OUTCOME_TAG, QUALITY_JOB, SETTLE_JOB
 from holocron_assets.planning.loop import crawl_step, knowledge_step, named
 from holocron_assets.planning.repair import repairing
 from holocron_assets.planning.work import (
@@ -46,6 +47,9 @@ from holocron_assets.planning.work import (
 )
 
 _AnySource = TypeVar("_AnySource", Source, FileSource)
+
+_ENOUGH = 8
+"""Batches or partitions of work before another process is started for them, which takes three seconds."""
 
 _NEXT_FILE_DUE = (
     "select min(due_at) as due_at from file_frontier where status = 'waiting' and source = any($sources)"
@@ -106,6 +110,7 @@ class LocalRun:
         fetched: called with how far a batch of files is, while a run fetches it.
         models: asks models when nothing else is pending; None if none is to be asked.
         tags: a person's tags of its runs.
+        processes: how many work on batches, and on what code answers.
     """
 
     lake: Lake
@@ -123,6 +128,7 @@ class LocalRun:
     fetched: Callable[[Work, FilesFetched], None]
     models: ModelStage | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    processes: int = 1
     report: RunReport = field(default_factory=RunReport)
 
     def finish(self) -> RunReport:
@@ -273,19 +279,32 @@ class LocalRun:
     def _run(self, work: Sequence[Work]) -> bool:
         """Run work that was not given up and is due; return whether there was any."""
         due, now = self._due(), utc_now()
+        work = [share for item in work for share in _shares(item, self.processes)]
         work = self._startable(
             [item for item in work if not self._given_up(item) and due.get(item.key, now) <= now]
         )
         self.planned(work)
         runs = LocalRuns(self.instance, self.lake, self.job, self.starting, self.ended, tags=self.tags)
+        shared = [item for item in work if _is_shared(item)]
+        if self.processes > 1 and (len(shared) >= _ENOUGH or any(item.partitions for item in shared)):
+            self._take_in(self._finished_together(runs, shared))
+            work = [item for item in work if not _is_shared(item)]
         for item in work:
             with self._watched(item):
-                finished = runs.finish(self._startable([item]))  # a person may hold it back by now
-            for run in finished:
-                self._note(run.held)
-                self.report.finished.append(run)
-                self.report.seconds.update(run.seconds)
-        return bool(work)
+                self._take_in(runs.finish(self._startable([item])))  # a person may hold it back by now
+        return bool(work or shared)
+
+    def _finished_together(self, runs: LocalRuns, work: Sequence[Work]) -> Iterator[FinishedRun]:
+        """Do runs in several processes; give each that ended."""
+        helpers = [Helper(self.tags) for _ in range(min(self.processes, len(work)) - 1)]
+        startable = lambda item: bool(self._startable([item]))  # noqa: E731 - a person may hold it back by now
+        return finished_together(runs, work, startable, helpers)
+
+    def _take_in(self, finished: Iterable[FinishedRun]) -> None:
+        for run in finished:
+            self._note(run.held)
+            self.report.finished.append(run)
+            self.report.seconds.update(run.seconds)
 
     def _watched(self, item: Work) -> AbstractContextManager[None]:
         """While the block lasts, the progress of a batch of files is reported."""
@@ -334,6 +353,28 @@ class LocalRun:
         ]
         if not result.success and all(check.passed for check in evaluations):
             self.report.failed_checks.append((QUALITY_JOB, failure_of(self.instance, result.run_id).reason))
+
+
+def _is_shared(item: Work) -> bool:
+    """Whether some work may be done while other processes do other work of its kind."""
+    is_of_batch = item.job == SETTLE_JOB or (item.job == BATCH_JOB and item.host is None)
+    return is_of_batch or len(item.partitions) > 0
+
+
+def _shares(item: Work, processes: int) -> list[Work]:
+    """Some work in as many parts as there are processes, if it has enough partitions for that."""
+    if processes == 1 or len(item.partitions) < _ENOUGH:
+        return [replace(item, partitions=())]
+    parts = [item.partitions[number::processes] for number in range(processes)]
+    return [
+        replace(
+            item,
+            version=f"{item.version}\n{number} of {processes}",
+            config=WhatToAsk(partitions=list(part)).run_config(),
+            partitions=part,
+        )
+        for number, part in enumerate(parts, 1)
+    ]
 
 
 def _not_reported(_message: str) -> None:

@@ -23,7 +23,12 @@ def end_with_code_server() -> None:
     The run ends in order if it can, or else as if it were killed.
     """
     if parent := multiprocessing.parent_process():
-        threading.Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+        end_with(parent.sentinel)
+
+
+def end_with(sentinel: int) -> None:
+    """Let this process end when a descriptor shows that another one is gone, in order if it can."""
+    threading.Thread(target=_end_after, args=(sentinel,), daemon=True).start()
 
 
 def _end_after(sentinel: int) -> None:

@@ -85,7 +85,12 @@ class Runs(Protocol):
 
 
 class LocalRuns:
-    """Runs in this process, one after the other, without a daemon. They show in the UI like any other."""
+    """Runs in this process, one after the other, without a daemon. They show in the UI like any other.
+
+    Attributes:
+        starting: called with each run's work before it starts.
+        ended: called with each run after it ended.
+    """
 
     def __init__(  # noqa: PLR0913 - where it runs, what it calls, and its tags
         self,
@@ -97,17 +102,17 @@ class LocalRuns:
         *,
         tags: Mapping[str, str] | None = None,
     ) -> None:
-        """Run jobs that `job` finds by name, with a person's `tags`. Each calls `starting` and `ended`."""
+        """Run jobs that `job` finds by name, with a person's `tags`."""
         self._instance, self._lake = instance, lake
         self._job, self._tags = job, tags or {}
-        self._starting, self._ended = starting, ended
+        self.starting, self.ended = starting, ended
 
     def finish(self, work: Sequence[Work]) -> list[FinishedRun]:
         """Run all of it (see `Runs.finish`)."""
         return [self._run(item) for item in work]
 
     def _run(self, item: Work) -> FinishedRun:
-        self._starting(item)
+        self.starting(item)
         make_partition(self._instance, self._lake, item)
         with run_of_ours(self._instance, self._lake) as run_id:
             result = self._job(item.job).execute_in_process(
@@ -119,7 +124,7 @@ class LocalRuns:
                 raise_on_error=False,
             )
         finished = _finished(self._instance, item, run_id, succeeded=result.success)
-        self._ended(finished)
+        self.ended(finished)
         # Dagster ends the run; or it drops a signal that came between two steps, and goes on.
         end_if_asked()
         return finished

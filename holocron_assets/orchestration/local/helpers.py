@@ -1,0 +1,170 @@
+"""Further processes of `holocron run`. Each takes some of its runs, since Python uses one core a process.
+
+A run belongs to one process, so a partition still has one writer. A helper that dies gives its run back. If
+the process that started it is gone, a helper ends in order, as after Ctrl+C.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from functools import cache
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Any
+
+import dagster as dg
+
+from holocron_assets.derive.opening import open_lake
+from holocron_assets.interrupts import ending_by_signal
+from holocron_assets.orchestration.runs.orphans import end_with
+from holocron_assets.orchestration.runs.waiting import FinishedRun, LocalRuns
+from holocron_assets.planning.work import Work
+from holocron_assets.settings import data_folder
+from holocron_assets.telemetry.setup import observe_process
+
+_SECONDS_TO_END = 20
+
+Ended = SimpleQueue[FinishedRun]
+
+
+class HelperGoneError(Exception):
+    """A helper ended, although it was not asked to."""
+
+
+class Helper:
+    """A process that does runs, one at a time."""
+
+    def __init__(self, tags: Mapping[str, str]) -> None:
+        """Start it. Its runs have a person's `tags`."""
+        own, other = socket.socketpair()
+        life, self._life = os.pipe()  # the system closes our end when we are gone
+        command = [sys.executable, "-m", __name__, str(other.fileno()), str(life)]
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            command,
+            pass_fds=(other.fileno(), life),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        other.close()
+        os.close(life)
+        self._connection = Connection(own.detach())
+        self._connection.send(dict(tags))
+
+    def finish(self, work: Work) -> FinishedRun:
+        """Do a run and wait for its end.
+
+        Raises:
+            HelperGoneError: the process ended before. The work is as after a kill.
+        """
+        try:
+            self._connection.send(work)
+            finished: FinishedRun = self._connection.recv()
+        except (EOFError, OSError) as error:
+            raise HelperGoneError from error
+        return finished
+
+    def close(self) -> None:
+        """Let it end; a run under way is ended in order."""
+        os.close(self._life)
+        try:
+            self._process.wait(_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class _Left:
+    """Work that no process has taken yet. Threads may take some at once."""
+
+    def __init__(self, work: Sequence[Work], startable: Callable[[Work], bool]) -> None:
+        self._work, self._startable, self._lock = deque(work), startable, Lock()
+
+    def take(self) -> Work | None:
+        with self._lock:
+            while self._work:
+                if self._startable(item := self._work.popleft()):
+                    return item
+        return None
+
+    def give_back(self, item: Work) -> None:
+        with self._lock:
+            self._work.appendleft(item)
+
+
+def finished_together(
+    runs: LocalRuns,
+    work: Sequence[Work],
+    startable: Callable[[Work], bool],
+    helpers: Sequence[Helper],
+) -> Iterator[FinishedRun]:
+    """Do runs in this process and in helpers, each of which takes the next when it is free.
+
+    Args:
+        runs: those of this process. `starting` is called for runs of helpers, too, from another thread.
+        work: in the order in which it is begun.
+        startable: whether some work may be begun, asked just before; if not, it is left out.
+        helpers: the further processes; closed at the end.
+
+    Yields:
+        Each run soon after it ended.
+    """
+    left, ended = _Left(work, startable), Ended()
+    with ExitStack() as stack:
+        threads = [Thread(target=_give, args=(helper, runs, left, ended), daemon=True) for helper in helpers]
+        for helper, thread in zip(helpers, threads, strict=True):
+            stack.enter_context(closing(helper))
+            thread.start()
+        yield from _finished_here(runs, left, ended)
+        for thread in threads:
+            thread.join()
+    yield from _finished_here(runs, left, ended)  # work of helpers that are gone
+
+
+def _give(helper: Helper, runs: LocalRuns, left: _Left, ended: Ended) -> None:
+    """Let a helper do runs until no work is left, or it is gone."""
+    while item := left.take():
+        runs.starting(item)
+        try:
+            ended.put(helper.finish(item))
+        except HelperGoneError:
+            left.give_back(item)
+            return
+
+
+def _finished_here(runs: LocalRuns, left: _Left, ended: Ended) -> Iterator[FinishedRun]:
+    """Do runs in this process until no work is left; give those of helpers, too."""
+    while item := left.take():
+        yield from runs.finish([item])
+        yield from _drained(runs, ended)
+    yield from _drained(runs, ended)
+
+
+def _drained(runs: LocalRuns, ended: Ended) -> Iterator[FinishedRun]:
+    while not ended.empty():
+        finished = ended.get()
+        runs.ended(finished)
+        yield finished
+
+
+def main(connection: Connection) -> None:
+    """Do the runs that come over a connection, until this process is asked to end."""
+    from holocron_assets.definitions import defs  # noqa: PLC0415 - the last import, and the slowest
+
+    tags: dict[str, Any] = connection.recv()
+    with dg.DagsterInstance.get() as instance:
+        runs = LocalRuns(instance, open_lake(data_folder()), cache(defs.resolve_job_def), tags=tags)
+        while True:
+            for finished in runs.finish([connection.recv()]):
+                connection.send(finished)
+
+
+if __name__ == "__main__":
+    observe_process()
+    with ending_by_signal():
+        end_with(int(sys.argv[2]))
+        main(Connection(int(sys.argv[1])))

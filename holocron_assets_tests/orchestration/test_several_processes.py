@@ -1,0 +1,117 @@
+"""`holocron run` in several processes: the same rows, whichever of them dies."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from dagster_at import dagster_at
+from fake_ollama import comes_true
+from sample_holocron import SAMPLE_EXPORT, Holocron
+from tiny_wiki import copy_of_export
+
+from holocron_assets.lake.tables import PAGES
+
+pytestmark = pytest.mark.system
+
+HOLOCRON = str(Path(sys.executable).with_name("holocron"))
+SECONDS = 120
+
+
+def holocron_of_many_batches(folder: Path) -> Holocron:
+    holocron = Holocron(folder)
+    export = copy_of_export(SAMPLE_EXPORT, folder / "export.xml", pages=40)
+    holocron.add_source("sample", export, more="batch_size: 4\n")
+    return holocron
+
+
+def start(holocron: Holocron, processes: int, *words: str) -> "subprocess.Popen[str]":
+    environment = {**os.environ, **holocron.environment, "HOLOCRON_PROCESSES": str(processes)}
+    return subprocess.Popen(  # noqa: S603 - our own command
+        [HOLOCRON, *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def finished(holocron: Holocron, processes: int, *words: str) -> str:
+    """The output of a command that has to go well."""
+    with start(holocron, processes, *words) as command:
+        output, _ = command.communicate()
+    assert command.returncode == 0, output
+    return output
+
+
+def helpers_of(parent: int) -> list[int]:
+    """The helpers that a process started, by their ids."""
+    return list(_helpers_of(parent))
+
+
+def _helpers_of(parent: int) -> Iterator[int]:
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            of = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if of == parent and b"local.helpers" in (folder / "cmdline").read_bytes():
+                yield int(folder.name)
+        except (OSError, ValueError):
+            continue  # it ended in between
+
+
+def lives(process: int) -> bool:
+    try:
+        return (Path("/proc") / str(process) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def processes_that_ran(holocron: Holocron, job: str) -> set[str]:
+    """The ids of the processes that did the runs of a job, by the runs' events."""
+    with dagster_at(holocron.environment["DAGSTER_HOME"]) as instance:
+        runs = [run for run in instance.get_runs() if run.job_name == job]
+        texts = [entry.message for run in runs for entry in instance.all_logs(run.run_id)]
+    return {pid for text in texts for pid in re.findall(r"in process \(pid: (\d+)\)", text)}
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The content hash of what one process makes of the sample."""
+    alone = holocron_of_many_batches(tmp_path_factory.mktemp("alone"))
+    finished(alone, 1, "run")
+    assert len(processes_that_ran(alone, "crawl_batch")) == 1
+    return finished(alone, 1, "hash")
+
+
+def test_two_processes_share_the_batches_and_make_the_same_rows(tmp_path: Path, expected: str) -> None:
+    holocron = holocron_of_many_batches(tmp_path)
+    finished(holocron, 2, "run")
+    assert len(processes_that_ran(holocron, "crawl_batch")) == 2
+    assert len(processes_that_ran(holocron, "derive_code")) == 2
+    assert finished(holocron, 1, "hash") == expected
+    assert "Nothing to do" in finished(holocron, 2, "run")
+
+
+@pytest.mark.fault(1, "SIGKILL of a helper of `holocron run`")
+def test_the_work_of_a_helper_that_is_killed_is_done_all_the_same(tmp_path: Path, expected: str) -> None:
+    holocron = holocron_of_many_batches(tmp_path)
+    with start(holocron, 2, "run") as command:
+        assert comes_true(lambda: len(holocron.lake.partitions(PAGES)) > 2, seconds=SECONDS)
+        for helper in helpers_of(command.pid):
+            os.kill(helper, signal.SIGKILL)
+        output, _ = command.communicate()
+    assert command.returncode == 0, output
+    assert finished(holocron, 1, "hash") == expected
+
+
+@pytest.mark.fault(1, "SIGKILL of `holocron run` while a helper works")
+def test_a_helper_ends_with_the_command_that_started_it(tmp_path: Path, expected: str) -> None:
+    holocron = holocron_of_many_batches(tmp_path)
+    with start(holocron, 2, "run") as command:
+        assert comes_true(lambda: len(holocron.lake.partitions(PAGES)) > 2, seconds=SECONDS)
+        helpers = helpers_of(command.pid)
+        assert len(helpers) == 1
+        command.kill()
+    assert comes_true(lambda: not any(map(lives, helpers)), seconds=SECONDS)
+    finished(holocron, 2, "run")
+    assert finished(holocron, 1, "hash") == expected
