@@ -1,16 +1,21 @@
 """What Dagster adds to the work of one batch: the same 500 pages through the rooms alone, and through jobs.
 
-Both write the same tables. The jobs run in this process, on an instance in SQLite, as under `holocron run`.
-What a daemon adds on top is per run and not per page: a process for each run, 1 to 3 seconds.
+Both write the same tables. The jobs run in this process, on an instance that `dagster.yaml` configures, as
+under `holocron run`. What a daemon adds on top is per run and not per page: a process for each run, 1 to 3
+seconds.
 """
 
+import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from unittest.mock import patch
 
 import dagster as dg
 
@@ -41,24 +46,33 @@ ENTITY_TYPES = frozenset(load_taxonomy().entity_worthy_types)
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 Seconds = dict[str, float]
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The jobs of a batch, and Dagster's instance that records their runs."""
+
+    instance: dg.DagsterInstance
+    batch: dg.JobDefinition
+    entities: dg.JobDefinition
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        prepare(folder / "prepared")
+        prepare(folder / "prepared", write_export(folder / "bench.xml"))
         plain: list[Seconds] = []
         through_dagster: list[Seconds] = []
         for number in range(REPETITIONS):
-            plain.append(measure(folder, f"plain-{number}", run_rooms))
-            through_dagster.append(measure(folder, f"dagster-{number}", run_jobs))
+            plain.append(measure_batch(folder, f"plain-{number}", run_rooms))
+            through_dagster.append(measure_batch(folder, f"dagster-{number}", run_jobs))
     print_table(plain, through_dagster)
 
 
-def prepare(folder: Path) -> None:
-    """A lake with 500 pages of an export listed and cut into one batch."""
+def prepare(folder: Path, export: Path) -> None:
+    """A lake with the pages of an export listed and cut into one batch."""
     folder.mkdir()
-    export = write_export(folder / "bench.xml")
     write_dump_source(folder / "sources", SOURCE, export)
     lake, source = Lake(folder / "data"), load_source(folder / "sources" / f"{SOURCE}.yaml")
     store_site(lake, source, None)
@@ -67,12 +81,12 @@ def prepare(folder: Path) -> None:
         raise RuntimeError("the export must fill exactly one batch")
 
 
-def write_export(path: Path) -> Path:
+def write_export(path: Path, pages_wanted: int = PAGES_IN_BATCH) -> Path:
     """The sample's pages over and over, each time under other titles and ids."""
     sample = (PROJECT_FOLDER / "data" / "sample" / "wiki.xml").read_text(encoding="utf-8")
     head, _, rest = sample.partition("<page>")
     pages = [f"<page>{page}" for page in rest.rpartition("</mediawiki>")[0].split("<page>")]
-    chosen = [renamed(pages[n % len(pages)], n // len(pages)) for n in range(PAGES_IN_BATCH)]
+    chosen = [renamed(pages[n % len(pages)], n // len(pages)) for n in range(pages_wanted)]
     path.write_text(f"{head}{''.join(chosen)}</mediawiki>\n", encoding="utf-8")
     return path
 
@@ -82,7 +96,7 @@ def renamed(page: str, copy: int) -> str:
     return re.sub(r"<id>(\d+)</id>", lambda id_: f"<id>{int(id_[1]) + copy * 1_000_000}</id>", titled)
 
 
-def measure(folder: Path, name: str, run: Callable[[Path], Seconds]) -> Seconds:
+def measure_batch(folder: Path, name: str, run: Callable[[Path], Seconds]) -> Seconds:
     """Run on a fresh copy of the prepared lake."""
     copy = folder / name
     shutil.copytree(folder / "prepared", copy)
@@ -94,27 +108,49 @@ def measure(folder: Path, name: str, run: Callable[[Path], Seconds]) -> Seconds:
     return seconds
 
 
-def run_rooms(folder: Path) -> Seconds:
+def run_rooms(folder: Path, clock: Clock = perf_counter) -> Seconds:
     """The work of every asset, called directly."""
-    lake, source = Lake(folder / "data"), load_source(folder / "sources" / f"{SOURCE}.yaml")
-    started = perf_counter()
-    with page_reader(
-        lake, source, BATCH, link_extractor(load_site(lake, SOURCE)), folder / "state"
-    ) as reader:
-        fetch_batch(lake, BATCH, reader, "bench")
-    for step in BATCH_STEPS:
-        run_step(lake, step, BATCH, "bench")
-    batch_ended = perf_counter()
+    started = clock()
+    lake = fetch(folder)
+    derive(lake)
+    batch_ended = clock()
     with open_snapshot(lake) as snapshot:
         for entity_type in stale_entities(snapshot, sorted(ENTITY_TYPES)):
             store_entities(snapshot, entity_type, entity_types=ENTITY_TYPES, now=utc_now(), run_id="bench")
         for entity_type in stale_aliases(snapshot, sorted(ENTITY_TYPES)):
             store_aliases(snapshot, entity_type)
-    return {BATCH_JOB: batch_ended - started, ENTITIES_JOB: perf_counter() - batch_ended}
+    return {BATCH_JOB: batch_ended - started, ENTITIES_JOB: clock() - batch_ended}
 
 
-def run_jobs(folder: Path) -> Seconds:
+def fetch(folder: Path) -> Lake:
+    """Read the pages of the batch into the lake."""
+    lake, source = Lake(folder / "data"), load_source(folder / "sources" / f"{SOURCE}.yaml")
+    with page_reader(
+        lake, source, BATCH, link_extractor(load_site(lake, SOURCE)), folder / "state"
+    ) as reader:
+        fetch_batch(lake, BATCH, reader, "bench")
+    return lake
+
+
+def derive(lake: Lake) -> None:
+    """Make all that follows from the pages of the batch alone."""
+    for step in BATCH_STEPS:
+        run_step(lake, step, BATCH, "bench")
+
+
+def run_jobs(folder: Path, clock: Clock = perf_counter) -> Seconds:
     """The same through jobs: one run for the batch, one for the entities of all types."""
+    with opened_jobs(folder) as jobs:
+        started = clock()
+        execute(jobs.batch, jobs.instance, BATCH)
+        batch_ended = clock()
+        execute(jobs.entities, jobs.instance)
+        return {BATCH_JOB: batch_ended - started, ENTITIES_JOB: clock() - batch_ended}
+
+
+@contextmanager
+def opened_jobs(folder: Path) -> Iterator[Jobs]:
+    """The jobs over the lake of a folder, on an instance of their own below it."""
     definitions = build_definitions(
         {
             "lake": LakeResource(folder=str(folder / "data")),
@@ -124,19 +160,20 @@ def run_jobs(folder: Path) -> Seconds:
         }
     )
     batch_job, entities_job = map(definitions.resolve_job_def, (BATCH_JOB, ENTITIES_JOB))
-    (folder / "dagster").mkdir()
-    quiet = {"telemetry": {"enabled": False}}
-    with dg.DagsterInstance.local_temp(str(folder / "dagster"), overrides=quiet) as instance:
+    home = folder / "dagster"
+    home.mkdir(exist_ok=True)
+    shutil.copy(PROJECT_FOLDER / "dagster.yaml", home)
+    with (
+        patch.dict(os.environ, {"DAGSTER_HOME": str(home)}),
+        dg.DagsterInstance.from_config(str(home)) as instance,
+    ):
         instance.add_dynamic_partitions("batches", [BATCH])
-        started = perf_counter()
-        execute(batch_job, instance, BATCH)
-        batch_ended = perf_counter()
-        execute(entities_job, instance)
-        return {BATCH_JOB: batch_ended - started, ENTITIES_JOB: perf_counter() - batch_ended}
+        yield Jobs(instance, batch_job, entities_job)
 
 
-def execute(job: dg.JobDefinition, instance: dg.DagsterInstance, partition: str | None = None) -> None:
-    job.execute_in_process(instance=instance, partition_key=partition, run_config=QUIET)
+def execute(job: dg.JobDefinition, instance: dg.DagsterInstance, partition: str | None = None) -> str:
+    """Run a job in this process; give the run's id."""
+    return job.execute_in_process(instance=instance, partition_key=partition, run_config=QUIET).run_id
 
 
 def print_table(plain: list[Seconds], through_dagster: list[Seconds]) -> None:

@@ -45,26 +45,68 @@ class Cost(NamedTuple):
     stages: dict[str, float]
 
 
+class Measured(NamedTuple):
+    """What the increment took, and all anew; and how many entities there are."""
+
+    increment: Cost
+    anew: Cost
+    entities: int
+
+
 def main() -> None:
     arguments = arguments_of()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        lake, wiki = Lake(folder / "data"), make_wiki(arguments.pages + arguments.new, 0, 500, 1)
-        site = write_source(folder, lake, wiki, 1)
-        before = arguments.pages // 500
-        for number in range(before):
-            write_batch(lake, wiki, site.content_id, number, with_derived=True)
-        printed("first", in_a_process(lake))
-        for number in range(before, wiki.batches):
-            write_batch(lake, wiki, site.content_id, number, with_derived=True)
-        increment = printed("increment", in_a_process(lake))
+        growing = Growing(Path(temporary), arguments.pages, arguments.new)
+        printed("first", growing.begin())
+        increment, anew, entities = growing.grow(growing.folder, printed)
+    times = anew.cpu / increment.cpu
+    print(f"{entities:,} entities; the increment takes {times:.1f} times less CPU than all anew")
+
+
+def noted(_name: str, cost: Cost) -> Cost:
+    return cost
+
+
+class Growing:
+    """A made-up wiki that gets some more pages.
+
+    Attributes:
+        folder: holds the lake as it was before.
+    """
+
+    def __init__(self, folder: Path, pages: int, new: int) -> None:
+        """Make the wiki up; nothing is resolved yet."""
+        self.folder = folder
+        self._wiki = make_wiki(pages + new, 0, 500, 1)
+        self._before = pages // 500
+        self._site = write_source(folder, Lake(folder / "data"), self._wiki, 1).content_id
+
+    def begin(self) -> Cost:
+        """Resolve the wiki before the new pages."""
+        lake = Lake(self.folder / "data")
+        self._write(lake, range(self._before))
+        return in_a_process(lake)
+
+    def grow(self, folder: Path, note: Callable[[str, Cost], Cost] = noted) -> Measured:
+        """Add the new pages to the lake in a folder, which is one of before, or a copy of it; resolve twice.
+
+        Raises:
+            SystemExit: the increment and all anew do not say the same.
+        """
+        lake = Lake(folder / "data")
+        self._write(lake, range(self._before, self._wiki.batches))
+        increment = note("increment", in_a_process(lake))
         grown = said(lake)
         for table in (ENTITIES, ENTITY_PAIRS, ENTITY_JUDGEMENTS, COMPARED_NAMES):
             shutil.rmtree(lake.folder(table))
-        anew = printed("anew", in_a_process(lake))
+        anew = note("anew", in_a_process(lake))
         if grown != said(lake):
             raise SystemExit("the increment says something else than all of it anew")
-    print(f"the increment takes {anew.cpu / increment.cpu:.1f} times less CPU than all anew")
+        return Measured(increment, anew, read_table(lake, ENTITIES, TYPE, ["entity_id"]).num_rows)
+
+    def _write(self, lake: Lake, batches: range) -> None:
+        for number in batches:
+            write_batch(lake, self._wiki, self._site, number, with_derived=True)
 
 
 def arguments_of() -> argparse.Namespace:
@@ -112,9 +154,7 @@ STAGES: dict[str, Callable[[Snapshot], object]] = {
 
 def said(lake: Lake) -> str:
     """A hash of what the entities are."""
-    rows = read_table(lake, ENTITIES, TYPE, SAID)
-    print(f"{rows.num_rows:,} entities")
-    return table_hash(rows.sort_by("entity_id"))
+    return table_hash(read_table(lake, ENTITIES, TYPE, SAID).sort_by("entity_id"))
 
 
 if __name__ == "__main__":

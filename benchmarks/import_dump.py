@@ -25,6 +25,7 @@ from itertools import islice
 from math import ceil
 from pathlib import Path
 from time import perf_counter, sleep
+from unittest.mock import patch
 
 import dagster as dg
 from rich.console import Console
@@ -229,8 +230,11 @@ def resident_mib(group: int) -> float:
 def stages(dagster_home: Path, seconds: float) -> dict[str, float]:
     """Seconds by step of all runs, killed ones as far as they came, and what went by between them."""
     spent: Counter[str] = Counter()
-    os.environ["DAGSTER_HOME"] = str(dagster_home)
-    with dg.DagsterInstance.get() as instance:
+    # `dagster.yaml` names the folder of its storage by this variable.
+    with (
+        patch.dict(os.environ, {"DAGSTER_HOME": str(dagster_home)}),
+        dg.DagsterInstance.from_config(str(dagster_home)) as instance,
+    ):
         for run in reversed(instance.get_runs()):
             spent.update(step_seconds(instance, run.run_id))
     return {**spent, "between the stages": seconds - spent.total()}
