@@ -13,7 +13,8 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --no-strip-extras --generat
 WORKERS ?= 2
 MINUTES ?= 10
 
-.PHONY: setup run ui test test-system test-browser test-realwiki faults fuzz soak test-all lint format bench audit lock clean
+.PHONY: setup run ui test test-system test-browser test-realwiki faults fuzz soak test-all lint format bench bench-quick audit \
+  lock clean
 
 setup: $(RUNTIME) ## Only the virtual environment, .venv
 
@@ -56,8 +57,12 @@ format: $(DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(DEV) ## Every benchmark; each prints a table
-	@set -e; for benchmark in $(filter-out benchmarks/soak.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$benchmark"; $(BIN)/python $$benchmark; done
+bench: $(DEV) ## Every benchmark, each prints a table; then the ratios at full scale, which are recorded; hours
+	@set -e; for benchmark in $(filter-out benchmarks/soak.py benchmarks/ratios.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$benchmark"; $(BIN)/python $$benchmark; done
+	$(BIN)/python benchmarks/ratios.py --full --record
+
+bench-quick: $(DEV) ## Ratios to peers and limits, in minutes; fails where one got worse; BENCH="--only crawl --record"
+	$(BIN)/python benchmarks/ratios.py $(BENCH)
 
 audit: $(DEV) ## What is installed is what was locked, and no advisory names it; 2 if advisories cannot be had
 	$(BIN)/python tools/audit.py

@@ -32,6 +32,8 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/sources.md", "make ui"): "test_tutorial.py runs it, where no source of the internet is enabled",
     ("docs/sources.md", "holocron import"): "needs an export of a wiki; cli/test_cli_runs.py imports one",
     ("docs/guarantees.md", "make "): _TOO_LONG,
+    ("docs/speed.md", "make bench"): _TOO_LONG,
+    ("docs/speed.md", "python benchmarks/ratios.py"): "writes the picture that test_speed.py compares",
     ("docs/deploy.md", "git clone"): _ROOT,
     ("docs/deploy.md", "make -C"): _ROOT,
     ("docs/deploy.md", "cd "): _ROOT,
