@@ -22,7 +22,7 @@ def row(name: str, ratio: float, *, peer: str = "Scrapy") -> Row:
 
 
 def run(commit: str, *rows: Row, scale: Scale = "quick") -> Run:
-    return Run(commit, "2026-11-26", Machine("a processor", 2), scale, rows)
+    return Run(commit, "2026-11-26", Machine("a processor", 2, 1.5), scale, rows)
 
 
 def change(now: Row, runs: Sequence[Run]) -> str:

@@ -9,8 +9,8 @@ from crawl_compared_with_scrapy import CONTENDERS, USUAL_IN_FLIGHT, Contender, W
 from side_by_side.row import Row, Scale, compared, in_turns
 
 _OURS, _PEER = "Holocron", "Scrapy, 50 titles a request"
-_PAGES: Mapping[Scale, int] = {"quick": 1_000, "full": 10_000}
-_TURNS: Mapping[Scale, int] = {"quick": 3, "full": 5}
+_PAGES: Mapping[Scale, int] = {"quick": 2_000, "full": 10_000}
+_TURNS: Mapping[Scale, int] = {"quick": 4, "full": 5}
 _LATENCY_SECONDS = 0.05
 
 

@@ -18,10 +18,17 @@ WORSE = 1.25
 
 @dataclass(frozen=True)
 class Machine:
-    """What a run was measured on, as far as it explains figures."""
+    """What a run was measured on, as far as it explains figures.
+
+    Attributes:
+        processor: its model.
+        cores: how many.
+        load: how many processes wanted to work at the end of the run, on average of a minute.
+    """
 
     processor: str
     cores: int
+    load: float
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ class Judged:
 
 def run_of(rows: Sequence[Row], scale: Scale) -> Run:
     """A run of now, on this machine, at the present commit."""
-    machine = Machine(_processor(), os.cpu_count() or 1)
+    machine = Machine(_processor(), os.cpu_count() or 1, round(os.getloadavg()[0], 1))
     return Run(_commit(), utc_now().date().isoformat(), machine, scale, tuple(rows))
 
 

@@ -15,7 +15,7 @@ from holocron_assets.retrieval.search import Searcher
 from side_by_side.row import Row, Scale, compared, in_turns
 
 _PASSAGES: Mapping[Scale, int] = {"quick": 50_000, "full": 1_000_000}
-_TURNS: Mapping[Scale, int] = {"quick": 3, "full": 3}
+_TURNS: Mapping[Scale, int] = {"quick": 10, "full": 5}
 _LISTED = 10
 
 

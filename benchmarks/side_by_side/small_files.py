@@ -10,7 +10,7 @@ from side_by_side.row import Row, Scale, compared, in_turns
 
 _OURS, _PEER = "Holocron, FileReader", "Scrapy, FilesPipeline"
 _FILES: Mapping[Scale, int] = {"quick": 500, "full": 2_000}
-_TURNS: Mapping[Scale, int] = {"quick": 3, "full": 5}
+_TURNS: Mapping[Scale, int] = {"quick": 4, "full": 5}
 _IN_FLIGHT = 8
 _LARGE_BYTES = 2**20
 """Of the server's large file, which nobody asks for here."""

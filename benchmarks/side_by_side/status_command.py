@@ -21,7 +21,7 @@ from side_by_side.row import Row, Scale, compared, in_turns
 
 _PAGES: Mapping[Scale, int] = {"quick": 10_000, "full": 200_000}
 _LINKS_OF_A_PAGE = 60
-_TURNS: Mapping[Scale, int] = {"quick": 5, "full": 3}
+_TURNS: Mapping[Scale, int] = {"quick": 7, "full": 3}
 _LOOK = """
 import sys
 import duckdb, pyarrow
