@@ -3,17 +3,23 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.files.footers import Footer, keep_footers
+from holocron_assets.lake.files.listing import Listing
 from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.place.paths import Lake
 
 RowsOf = Callable[[str], Sequence[Row]]
 """Gives the rows that concern a partition, by its name."""
+
+FooterOf = Callable[[Table, str], Footer | None]
+"""Gives the footer of a table's partition; None if there is no such partition."""
 
 _FRESH: dict[tuple[Path, str], tuple[Any, ...]] = {}
 """The state in which each partition was found fresh: about 1 KB for each batch of the lake."""
@@ -57,7 +63,11 @@ class Derivation:
         return self.row_input.read(lake) if self.row_input else _no_rows
 
     def fingerprints(
-        self, lake: Lake, partition: str, rows_of: RowsOf | None = None
+        self,
+        lake: Lake,
+        partition: str,
+        rows_of: RowsOf | None = None,
+        footer_of: FooterOf | None = None,
     ) -> Mapping[str, str] | None:
         """Content ids of the inputs of one partition, by table name; None while an input is missing.
 
@@ -65,22 +75,29 @@ class Derivation:
             lake: the lake.
             partition: the partition's name.
             rows_of: the result of the method of this name; by default the table is read anew.
+            footer_of: of a `Look` at the lake that has begun; by default each footer is looked up anew.
         """
+        footer_of = footer_of or partial(read_footer, lake)
         found: dict[str, str] = {}
         named = [(table, partition) for table in self.inputs]
         named += [(table, partition.rpartition("-")[0]) for table in self.source_inputs]
         for table, name in named:
-            footer = read_footer(lake, table, name)
+            footer = footer_of(table, name)
             if footer is None:
                 return None
             found[table.name] = footer.content_id
-        return {**found, **self.late_fingerprints(lake, partition, rows_of)}
+        return {**found, **self.late_fingerprints(lake, partition, rows_of, footer_of)}
 
     def late_fingerprints(
-        self, lake: Lake, partition: str, rows_of: RowsOf | None = None
+        self,
+        lake: Lake,
+        partition: str,
+        rows_of: RowsOf | None = None,
+        footer_of: FooterOf | None = None,
     ) -> Mapping[str, str]:
         """Like `fingerprints`, for inputs that may come after the partition: optional ones, and rows."""
-        footers = {table.name: read_footer(lake, table, partition) for table in self.optional_inputs}
+        footer_of = footer_of or partial(read_footer, lake)
+        footers = {table.name: footer_of(table, partition) for table in self.optional_inputs}
         found = {name: footer.content_id if footer else "" for name, footer in footers.items()}
         return {**found, **self._of_rows((rows_of or self.rows_of(lake))(partition))}
 
@@ -89,19 +106,44 @@ class Derivation:
             return {}
         return {self.row_input.table.name: content_hash(json.dumps(rows, default=str, sort_keys=True))}
 
-    def is_stale(self, lake: Lake, partition: str, rows_of: RowsOf | None = None) -> bool:
+    def is_stale(
+        self,
+        lake: Lake,
+        partition: str,
+        rows_of: RowsOf | None = None,
+        footer_of: FooterOf | None = None,
+    ) -> bool:
         """Whether the partition can be made, and is missing or was made from other inputs or code.
 
         Args:
             lake: the lake.
             partition: the partition's name.
             rows_of: as for `fingerprints`.
+            footer_of: as for `fingerprints`.
         """
-        wanted = self.fingerprints(lake, partition, rows_of)
+        footer_of = footer_of or partial(read_footer, lake)
+        wanted = self.fingerprints(lake, partition, rows_of, footer_of)
         if wanted is None:
             return False
-        footer = read_footer(lake, self.table, partition)
+        footer = footer_of(self.table, partition)
         return footer is None or footer.code_version != self.code_version or dict(footer.inputs) != wanted
+
+
+class Look:
+    """The lake at one moment: each table is listed once, however many partitions are asked about."""
+
+    def __init__(self, lake: Lake) -> None:
+        """List nothing yet."""
+        self.lake = lake
+        self.listing: Callable[[Table], Listing] = cache(lake.listing)
+
+    def footer(self, table: Table, partition: str) -> Footer | None:
+        """The footer of a partition; None if the lake had none when its table was listed.
+
+        Raises:
+            DamagedPartitionError: its file, or a pack, cannot be read.
+        """
+        return self.listing(table).footer(partition)
 
 
 def stale_partitions(lake: Lake, derivations: Sequence[Derivation], partitions: Iterable[str]) -> list[str]:
@@ -116,9 +158,10 @@ def stale_partitions(lake: Lake, derivations: Sequence[Derivation], partitions: 
         partitions: names of partitions.
     """
     derived = [table for each in derivations for table in (each.table, *each.inputs, *each.optional_inputs)]
-    own = [lake.listing(table) for table in dict.fromkeys(derived)]
+    look = Look(lake)
+    own = [look.listing(table) for table in dict.fromkeys(derived)]
     of_sources = {table for derivation in derivations for table in derivation.source_inputs}
-    sources = [lake.listing(table) for table in sorted(of_sources, key=attrgetter("name"))]
+    sources = [look.listing(table) for table in sorted(of_sources, key=attrgetter("name"))]
     versions = tuple(derivation.code_version for derivation in derivations)
     with_rows = [(derivation, derivation.rows_of(lake)) for derivation in derivations]
     stale = []
@@ -132,10 +175,11 @@ def stale_partitions(lake: Lake, derivations: Sequence[Derivation], partitions: 
         )
         if _FRESH.get((lake.root, partition)) == state:
             continue
-        if any(derivation.is_stale(lake, partition, rows_of) for derivation, rows_of in with_rows):
+        if any(each.is_stale(lake, partition, rows_of, look.footer) for each, rows_of in with_rows):
             stale.append(partition)
         else:
             _FRESH[lake.root, partition] = state
+    keep_footers()
     return stale
 
 

@@ -7,7 +7,6 @@ many items the others hold is known when they are worked on.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from time import monotonic
 
@@ -19,14 +18,18 @@ from holocron_assets.derive.items.query_digests import Digests
 from holocron_assets.derive.items.recipe import ANY_MODEL, NOT_THERE, Recipe, recipe_of
 from holocron_assets.derive.results.answer_tables import UNANSWERED
 from holocron_assets.derive.results.changed_inputs import changed_inputs, only_inputs_changed
+from holocron_assets.derive.results.kept_answers import scope_of
 from holocron_assets.derive.results.requeued import requeued_partitions, requeues_mark
 from holocron_assets.derive.results.result_journals import journal_path
 from holocron_assets.derive.results.superseded import superseded_pages
 from holocron_assets.lake.declaration.keys import content_hash
-from holocron_assets.lake.files.parquet import DamagedPartitionError, MissingPartitionError, read_footer
+from holocron_assets.lake.files.footers import keep_footers
+from holocron_assets.lake.files.parquet import DamagedPartitionError, MissingPartitionError
+from holocron_assets.lake.freshness import Look
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import LLM_RUNS
 
 MOST_OPENED = 20
 """The most partitions that a pass opens, those begun last first. The next passes open the others."""
@@ -185,12 +188,12 @@ def stale_partitions(  # noqa: PLR0913 - what to read, and how much of it
         held: items left of partitions that the caller works on, by interrogation and partition. These are
             not opened again.
     """
-    listings, no_model = _Listings(lake), ("", ANY_MODEL)
+    look, no_model = _Look(lake), ("", ANY_MODEL)
     stale = [
         part
         for interrogation in interrogations
         if (chosen := model_to_ask(interrogation, digests) or (no_model if without_models else None))
-        for part in _stale(listings, interrogation, *chosen)
+        for part in _stale(look, interrogation, *chosen)
     ]
     known = held or {}
     places = [(part.interrogation.name, part.partition) for part in stale]
@@ -200,7 +203,9 @@ def stale_partitions(  # noqa: PLR0913 - what to read, and how much of it
         if place in known
     ]
     others = [part for part, place in zip(stale, places, strict=True) if place not in known]
-    return [*ours, *_counted(lake, others, most_opened)]
+    counted = _counted(look, others, most_opened)
+    keep_footers()
+    return [*ours, *counted]
 
 
 def model_to_ask(interrogation: Interrogation, digests: Mapping[str, str]) -> tuple[str, str] | None:
@@ -210,30 +215,28 @@ def model_to_ask(interrogation: Interrogation, digests: Mapping[str, str]) -> tu
     return next((one for one in found if not taken or one[1] in taken), None)
 
 
-class _Listings:
-    """The lake during one pass: each folder is listed only once."""
+class _Look(Look):
+    """The lake during one pass: what was ever begun, and what people brought back."""
 
     def __init__(self, lake: Lake) -> None:
-        self.lake = lake
-        self.listing = cache(lake.listing)
+        super().__init__(lake)
+        self.begun = lake.names_used(LLM_RUNS)
         self.requeued = requeued_partitions(lake)
         self.requeues = requeues_mark(lake)
 
 
-def _stale(
-    listings: _Listings, interrogation: Interrogation, model: str, digest: str
-) -> Iterator[StalePartition]:
+def _stale(look: _Look, interrogation: Interrogation, model: str, digest: str) -> Iterator[StalePartition]:
     recipe = recipe_of(interrogation, digest)
     version = content_hash(repr((sorted(recipe.versions.items()), recipe.derivation.code_version)))
-    inputs = [listings.listing(table) for table in recipe.derivation.inputs]
+    inputs = [look.listing(table) for table in recipe.derivation.inputs]
     # Its inputs are answered page by page; before the first answer, nothing can be asked.
-    answers = [listings.listing(table) for table in recipe.derivation.optional_inputs]
-    of_sources = [listings.listing(table) for table in recipe.derivation.source_inputs]
-    digests = recipe.digests_of(listings.lake) if recipe.digests_of else {}
+    answers = [look.listing(table) for table in recipe.derivation.optional_inputs]
+    of_sources = [look.listing(table) for table in recipe.derivation.source_inputs]
+    digests = recipe.digests_of(look.lake) if recipe.digests_of else {}
     if interrogation.search and (not digests or (interrogation.search.space and is_switched_off())):
         return  # nothing is indexed yet, or no model reads what would be found
-    own = listings.listing(recipe.derivation.table)
-    earlier = listings.lake.earlier_partitions(recipe.derivation.table)
+    own = look.listing(recipe.derivation.table)
+    earlier = look.lake.earlier_partitions(recipe.derivation.table)
     for partition in inputs[0].names:
         marks = [listed.mark(partition) for listed in (*inputs, *answers)]
         marks += [listed.mark(partition.rpartition("-")[0]) for listed in of_sources]
@@ -242,37 +245,38 @@ def _stale(
             continue
         made = own.mark(partition)
         state = (*marks, version, digests.get(partition), made)
-        differences = _differences(listings.lake, recipe, (interrogation.name, partition), state, digests)
+        differences = _differences(look, recipe, (interrogation.name, partition), state, digests)
         if differences == NOT_THERE and partition in earlier:
             differences = OTHER_COLUMNS
-        if not differences and (interrogation.name, partition) in listings.requeued:
+        if not differences and (interrogation.name, partition) in look.requeued:
             differences = REQUEUED
         if differences:
             newest = max(mark.mtime_ns for mark in (*there, *([made] if made else ())))
             since = datetime.fromtimestamp(newest / _NANOSECONDS, UTC)
-            known_by = (*state, listings.requeues)
+            known_by = (*state, look.requeues)
             yield StalePartition(interrogation, partition, model, digest, differences, since, known_by)
 
 
 def _differences(
-    lake: Lake, recipe: Recipe, place: tuple[str, str], state: _State, digests: Digests
+    look: _Look, recipe: Recipe, place: tuple[str, str], state: _State, digests: Digests
 ) -> tuple[str, ...]:
-    key = (lake.root, *place)
+    key = (look.lake.root, *place)
     known = _DIFFERENCES.get(key)
     if known and known[0] == state:
         return known[1]
     made = state[-1]
-    differences = recipe.differences(lake, place[1], digests) if made else NOT_THERE
+    differences = recipe.differences(look.lake, place[1], digests, look.footer) if made else NOT_THERE
     _DIFFERENCES[key] = (state, differences)
     return differences
 
 
-def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | None) -> list[StalePartition]:
+def _counted(look: _Look, stale: Sequence[StalePartition], most_opened: int | None) -> list[StalePartition]:
     """Count the partitions that were begun, or may wait for inputs; the others stay uncounted."""
+    lake = look.lake
     begun = {
         place: mark or _NEVER
         for place, part in enumerate(stale)
-        if part.digest != ANY_MODEL and ((mark := _journal_mark(lake, part)) or _may_wait(lake, part))
+        if part.digest != ANY_MODEL and ((mark := _journal_mark(look, part)) or _may_wait(look, part))
     }
     counted = list(stale)
     opened, until = 0, monotonic() + OPENING_SECONDS
@@ -293,9 +297,9 @@ def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | Non
     return counted
 
 
-def _may_wait(lake: Lake, part: StalePartition) -> bool:
+def _may_wait(look: Look, part: StalePartition) -> bool:
     """Whether some inputs of a partition lack answers: perhaps none of its items can be asked about."""
-    inputs = [read_footer(lake, one.table, part.partition) for one in part.interrogation.upstream]
+    inputs = [look.footer(one.table, part.partition) for one in part.interrogation.upstream]
     return any(footer is None or UNANSWERED in footer.inputs for footer in inputs)
 
 
@@ -307,8 +311,10 @@ def _by_inputs(lake: Lake, part: StalePartition) -> Counts | None:
     return found and Counts(found.answered, found.dead, untried=found.changed, dues=())
 
 
-def _journal_mark(lake: Lake, part: StalePartition) -> FileMark | None:
-    marks = Journal(journal_path(lake, part.interrogation, part.partition)).marks()
+def _journal_mark(look: _Look, part: StalePartition) -> FileMark | None:
+    if scope_of(part.interrogation.name, part.partition) not in look.begun:
+        return None
+    marks = Journal(journal_path(look.lake, part.interrogation, part.partition)).marks()
     return max(marks, default=None)
 
 

@@ -7,15 +7,18 @@ way while a process holds the partition's lock; a killed process holds none.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from time import time_ns
 
 from filelock import Timeout
 
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.recipe import derivation_of
+from holocron_assets.derive.results.kept_answers import scope_of
 from holocron_assets.derive.results.result_journals import StateJournal, journal_path
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import LLM_RUNS
 
 _LATELY = timedelta(days=1)
 """If a journal has no new line for longer, nothing is under way: no call lasts so long."""
@@ -47,8 +50,11 @@ def items_under_way(lake: Lake, interrogations: Sequence[Interrogation]) -> list
     """
     since = time_ns() - _LATELY // timedelta(microseconds=1) * 1000
     found: dict[UnderWay, None] = {}
+    partitions, begun = cache(lake.partitions), lake.names_used(LLM_RUNS)
     for interrogation in interrogations:
-        for partition in lake.partitions(derivation_of(interrogation).inputs[0]):
+        for partition in partitions(derivation_of(interrogation).inputs[0]):
+            if scope_of(interrogation.name, partition) not in begun:
+                continue
             path = journal_path(lake, interrogation, partition)
             marks = Journal(path).marks()
             if not marks or max(marks).mtime_ns < since or not is_worked_on(lake, interrogation, partition):

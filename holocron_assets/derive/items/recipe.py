@@ -15,7 +15,7 @@ from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer
-from holocron_assets.lake.freshness import Derivation
+from holocron_assets.lake.freshness import Derivation, FooterOf
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_CHUNKS, PAGE_SIGNALS, PAGES
 
@@ -58,7 +58,13 @@ class Recipe:
     versions: Mapping[str, str]
     digests_of: Callable[[Lake], Digests] | None = None
 
-    def inputs(self, lake: Lake, partition: str, digests: Digests | None = None) -> dict[str, str] | None:
+    def inputs(
+        self,
+        lake: Lake,
+        partition: str,
+        digests: Digests | None = None,
+        footer_of: FooterOf | None = None,
+    ) -> dict[str, str] | None:
         """The inputs that a partition would be made from now, as its footer is to name them.
 
         Call it before the items are read: then an input that is replaced meanwhile makes the new file stale,
@@ -68,11 +74,12 @@ class Recipe:
             lake: where.
             partition: the partition's name.
             digests: from `digests_of`; computed by default.
+            footer_of: as for `Derivation.fingerprints`.
 
         Returns:
             Content ids by input table, and the versions; None while an input is missing.
         """
-        found = self.derivation.fingerprints(lake, partition)
+        found = self.derivation.fingerprints(lake, partition, footer_of=footer_of)
         if found is None:
             return None
         asked: dict[str, str] = {}
@@ -80,21 +87,29 @@ class Recipe:
             asked[QUERIES] = (self.digests_of(lake) if digests is None else digests).get(partition, "")
         return {**found, **asked, **self.versions}
 
-    def differences(self, lake: Lake, partition: str, digests: Digests | None = None) -> tuple[str, ...]:
+    def differences(
+        self,
+        lake: Lake,
+        partition: str,
+        digests: Digests | None = None,
+        footer_of: FooterOf | None = None,
+    ) -> tuple[str, ...]:
         """The changes since a partition was made: names of input tables, of versions, `QUERIES` or `CODE`.
 
         Args:
             lake: where.
             partition: the partition's name.
             digests: as for `inputs`.
+            footer_of: as for `inputs`.
 
         Returns:
             Empty if the partition would be the same now, or cannot be made; `NOT_THERE` if there is none.
         """
-        wanted = self.inputs(lake, partition, digests)
+        footer_of = footer_of or partial(read_footer, lake)
+        wanted = self.inputs(lake, partition, digests, footer_of)
         if wanted is None:
             return ()
-        footer = read_footer(lake, self.derivation.table, partition)
+        footer = footer_of(self.derivation.table, partition)
         if footer is None:
             return NOT_THERE
         if not self.versions[MODEL]:

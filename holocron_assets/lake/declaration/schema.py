@@ -76,6 +76,10 @@ class Table:
     partition_column: str | None = None
     folder: str | None = None
 
+    def __hash__(self) -> int:
+        """A hash of its place. Tables are keys of what is looked up for each partition; columns are many."""
+        return hash((self.layer, self.name, self.folder))
+
     @cached_property
     def arrow_schema(self) -> pa.Schema:
         """The Arrow (and so Parquet) schema, with descriptions as field metadata."""

@@ -15,6 +15,7 @@ from holocron_assets.lake.place.presence import refuse_another
 from holocron_assets.lake.shared.places import mirror_of
 
 _ABANDONED_AFTER = timedelta(hours=1)
+_A_SECOND_NS = 10**9
 _ADVICE = {
     errno.ENOSPC: "free some space on its disk",
     errno.EDQUOT: "have its quota raised, or free some space",
@@ -143,11 +144,12 @@ def _date_apart(aside: Path, target: Path) -> None:
     """Give a new file another time than the one that it replaces.
 
     The clock of a file system ticks every few milliseconds. Two versions that are written within one tick and
-    are of one size would have the same mark, and caches by mark would give what the older one held.
+    are of one size would have the same mark, and caches by mark would give what the older one held. So each
+    version is later than the one before it, which may itself have been dated ahead of the clock.
     """
     with suppress(FileNotFoundError):
         before, now = target.stat().st_mtime_ns, aside.stat()
-        if now.st_mtime_ns == before:
+        if 0 <= before - now.st_mtime_ns < _A_SECOND_NS:
             os.utime(aside, ns=(now.st_atime_ns, before + 1))
 
 

@@ -1,19 +1,27 @@
-"""Footers: facts about a file, stored in the file. Each is read again only if its file changes."""
+"""Footers: facts about a file, stored in the file. Each is read again only if its file changes.
+
+A process keeps the footers of a table's files in one file of the state folder, for the processes after it: to
+open 14,000 files takes seconds, and to read that one takes a twentieth of a second.
+"""
 
 import json
 import os
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from sys import intern
-from typing import Any
+from time import time_ns
+from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 
 from holocron_assets.lake.files.damage import damage_named
+from holocron_assets.lake.files.kept import keep
 from holocron_assets.lake.files.sealing import SEAL, UNSEALED
+from holocron_assets.settings import state_folder
 
 FOOTER_KEY = b"holocron"
 """Key in a Parquet file's metadata of the footer, or of a pack's table of contents, as JSON."""
@@ -25,6 +33,19 @@ _CHECKSUM = "crc32"
 
 MOST_FOOTERS = 229_376
 """Footers that a process keeps in memory: those of 14,000 partitions of sixteen tables, about 175 MB."""
+
+_MANY = 64
+"""Files of a table that a process opens before it looks for the kept footers, and for which it keeps some."""
+
+_SHARE = 16
+"""Footers are kept anew when one in so many was read from its file: the next process has few left to read."""
+
+_MOST_FILES = 256
+"""Tables whose footers are kept, of all lakes of this user."""
+
+_FORMAT = 1
+_SURE_AFTER_NS = 2_000_000_000
+"""Age of a file from which its mark tells it from every later one: the clock has ticked since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +83,19 @@ class Footer:
         )
 
 
+class FileState(NamedTuple):
+    """The state of a file, which changes whenever the file is replaced."""
+
+    mtime_ns: int
+    size: int
+    inode: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> "FileState":
+        """The state of the file with this status."""
+        return cls(status.st_mtime_ns, status.st_size, status.st_ino)
+
+
 def file_footer(file: Path, status: os.stat_result) -> Footer:
     """The footer of a file.
 
@@ -73,7 +107,20 @@ def file_footer(file: Path, status: os.stat_result) -> Footer:
         FileNotFoundError: there is no such file any more.
         DamagedPartitionError: the file cannot be read.
     """
-    return _read(str(file), status.st_mtime_ns, status.st_size, status.st_ino)
+    state = FileState.of(status)
+    table = _of_folder(str(file.parent.parent))
+    return table.known(file.parent.name, state) or table.read(file, state)
+
+
+def known_footer(folder: Path, partition: str, state: FileState) -> Footer | None:
+    """The footer of a partition's file in a table's folder; None if no process has read it in this state."""
+    return _of_folder(str(folder)).known(partition, state)
+
+
+def keep_footers() -> None:
+    """Keep the footers that this process read, where these are many, for the next processes."""
+    for table in list(_TABLES.values()):
+        table.keep()
 
 
 def stored_footer(file: Path, metadata: pq.FileMetaData) -> Footer:
@@ -121,7 +168,89 @@ def place_of(file: Path) -> str:
     return "/".join(file.parts[-3:-1])
 
 
-@lru_cache(maxsize=MOST_FOOTERS)
-def _read(file: str, *_state: int) -> Footer:
-    with damage_named(Path(file)):
-        return stored_footer(Path(file), pq.read_metadata(file))
+class _Known(NamedTuple):
+    """A footer that was read.
+
+    Attributes:
+        state: the state of its file.
+        footer: the footer.
+        is_sure: whether the file was old enough when it was read; only such footers outlive the process.
+    """
+
+    state: FileState
+    footer: Footer
+    is_sure: bool
+
+
+class _TableFooters:
+    """The footers of the files of one table's folder."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.by_partition: dict[str, _Known] = {}
+        self._opened, self._is_loaded = 0, False
+
+    def known(self, partition: str, state: FileState) -> Footer | None:
+        """The footer of a partition's file in this state, if it is known."""
+        found = self.by_partition.get(partition)
+        if found is None and not self._is_loaded and self._opened >= _MANY:
+            self._load()
+            found = self.by_partition.get(partition)
+        return found.footer if found and found.state == state else None
+
+    def read(self, file: Path, state: FileState) -> Footer:
+        """Read a footer from its file, which has this state."""
+        is_sure = time_ns() - state.mtime_ns > _SURE_AFTER_NS
+        with damage_named(file):
+            footer = stored_footer(file, pq.read_metadata(file))
+        self.by_partition[file.parent.name] = _Known(state, footer, is_sure)
+        self._opened += 1
+        return footer
+
+    def keep(self) -> None:
+        """Keep the footers of the partitions that there are, if enough of them were read from their files."""
+        if self._opened < max(_MANY, len(self.by_partition) / _SHARE):
+            return
+        if not self._is_loaded:
+            self._load()
+        with suppress(OSError):
+            there = set(os.listdir(self.folder))  # noqa: PTH208 - there may be 14,000
+            sure = {name: one for name, one in self.by_partition.items() if one.is_sure and name in there}
+            lines = [
+                [name, *one.state, one.footer.rows, *one.footer.to_json().values()]
+                for name, one in sure.items()
+            ]
+            text = json.dumps(lines).encode()
+            keep(self._file, b"%08x" % zlib.crc32(text) + text, most=_MOST_FILES)
+            self._opened = 0
+
+    def _load(self) -> None:
+        """Add the kept footers, unless their file is missing or damaged."""
+        self._is_loaded = True
+        with suppress(OSError, ValueError):
+            content = self._file.read_bytes()
+            if int(content[:8], 16) != zlib.crc32(content[8:]):
+                return
+            for name, mtime_ns, size, inode, rows, content_id, version, inputs in json.loads(content[8:]):
+                state, footer = (
+                    FileState(mtime_ns, size, inode),
+                    Footer(rows, content_id, intern(version), inputs),
+                )
+                self.by_partition.setdefault(name, _Known(state, footer, is_sure=True))
+
+    @property
+    def _file(self) -> Path:
+        name = sha256(os.path.abspath(self.folder).encode()).hexdigest()[:32]  # noqa: PTH100 - of a text
+        return state_folder() / "footers" / f"{name}.{_FORMAT}.json"
+
+
+_TABLES: dict[str, _TableFooters] = {}
+
+
+def _of_folder(folder: str) -> _TableFooters:
+    found = _TABLES.get(folder)
+    if found is None:
+        if sum(len(table.by_partition) for table in _TABLES.values()) > MOST_FOOTERS:
+            _TABLES.clear()
+        found = _TABLES.setdefault(folder, _TableFooters(folder))
+    return found
