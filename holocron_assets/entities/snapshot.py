@@ -377,6 +377,6 @@ def _place(site: Row) -> str:
 def open_snapshot(lake: Lake) -> Iterator[Snapshot]:
     """Take a snapshot of the lake. It holds its memory until the block's end."""
     relations = ["current_answers", *(f"lake.{table.name}" for table in lake.tables)]
-    with connect(lake, relations=relations) as connection:
+    with connect(lake, relations=relations, made_once=["page_outcomes"]) as connection:
         query(connection, _ENTITIES_NOW)
         yield Snapshot(lake, connection)

@@ -35,9 +35,10 @@ def rows_of(lake: Lake, table: Table, partitions: Sequence[str] | None = None) -
     """
     listing = lake.listing(table)
     wanted = listing.names if partitions is None else partitions
-    own = [listing.file(name) for name in wanted if not listing.is_packed(name)]
+    folder = _pattern(listing.folder)  # resolved once: a partition has no link to elsewhere
+    own = [f"{folder}/{name}/{DATA_FILE}" for name in wanted if not listing.is_packed(name)]
     packed = [name for name in wanted if listing.is_packed(name)]
-    parts = [_own_rows(table, [_pattern(file) for file in own])] if own else []
+    parts = [_own_rows(table, own)] if own else []
     return _union([*parts, *_packed_rows(table, listing, packed)]) or no_rows(table)
 
 

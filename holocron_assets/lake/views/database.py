@@ -1,6 +1,6 @@
 """DuckDB over the lake: one view a table in schema `lake`, and the public views built on them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -37,6 +37,7 @@ def connect(
     *,
     tables: Iterable[Table] | None = None,
     relations: Iterable[str] | None = None,
+    made_once: Collection[str] = (),
     more_views: str = "",
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """An in-memory database whose views read the lake as it was when the database was opened.
@@ -46,6 +47,8 @@ def connect(
         tables: only these, and views over them alone, are there, which is quicker; all by default.
         relations: in place of `tables`, names of public views, and of tables as `lake.NAME`: only these and
             what they depend on are there, which is quicker still.
+        made_once: names of public views that are made as tables, for a caller that reads them several times:
+            most of the time of a small query is that of opening its files.
         more_views: SQL run after the lake's own views, for views that need configuration.
 
     Raises:
@@ -57,7 +60,7 @@ def connect(
         tables, views = [table for table in lake.tables if table.name in behind.tables], behind.views
     rows = {table.name: rows_of(lake, table) for table in (lake.tables if tables is None else tables)}
     with spilling_database(lake, memory=MEMORY) as connection:
-        for sql in _views(views, rows, more_views):
+        for sql in _views(views, rows, more_views, made_once):
             _patiently(connection, partial(connection.execute, sql))
         yield connection
 
@@ -124,12 +127,16 @@ def publish(lake: Lake, *, more_views: str = "") -> Path:
     return lake.database
 
 
-def _views(views: Iterable[View], rows: Mapping[str, str], more_views: str) -> Iterator[str]:
+def _views(
+    views: Iterable[View], rows: Mapping[str, str], more_views: str, made_once: Collection[str] = ()
+) -> Iterator[str]:
     """SQL that makes all views, from the SQL of each table's rows."""
     yield "create schema lake"
     for name, sql in rows.items():
         yield f'create view lake."{name}" as {sql}'
-    yield from (view.sql for view in views if rows.keys() >= set(view.tables))
+    for view in views:
+        if rows.keys() >= set(view.tables):
+            yield view.as_table if view.name in made_once else view.sql
     if more_views:
         yield more_views
 

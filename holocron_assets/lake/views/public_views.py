@@ -35,6 +35,11 @@ class View:
     tables: tuple[str, ...]
     views: tuple[str, ...] = ()
 
+    @property
+    def as_table(self) -> str:
+        """The statement that makes a table of its rows in its place."""
+        return self.sql.replace("create view", "create table", 1)
+
 
 def public_views(lake: Lake) -> list[View]:
     """Views over the lake's own tables and those of interrogations, each after the views that it reads."""

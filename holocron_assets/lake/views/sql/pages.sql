@@ -2,6 +2,14 @@
 
 create view pages as from lake.pages;
 
+-- Each request's outcome without what was read. Several of the views below read it: a database that is asked much
+-- at once has it as a table, and opens each file only once.
+create view page_outcomes as
+select
+    source, batch, position, requested_title, requested_key, title, title_key, namespace, page_id, depth,
+    status, http_status, attempts, error, due_at, fetched_at, revision_id, revision_at
+from lake.pages;
+
 -- Answers with their time: for a dump that of the revision, for a wiki that of the answer. No two are equal.
 create view answers as
 select
@@ -13,7 +21,7 @@ select
         batch := batch,
         earlier := -position
     ) as moment
-from lake.pages
+from page_outcomes
 where status in ('ok', 'missing', 'invalid');
 
 -- Answers that do not count any more: the title has a newer one, or its page was found at another title later. A
@@ -22,7 +30,7 @@ where status in ('ok', 'missing', 'invalid');
 create view superseded_answers as
 with keys as materialized (
     select source, title_key, page_id, status = 'ok' as is_ok
-    from lake.pages
+    from page_outcomes
     where status in ('ok', 'missing', 'invalid')
 ),
 titles_answered_again as (select title_key from keys group by title_key having count(*) > 1),
@@ -107,7 +115,7 @@ from (
             ),
             struct_pack(fetched_at := fetched_at, batch := batch)
         ) as last
-    from lake.pages
+    from page_outcomes
     group by all
 );
 

@@ -4,7 +4,7 @@ create or replace view outcomes as
 select
     'pages' as stage, source, null::varchar as interrogation, requested_title as subject,
     case when status in ('failed', 'dead') then status else 'done' end as outcome, error, fetched_at as ended_at
-from lake.pages
+from page_outcomes
 union all
 -- A page is given up once, by the first of the steps that could not read it. Its row of types says nothing.
 select

@@ -41,7 +41,7 @@ group by all;
 
 create or replace $relation read_batches as
 select source, batch, count(distinct title_key) filter (status = 'ok') as pages, max(fetched_at) as since
-from lake.pages
+from page_outcomes
 group by source, batch;
 
 -- What each interrogation wants. A batch is there since its pages are; since when a pair is, nothing tells.
