@@ -75,7 +75,7 @@ class Derivation:
             lake: the lake.
             partition: the partition's name.
             rows_of: the result of the method of this name; by default the table is read anew.
-            footer_of: of a `Look` at the lake that has begun; by default each footer is looked up anew.
+            footer_of: that of a `LakeListings`; by default each footer is looked up anew.
         """
         footer_of = footer_of or partial(read_footer, lake)
         found: dict[str, str] = {}
@@ -129,7 +129,7 @@ class Derivation:
         return footer is None or footer.code_version != self.code_version or dict(footer.inputs) != wanted
 
 
-class Look:
+class LakeListings:
     """The lake at one moment: each table is listed once, however many partitions are asked about."""
 
     def __init__(self, lake: Lake) -> None:
@@ -158,10 +158,10 @@ def stale_partitions(lake: Lake, derivations: Sequence[Derivation], partitions: 
         partitions: names of partitions.
     """
     derived = [table for each in derivations for table in (each.table, *each.inputs, *each.optional_inputs)]
-    look = Look(lake)
-    own = [look.listing(table) for table in dict.fromkeys(derived)]
+    listings = LakeListings(lake)
+    own = [listings.listing(table) for table in dict.fromkeys(derived)]
     of_sources = {table for derivation in derivations for table in derivation.source_inputs}
-    sources = [look.listing(table) for table in sorted(of_sources, key=attrgetter("name"))]
+    sources = [listings.listing(table) for table in sorted(of_sources, key=attrgetter("name"))]
     versions = tuple(derivation.code_version for derivation in derivations)
     with_rows = [(derivation, derivation.rows_of(lake)) for derivation in derivations]
     stale = []
@@ -175,7 +175,7 @@ def stale_partitions(lake: Lake, derivations: Sequence[Derivation], partitions: 
         )
         if _FRESH.get((lake.root, partition)) == state:
             continue
-        if any(each.is_stale(lake, partition, rows_of, look.footer) for each, rows_of in with_rows):
+        if any(each.is_stale(lake, partition, rows_of, listings.footer) for each, rows_of in with_rows):
             stale.append(partition)
         else:
             _FRESH[lake.root, partition] = state

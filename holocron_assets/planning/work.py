@@ -19,7 +19,7 @@ from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.interrogations.unread import refuse_unread_answers
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.keys import content_hash
-from holocron_assets.lake.freshness import Look
+from holocron_assets.lake.freshness import LakeListings
 from holocron_assets.lake.packs.compaction import partitions_to_pack
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
@@ -158,13 +158,13 @@ def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
     refuse_unread_answers(lake, (derivation.table.name for derivation in BATCH_DERIVATIONS))
     stale = stale_batches(lake, sources)
     # New answers of models and new decisions of people change the work's version.
-    look = Look(lake)
+    listings = LakeListings(lake)
     late = [(derivation, derivation.rows_of(lake)) for derivation in BATCH_DERIVATIONS]
     marks = {
         batch: {
             name: mark
             for derivation, rows_of in late
-            for name, mark in derivation.late_fingerprints(lake, batch, rows_of, look.footer).items()
+            for name, mark in derivation.late_fingerprints(lake, batch, rows_of, listings.footer).items()
         }
         for batch in stale
     }

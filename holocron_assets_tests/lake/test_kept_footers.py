@@ -10,7 +10,7 @@ from holocron_assets.lake.declaration.schema import Column, Table, type_int
 from holocron_assets.lake.files import footers
 from holocron_assets.lake.files.footers import Footer, keep_footers
 from holocron_assets.lake.files.parquet import read_footer, write_partition
-from holocron_assets.lake.freshness import Derivation, Look, stale_partitions
+from holocron_assets.lake.freshness import Derivation, LakeListings, stale_partitions
 from holocron_assets.lake.place.paths import Lake
 
 COLUMNS = (Column("hull", type_int, "Hull number"),)
@@ -67,7 +67,7 @@ def test_the_next_process_opens_no_file(lake: Lake, monkeypatch: pytest.MonkeyPa
     no_file_is_opened(monkeypatch)
     assert stale(lake) == []
     assert [read_footer(lake, SHIPS, name) for name in NAMES] == before
-    assert [Look(lake).footer(SHIPS, name) for name in NAMES] == before
+    assert [LakeListings(lake).footer(SHIPS, name) for name in NAMES] == before
 
 
 def test_a_file_that_was_replaced_is_stale(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

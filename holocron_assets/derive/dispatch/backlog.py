@@ -25,7 +25,7 @@ from holocron_assets.derive.results.superseded import superseded_pages
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.files.footers import keep_footers
 from holocron_assets.lake.files.parquet import DamagedPartitionError, MissingPartitionError
-from holocron_assets.lake.freshness import Look
+from holocron_assets.lake.freshness import LakeListings
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
@@ -188,12 +188,12 @@ def stale_partitions(  # noqa: PLR0913 - what to read, and how much of it
         held: items left of partitions that the caller works on, by interrogation and partition. These are
             not opened again.
     """
-    look, no_model = _Look(lake), ("", ANY_MODEL)
+    listings, no_model = _LakeListings(lake), ("", ANY_MODEL)
     stale = [
         part
         for interrogation in interrogations
         if (chosen := model_to_ask(interrogation, digests) or (no_model if without_models else None))
-        for part in _stale(look, interrogation, *chosen)
+        for part in _stale(listings, interrogation, *chosen)
     ]
     known = held or {}
     places = [(part.interrogation.name, part.partition) for part in stale]
@@ -203,7 +203,7 @@ def stale_partitions(  # noqa: PLR0913 - what to read, and how much of it
         if place in known
     ]
     others = [part for part, place in zip(stale, places, strict=True) if place not in known]
-    counted = _counted(look, others, most_opened)
+    counted = _counted(listings, others, most_opened)
     keep_footers()
     return [*ours, *counted]
 
@@ -215,7 +215,7 @@ def model_to_ask(interrogation: Interrogation, digests: Mapping[str, str]) -> tu
     return next((one for one in found if not taken or one[1] in taken), None)
 
 
-class _Look(Look):
+class _LakeListings(LakeListings):
     """The lake during one pass: what was ever begun, and what people brought back."""
 
     def __init__(self, lake: Lake) -> None:
@@ -225,18 +225,20 @@ class _Look(Look):
         self.requeues = requeues_mark(lake)
 
 
-def _stale(look: _Look, interrogation: Interrogation, model: str, digest: str) -> Iterator[StalePartition]:
+def _stale(
+    listings: _LakeListings, interrogation: Interrogation, model: str, digest: str
+) -> Iterator[StalePartition]:
     recipe = recipe_of(interrogation, digest)
     version = content_hash(repr((sorted(recipe.versions.items()), recipe.derivation.code_version)))
-    inputs = [look.listing(table) for table in recipe.derivation.inputs]
+    inputs = [listings.listing(table) for table in recipe.derivation.inputs]
     # Its inputs are answered page by page; before the first answer, nothing can be asked.
-    answers = [look.listing(table) for table in recipe.derivation.optional_inputs]
-    of_sources = [look.listing(table) for table in recipe.derivation.source_inputs]
-    digests = recipe.digests_of(look.lake) if recipe.digests_of else {}
+    answers = [listings.listing(table) for table in recipe.derivation.optional_inputs]
+    of_sources = [listings.listing(table) for table in recipe.derivation.source_inputs]
+    digests = recipe.digests_of(listings.lake) if recipe.digests_of else {}
     if interrogation.search and (not digests or (interrogation.search.space and is_switched_off())):
         return  # nothing is indexed yet, or no model reads what would be found
-    own = look.listing(recipe.derivation.table)
-    earlier = look.lake.earlier_partitions(recipe.derivation.table)
+    own = listings.listing(recipe.derivation.table)
+    earlier = listings.lake.earlier_partitions(recipe.derivation.table)
     for partition in inputs[0].names:
         marks = [listed.mark(partition) for listed in (*inputs, *answers)]
         marks += [listed.mark(partition.rpartition("-")[0]) for listed in of_sources]
@@ -245,38 +247,40 @@ def _stale(look: _Look, interrogation: Interrogation, model: str, digest: str) -
             continue
         made = own.mark(partition)
         state = (*marks, version, digests.get(partition), made)
-        differences = _differences(look, recipe, (interrogation.name, partition), state, digests)
+        differences = _differences(listings, recipe, (interrogation.name, partition), state, digests)
         if differences == NOT_THERE and partition in earlier:
             differences = OTHER_COLUMNS
-        if not differences and (interrogation.name, partition) in look.requeued:
+        if not differences and (interrogation.name, partition) in listings.requeued:
             differences = REQUEUED
         if differences:
             newest = max(mark.mtime_ns for mark in (*there, *([made] if made else ())))
             since = datetime.fromtimestamp(newest / _NANOSECONDS, UTC)
-            known_by = (*state, look.requeues)
+            known_by = (*state, listings.requeues)
             yield StalePartition(interrogation, partition, model, digest, differences, since, known_by)
 
 
 def _differences(
-    look: _Look, recipe: Recipe, place: tuple[str, str], state: _State, digests: Digests
+    listings: _LakeListings, recipe: Recipe, place: tuple[str, str], state: _State, digests: Digests
 ) -> tuple[str, ...]:
-    key = (look.lake.root, *place)
+    key = (listings.lake.root, *place)
     known = _DIFFERENCES.get(key)
     if known and known[0] == state:
         return known[1]
     made = state[-1]
-    differences = recipe.differences(look.lake, place[1], digests, look.footer) if made else NOT_THERE
+    differences = recipe.differences(listings.lake, place[1], digests, listings.footer) if made else NOT_THERE
     _DIFFERENCES[key] = (state, differences)
     return differences
 
 
-def _counted(look: _Look, stale: Sequence[StalePartition], most_opened: int | None) -> list[StalePartition]:
+def _counted(
+    listings: _LakeListings, stale: Sequence[StalePartition], most_opened: int | None
+) -> list[StalePartition]:
     """Count the partitions that were begun, or may wait for inputs; the others stay uncounted."""
-    lake = look.lake
+    lake = listings.lake
     begun = {
         place: mark or _NEVER
         for place, part in enumerate(stale)
-        if part.digest != ANY_MODEL and ((mark := _journal_mark(look, part)) or _may_wait(look, part))
+        if part.digest != ANY_MODEL and ((mark := _journal_mark(listings, part)) or _may_wait(listings, part))
     }
     counted = list(stale)
     opened, until = 0, monotonic() + OPENING_SECONDS
@@ -297,9 +301,9 @@ def _counted(look: _Look, stale: Sequence[StalePartition], most_opened: int | No
     return counted
 
 
-def _may_wait(look: Look, part: StalePartition) -> bool:
+def _may_wait(listings: LakeListings, part: StalePartition) -> bool:
     """Whether some inputs of a partition lack answers: perhaps none of its items can be asked about."""
-    inputs = [look.footer(one.table, part.partition) for one in part.interrogation.upstream]
+    inputs = [listings.footer(one.table, part.partition) for one in part.interrogation.upstream]
     return any(footer is None or UNANSWERED in footer.inputs for footer in inputs)
 
 
@@ -311,10 +315,10 @@ def _by_inputs(lake: Lake, part: StalePartition) -> Counts | None:
     return found and Counts(found.answered, found.dead, untried=found.changed, dues=())
 
 
-def _journal_mark(look: _Look, part: StalePartition) -> FileMark | None:
-    if scope_of(part.interrogation.name, part.partition) not in look.begun:
+def _journal_mark(listings: _LakeListings, part: StalePartition) -> FileMark | None:
+    if scope_of(part.interrogation.name, part.partition) not in listings.begun:
         return None
-    marks = Journal(journal_path(look.lake, part.interrogation, part.partition)).marks()
+    marks = Journal(journal_path(listings.lake, part.interrogation, part.partition)).marks()
     return max(marks, default=None)
 
 
