@@ -51,6 +51,7 @@ OPEN_CONNECTIONS = {
     "crawl/http/connections.py": "what it connects with opens them here",
     "derive/engine/bounded_client.py": "the model server",
     "derive/server/process/loopback.py": "our own processes on this machine",
+    "orchestration/local/helpers.py": "a pair of sockets to a process of its own",
     "orchestration/runtime/services.py": "a free port of this machine",
     "review/web/serving.py": "the web pages' port",
 }

@@ -32,7 +32,7 @@ from holocron_assets.lake.files.durable import replacing
 from holocron_assets.lake.place.clock import WallClock, utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
-from holocron_assets.orchestration.internals.clock_set_back import bring_ticks_back
+from holocron_assets.orchestration.internals.clocks import bring_ticks_back
 from holocron_assets.orchestration.sensors.run_requests import run_requests
 from holocron_assets.planning.work import Work
 

@@ -8,7 +8,7 @@ import pytest
 from dagster._utils.schedules import schedule_execution_time_iterator
 
 from holocron_assets.crawl.sources.settings import CronTimes
-from holocron_assets.orchestration.internals.clock_times import clock_changes, next_times
+from holocron_assets.orchestration.internals.clocks import clock_changes, next_times
 
 NOW = datetime(2026, 9, 1, 0, 0, 30, tzinfo=UTC)
 

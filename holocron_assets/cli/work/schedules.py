@@ -26,7 +26,7 @@ def schedules(*, as_json: bool) -> None:
     They are set in data/schedules.yaml, and in a source's file for its recheck; report_status cannot be set.
     A change counts once the code location is reloaded; what is queued by then is as it was.
     """
-    from holocron_assets.orchestration.internals.clock_times import clock_changes, next_times
+    from holocron_assets.orchestration.internals.clocks import clock_changes, next_times
 
     now = utc_now()
     found = [(what, times, next_times(times, now, _SHOWN)) for what, times in _every_schedule()]

@@ -20,7 +20,7 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.mounts import refuse_unmounted, remember_mount
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.crawl import CRAWL_POOL
-from holocron_assets.orchestration.internals.clock_set_back import bring_ticks_back
+from holocron_assets.orchestration.internals.clocks import bring_ticks_back
 from holocron_assets.orchestration.internals.runs import count_runs, limit_pool
 from holocron_assets.orchestration.resources.known_lake import expect_lake
 from holocron_assets.orchestration.runs.reaper import reap_dead_runs

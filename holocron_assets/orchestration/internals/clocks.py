@@ -1,17 +1,27 @@
-"""The next times of schedules, as Dagster computes them, and the effect of daylight saving on them.
+"""Dagster and clocks: the next times of schedules, and sensors after the machine's clock was set back.
 
-Waits for: a public call that gives the next times of a cron string in a time zone.
+Waits for: a public call that gives the next times of a cron string in a time zone; a public call that reads
+and sets when a sensor last ticked, or a daemon that ignores later times.
 """
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise, takewhile
+from typing import Any
 from zoneinfo import ZoneInfo
 
+import dagster as dg
+from dagster._core.scheduler.instigation import SensorInstigatorData
 from dagster._utils.schedules import cron_string_repeats_every_hour, schedule_execution_time_iterator
 
 from holocron_assets.crawl.sources.settings import CronTimes
 
+_LAST_TICKS = (
+    "last_tick_timestamp",
+    "last_tick_start_timestamp",
+    "last_tick_success_timestamp",
+    "last_sensor_start_timestamp",
+)
 _DAYS = 366
 _NEAR = timedelta(hours=2)
 """A local time that a day lacks is replaced by one at most this long before or after the change."""
@@ -98,3 +108,29 @@ def _in_words(times: Sequence[datetime], word: str) -> str:
     if len(times) > _MOST_NAMED:
         return f"{times[0]:%H:%M} to {times[-1]:%H:%M}"
     return f" {word} ".join(f"{at:%H:%M}" for at in times)
+
+
+def bring_ticks_back(instance: dg.DagsterInstance, *, now: datetime) -> list[str]:
+    """Let sensors tick again if their last tick is in the future: they would wait for that time.
+
+    Schedules are left alone: they tick at fixed hours, and none ticks twice at the same hour.
+
+    Args:
+        instance: knows the sensors.
+        now: the moment.
+
+    Returns:
+        Names of the sensors.
+    """
+    repaired = []
+    for state in instance.all_instigator_state():
+        data = state.instigator_data
+        if not isinstance(data, SensorInstigatorData):
+            continue
+        late: dict[str, Any] = {
+            name: now.timestamp() for name in _LAST_TICKS if (getattr(data, name) or 0) > now.timestamp()
+        }
+        if late:
+            instance.update_instigator_state(state.with_data(data._replace(**late)))
+            repaired.append(state.name)
+    return repaired
