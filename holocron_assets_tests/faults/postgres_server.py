@@ -88,5 +88,5 @@ def _as_another(*command: str) -> "subprocess.CompletedProcess[str]":
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        timeout=200,
+        timeout=800,
     )

@@ -98,10 +98,10 @@ class Asking:
 
     def finish(self) -> dict[str, str]:
         """Run until all is answered: what was under way is due again after half a minute."""
-        deadline = monotonic() + 240
+        deadline = monotonic() + 960
         while True:
             with self.start() as process:
-                process.communicate(timeout=200)
+                process.communicate(timeout=800)
             if len(found := self.answers()) == PAGES:
                 return found
             assert monotonic() < deadline, self.rows()
@@ -145,7 +145,7 @@ def test_answers_are_those_of_an_undisturbed_run(
             kill(server=False, after=2, run=run)
         if whom != "the model, as for want of memory":
             kill(server=True, after=4, run=run)
-        run.communicate(timeout=200)
+        run.communicate(timeout=800)
     assert asking.journaled() >= 2
     assert asking.finish() == undisturbed
     assert {row["status"] for row in asking.rows()} == {"ok"}

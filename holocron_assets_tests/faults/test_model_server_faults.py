@@ -60,7 +60,7 @@ def from_the_second_chat_on(whole: WholeHolocron, behaviour: Behaviour) -> None:
 
 def recovers(whole: WholeHolocron, clean: Clean) -> None:
     """Run until it is as after a clean run; what failed is due after half a minute."""
-    deadline = monotonic() + 240
+    deadline = monotonic() + 960
     while (found := whole.hashes()) != clean.hashes:
         assert monotonic() < deadline, {
             name: value

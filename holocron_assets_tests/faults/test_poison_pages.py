@@ -57,7 +57,7 @@ def derive_until_done(holocron: Holocron) -> list[int]:
     deaths: list[int] = []
     while len(deaths) < MOST_DEATHS:
         command = [sys.executable, str(PROGRAM), str(holocron.lake.root), BATCH]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)  # noqa: S603 - our own program
+        done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)  # noqa: S603 - our own program
         if done.returncode == 0:
             return deaths
         deaths.append(done.returncode)
@@ -171,7 +171,7 @@ def test_a_person_who_ends_the_process_is_not_taken_for_the_page(tmp_path: Path)
     holocron = fetched(tmp_path / "lake", "PRESSED-CTRL-C")
     for _ in range(5):
         command = [sys.executable, str(PROGRAM), str(holocron.lake.root), BATCH]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)  # noqa: S603 - our own program
+        done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)  # noqa: S603 - our own program
         assert done.returncode == -2
     derive_here(holocron)
     assert dead_letters(holocron) == {}

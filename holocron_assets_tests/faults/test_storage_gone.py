@@ -126,7 +126,7 @@ def test_a_data_folder_whose_disk_is_not_mounted_is_not_taken_for_a_new_one(tmp_
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=1200,
     )
     assert done.stderr.count(f"was on a disk mounted at {disk}, which is not mounted now") == 3, done.stderr
     assert done.stdout.splitlines() == ["BEGAN ANEW"], done.stdout + done.stderr

@@ -28,6 +28,8 @@ from holocron_assets.settings import PROJECT_FOLDER
 
 BIN = Path(sys.executable).parent
 MODEL = "qwen2.5-coder:1.5b"
+_AT_LOAD = 4
+"""How much longer all takes on a machine that others use too."""
 UNFINISHED = [
     DagsterRunStatus.QUEUED,
     DagsterRunStatus.STARTING,
@@ -67,7 +69,7 @@ class WholeHolocron:
             cwd=PROJECT_FOLDER,
             capture_output=True,
             text=True,
-            timeout=seconds,
+            timeout=seconds * _AT_LOAD,
             check=False,
         )
 
@@ -155,10 +157,17 @@ def kill_group(process: "subprocess.Popen[bytes]", number: signal.Signals = sign
 
 
 def until(is_so: Callable[[], object], what: str, *, seconds: float = 120, every: float = 0.05) -> None:
-    """Wait until something is so; fail by saying what was waited for."""
-    deadline = monotonic() + seconds
+    """Wait until something is so; fail by saying what was waited for.
+
+    Args:
+        is_so: whether it is so.
+        what: the same in words.
+        seconds: for how long, where nothing else runs. Machines that share their cores get more.
+        every: seconds between two questions.
+    """
+    deadline = monotonic() + seconds * _AT_LOAD
     while not is_so():
-        assert monotonic() < deadline, f"waited {seconds:g} s in vain: {what}"
+        assert monotonic() < deadline, f"waited {seconds * _AT_LOAD:g} s in vain: {what}"
         sleep(every)
 
 

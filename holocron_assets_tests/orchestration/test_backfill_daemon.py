@@ -36,7 +36,7 @@ def test_a_backfill_is_made_once_by_the_daemon_and_refused_while_its_source_is_h
         assert "queued or running already" in again.stderr
 
         whole.start_daemon()
-        deadline = monotonic() + 600
+        deadline = monotonic() + 2400
         while not (made := [run for run in whole.runs() if run.tags.get("experiment") == "first"]) or any(
             not run.is_finished for run in made
         ):

@@ -66,7 +66,7 @@ def python(folder: Path, *arguments: str, kinds: tuple[str, ...]) -> "subprocess
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=1200,
     )
 
 

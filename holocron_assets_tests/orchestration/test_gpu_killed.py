@@ -53,12 +53,12 @@ def run() -> "subprocess.Popen[str]":
 
 def finish() -> None:
     with run() as process:
-        out, _ = process.communicate(timeout=120)
+        out, _ = process.communicate(timeout=480)
     assert out.strip().endswith("True")
 
 
 def kill_in_the_middle(asked: AskedHolocron, after: int) -> None:
-    deadline = monotonic() + 120
+    deadline = monotonic() + 480
     with run() as process:
         while len(asked.ollama.chats) < after:
             assert monotonic() < deadline

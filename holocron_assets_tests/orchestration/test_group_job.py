@@ -98,7 +98,7 @@ def test_a_run_that_is_asked_to_stop_ends_its_steps_and_the_next_run_goes_on(hol
     write(holocron, FINE, "{name: slow, run: run}", "{name: last, run: hash}")
     environment = {**os.environ, "SOME": str(holocron.folder), "PYTHONPATH": os.pathsep.join(sys.path)}
     process = Popen([sys.executable, "-c", _RUN], env=environment)  # noqa: S603 - our own
-    deadline = monotonic() + 120
+    deadline = monotonic() + 480
     while step_states(holocron) != {"fine": "done", "slow": "started", "last": "waiting"}:
         assert monotonic() < deadline
         assert process.poll() is None

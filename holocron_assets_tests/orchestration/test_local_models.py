@@ -55,7 +55,7 @@ def holocron_command(*arguments: str) -> "subprocess.CompletedProcess[str]":
         [str(Path(sys.executable).parent / "holocron"), *arguments],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=800,
         check=False,
     )
 
@@ -98,7 +98,7 @@ def test_a_run_waits_for_the_process_that_already_asks_models_and_names_it(
         waiting_line = next(line for line in running.stdout if line.startswith("Waiting for the models"))
         assert ollama.chats == []
         lock.give_back()
-        running.communicate(timeout=200)
+        running.communicate(timeout=800)
     assert "holocron repeat trial (process" in waiting_line
     assert running.returncode == 0
     assert ollama.chats

@@ -90,7 +90,7 @@ class Contest:
             cwd=PROJECT_FOLDER,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=1200,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr

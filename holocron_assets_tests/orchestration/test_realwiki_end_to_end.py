@@ -50,7 +50,7 @@ class Machine:
 
     def run(self, *arguments: str) -> str:
         process = self.start(*arguments)
-        output, _ = process.communicate(timeout=300)
+        output, _ = process.communicate(timeout=1200)
         assert process.returncode == 0, output
         return output
 
@@ -74,7 +74,7 @@ def test_a_crawl_that_is_killed_goes_on_where_it_was_and_ends_with_the_wikis_own
 ) -> None:
     machine = Machine(tmp_path, realwiki.api_url)
     running = machine.start("run")
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 480
     while not machine.files("pages") and time.monotonic() < deadline:
         time.sleep(0.02)
     running.send_signal(signal.SIGKILL)

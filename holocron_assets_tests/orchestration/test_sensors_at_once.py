@@ -80,7 +80,7 @@ def tick_for(holocron: Holocron, seconds: float, **more: str) -> dict[str, list[
     home.mkdir(parents=True, exist_ok=True)
     (home / "dagster.yaml").write_bytes((PROJECT_FOLDER / "dagster.yaml").read_bytes())
     command = [sys.executable, str(Path(__file__).with_name("sensor_daemon.py")), str(seconds)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)  # noqa: S603 - our own
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200, check=False)  # noqa: S603 - our own
     assert done.returncode == 0, done.stderr
     ticks: dict[str, list[tuple[float, float, str]]] = json.loads(done.stdout)
     return ticks

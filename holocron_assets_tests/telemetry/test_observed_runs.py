@@ -65,7 +65,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
             check=False,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=1200,
         )
         assert ended.returncode == -9, ended.stderr
         lines = [json.loads(line) for line in ended.stderr.splitlines()]

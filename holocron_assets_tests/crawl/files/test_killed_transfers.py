@@ -81,7 +81,7 @@ def test_a_large_file_takes_little_memory(server: FileServer, tmp_path: Path) ->
         for _number in range(LARGE_MEGABYTES):
             wire.sendall(MEGABYTE)
 
-    said, _ = fetching(tmp_path, server.serve("/file", large)).communicate(timeout=300)
+    said, _ = fetching(tmp_path, server.serve("/file", large)).communicate(timeout=1200)
     reason, sha256, grown_mib = said.split()
     expected = hashlib.sha256()
     for _number in range(LARGE_MEGABYTES):
