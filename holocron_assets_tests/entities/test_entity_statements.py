@@ -225,6 +225,70 @@ def test_nothing_is_stale_twice_and_a_new_text_replaces_what_the_old_one_said(wi
     assert values(wiki.facts("Nem"), "homeworld") == ["Sallow"]
 
 
+def decided(wiki: WikiWithFacts, kind: str, **about: str) -> str:
+    """Record a decision; give its id."""
+    decision = new_decision(kind, **about, author="Ada", reason="checked")
+    record(wiki.lake, [decision])
+    return str(decision["decision_id"])
+
+
+def statements_made(wiki: WikiWithFacts) -> list[str]:
+    """Make what is stale; give the partitions of statements and tags that were."""
+    made = wiki.resolve()
+    assert wiki.resolve() == [], "nothing is stale twice"
+    return [name for name in made if name.startswith(("entity_facts", "entity_relations", "entity_tags"))]
+
+
+def test_a_promoted_entity_leaves_all_statements_as_they_are(wiki: WikiWithFacts) -> None:
+    wiki.resolve()
+    decided(wiki, "promote", entity_id=entity_id(wiki, "Nem"), source="wiki", title="Nem")
+    assert statements_made(wiki) == []
+
+
+def test_a_decision_about_a_statement_makes_only_its_own_table_and_type_anew(wiki: WikiWithFacts) -> None:
+    wiki.resolve()
+    fact = next(row for row in wiki.facts("Nem") if row["fact_key"] == "gender")
+    relation = next(row for row in wiki.relations("Nem") if row["relation"] == "affiliated_with")
+    first = decided(wiki, "reject", statement_id=fact["fact_id"])
+    assert statements_made(wiki) == ["entity_facts PersonCharacter"]
+    decided(wiki, "accept", statement_id=relation["relation_id"])
+    assert statements_made(wiki) == ["entity_relations PersonCharacter"]
+    assert {row["decision_id"] for row in wiki.facts("Nem")} == {None, first}
+    decided(wiki, "undo", undoes=first)
+    assert statements_made(wiki) == ["entity_facts PersonCharacter"]
+    assert {row["decision_id"] for row in wiki.facts("Nem")} == {None}
+
+
+def test_a_decision_about_a_statement_that_no_file_has_counts_wherever_it_turns_up(
+    wiki: WikiWithFacts,
+) -> None:
+    wiki.resolve()
+    fact = next(row for row in wiki.facts("Nem") if row["fact_key"] == "gender")
+    wiki.crawl({"Nem": page("Character", "Nem")})
+    wiki.resolve()
+    gone = decided(wiki, "reject", statement_id=fact["fact_id"])
+    wiki.resolve()
+    wiki.crawl({"Nem": NEM})
+    assert "entity_facts PersonCharacter" in statements_made(wiki)
+    [back] = [row for row in wiki.facts("Nem") if row["fact_id"] == fact["fact_id"]]
+    assert (back["status"], back["decision_id"]) == ("rejected", gone)
+
+
+def test_a_suppressed_entity_takes_its_facts_along_and_relations_of_every_type_lose_it(
+    wiki: WikiWithFacts,
+) -> None:
+    wiki.resolve()
+    nem = entity_id(wiki, "Nem")
+    decided(wiki, "suppress", entity_id=nem, source="wiki", title="Nem")
+    made = statements_made(wiki)
+    assert "entity_facts PersonCharacter" in made
+    assert "entity_facts LocationPlace" not in made
+    assert "entity_relations Organization" in made
+    assert wiki.facts("Nem") == []
+    [led] = [row for row in wiki.relations("Grey Guard") if row["relation"] == "led_by"]
+    assert led["to_id"] is None
+
+
 def test_a_rebuilt_lake_says_the_same_in_the_same_order(wiki: WikiWithFacts, tmp_path: Path) -> None:
     wiki.resolve()
     again = WikiWithFacts(tmp_path / "again")

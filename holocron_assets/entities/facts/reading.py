@@ -1,10 +1,14 @@
 """One reading of all statements about entities, kept with the snapshot of the lake.
 
-The temporary tables of `statements.sql` and `model_facts.sql` are made once, and again when entities or their
-names were written since.
+The temporary tables of `holders.sql`, `statements.sql` and `model_facts.sql` are made once, and again when
+entities or their names were written since.
+
+Most decisions change little that statements are made from. So a partition's fingerprints are of what it reads
+of the entities, and not of their files: a promoted entity leaves all statements as they are, and an accepted
+fact those of other types.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
@@ -12,7 +16,6 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
-from holocron_assets.decisions.log import standing, standing_mark
 from holocron_assets.entities.facts.dates import find_dates
 from holocron_assets.entities.facts.model_tables import (
     CHECKS,
@@ -31,16 +34,48 @@ from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.files.rows import rows_of
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_MENTIONS, PAGE_FACTS, PAGE_LINKS
+from holocron_assets.lake.tables import (
+    ENTITIES,
+    ENTITY_ALIASES,
+    ENTITY_FACTS,
+    ENTITY_MENTIONS,
+    ENTITY_RELATIONS,
+    PAGE_FACTS,
+    PAGE_LINKS,
+)
 from holocron_assets.lake.views.database import query
 
 _FOLDER = files(__package__)
+_HOLDERS = _FOLDER.joinpath("holders.sql").read_text(encoding="utf-8")
 _STATEMENTS = _FOLDER.joinpath("statements.sql").read_text(encoding="utf-8")
 _MODEL_FACTS = _FOLDER.joinpath("model_facts.sql").read_text(encoding="utf-8")
 _ANSWERS_MARK = """
     select count(*) || '-' || coalesce(bit_xor(hash(title_key, batch)), 0) as mark from present_answers
 """
+_HOLDERS_MARKS = """
+    select
+        entity_type,
+        count(*) || '-' || bit_xor(hash(title_key, source, title, name, continuity, entity_id)) as mark
+    from holders
+    group by entity_type
+    order by entity_type
+"""
+_NAMES_MARK = """
+    select
+        count(*) || '-' || coalesce(bit_xor(hash(source, name, side, entity_id, entity_type)), 0) as mark
+    from known_names
+"""
+_PLACED = """
+    select fact_id as statement_id, 'entity_facts' as of_table, entity_type
+    from ({facts}) semi join decided_ids on decided_ids.statement_id = fact_id
+    union all
+    select relation_id, 'entity_relations', entity_type
+    from ({relations}) semi join decided_ids on decided_ids.statement_id = relation_id
+"""
 _STATUS = {"accept": "accepted", "reject": "rejected"}
+
+_Partition = tuple[str, str]
+"""Name of a table of statements, and an entity type."""
 
 
 @dataclass
@@ -49,43 +84,57 @@ class _Reading:
 
     Attributes:
         pages: fingerprints of statements about pages, taken before they were read.
-        made_from: a mark of the data that the temporary tables were made from.
+        held_from: a mark of the files that the tables of `holders.sql` were made from.
+        holders: by entity type, a mark of the titles that its entities hold; and one of all names.
+        made_from: a mark of the data that the other temporary tables were made from.
+        placed: the partition that has each statement that people decided about; None before they are read.
     """
 
     pages: Mapping[str, str]
+    held_from: str | None = field(default=None)
+    holders: Mapping[str, str] = field(default_factory=dict)
     made_from: str | None = field(default=None)
+    placed: dict[str, _Partition] | None = field(default=None)
 
 
+_NAMES = "names"
 _READINGS: WeakKeyDictionary[Snapshot, _Reading] = WeakKeyDictionary()
 
 
-def statement_inputs(snapshot: Snapshot) -> dict[str, str]:
-    """Fingerprints of what statements are made from. Entities of every type count: relations lead to them."""
-    lake = snapshot.lake
-    who = (ENTITIES, ENTITY_ALIASES, ENTITY_MENTIONS)
-    return {
-        **_reading(snapshot).pages,
-        **{table.name: _mark(lake, table, lake.partitions(table)) for table in who},
-        "decisions": standing_mark(lake, *_STATUS),
-    }
+def statement_inputs(snapshot: Snapshot, table: Table, entity_type: str) -> dict[str, str]:
+    """Fingerprints of what one type's facts or relations are made from.
 
-
-def read_statements(snapshot: Snapshot, inputs: Mapping[str, str]) -> None:
-    """Make the temporary tables that statements are made from, unless the snapshot has them.
+    Facts are said by the pages that the type's entities hold. Relations lead to entities of every type, so
+    that all titles and names count.
 
     Args:
         snapshot: of the lake.
-        inputs: from `statement_inputs`.
+        table: `entity_facts` or `entity_relations`.
+        entity_type: the type.
     """
-    reading, mark = _reading(snapshot), content_hash(str(sorted(inputs.items())))
+    reading = _reading(snapshot)
+    _read_holders(snapshot)
+    held = reading.holders
+    of_facts = {"entities": held.get(entity_type, "none"), "mentions": _files_mark(snapshot, ENTITY_MENTIONS)}
+    return {
+        **reading.pages,
+        **(of_facts if table is ENTITY_FACTS else {"entities": content_hash(str(sorted(held.items())))}),
+        "decisions": _decisions_mark(snapshot, (table.name, entity_type)),
+    }
+
+
+def read_statements(snapshot: Snapshot) -> None:
+    """Make the temporary tables that statements are made from, unless the snapshot has them."""
+    reading = _reading(snapshot)
+    _read_holders(snapshot)
+    mark = f"{reading.held_from} {_files_mark(snapshot, ENTITY_MENTIONS)}"
     if reading.made_from == mark:
         return
     lake = snapshot.lake
     text = pa.string()
     _put_vocabulary(snapshot)
-    _put(snapshot, "decided", {"statement_id": text, "status": text, "decision_id": text}, _decided(lake))
-    names = {"entities": rows_of(lake, ENTITIES), "aliases": rows_of(lake, ENTITY_ALIASES)}
-    query(snapshot.connection, _STATEMENTS.format(**names))
+    _put(snapshot, "decided", {"statement_id": text, "status": text, "decision_id": text}, _decided(snapshot))
+    query(snapshot.connection, _STATEMENTS)
     models = {
         name: model_rows(lake, table)
         for name, table in (
@@ -97,6 +146,62 @@ def read_statements(snapshot: Snapshot, inputs: Mapping[str, str]) -> None:
     _clean_names(snapshot, models["listed"])
     query(snapshot.connection, _MODEL_FACTS.format(**models, mentions=rows_of(lake, ENTITY_MENTIONS)))
     reading.made_from = mark
+
+
+def put_statements(snapshot: Snapshot, table: Table, entity_type: str, ids: Iterable[str]) -> None:
+    """Note which statements a partition has now, so that decisions about them are its inputs.
+
+    Args:
+        snapshot: of the lake.
+        table: `entity_facts` or `entity_relations`.
+        entity_type: the type.
+        ids: of all its statements.
+    """
+    partition, placed = (table.name, entity_type), _placed(snapshot)
+    for name in [name for name, place in placed.items() if place == partition]:
+        del placed[name]
+    placed.update((name, partition) for name in ids if name in snapshot.decisions.statements)
+
+
+def _read_holders(snapshot: Snapshot) -> None:
+    """Make the tables of `holders.sql`, unless no entity and no name was written since."""
+    reading = _reading(snapshot)
+    mark = f"{_files_mark(snapshot, ENTITIES)} {_files_mark(snapshot, ENTITY_ALIASES)}"
+    if reading.held_from == mark:
+        return
+    files_now = {
+        "entities": rows_of(snapshot.lake, ENTITIES),
+        "aliases": rows_of(snapshot.lake, ENTITY_ALIASES),
+    }
+    query(snapshot.connection, _HOLDERS.format(**files_now))
+    marks = {row["entity_type"]: row["mark"] for row in query(snapshot.connection, _HOLDERS_MARKS)}
+    [names] = query(snapshot.connection, _NAMES_MARK)
+    reading.holders, reading.held_from = {**marks, _NAMES: names["mark"]}, mark
+
+
+def _decisions_mark(snapshot: Snapshot, partition: _Partition) -> str:
+    """A mark of the decisions about a partition's statements, and of those about statements that no file has.
+
+    The latter may be about what a page says twice: only a decision keeps the second one.
+    """
+    placed = _placed(snapshot)
+    counted = [
+        row["decision_id"]
+        for name, row in sorted(snapshot.decisions.statements.items())
+        if placed.get(name, partition) == partition
+    ]
+    return content_hash("\n".join(counted))
+
+
+def _placed(snapshot: Snapshot) -> dict[str, _Partition]:
+    reading, lake = _reading(snapshot), snapshot.lake
+    if reading.placed is None:
+        decided = [{"statement_id": name} for name in snapshot.decisions.statements]
+        _put(snapshot, "decided_ids", {"statement_id": pa.string()}, decided)
+        placed = _PLACED.format(facts=rows_of(lake, ENTITY_FACTS), relations=rows_of(lake, ENTITY_RELATIONS))
+        rows = query(snapshot.connection, placed) if decided else ()
+        reading.placed = {row["statement_id"]: (row["of_table"], row["entity_type"]) for row in rows}
+    return reading.placed
 
 
 def _reading(snapshot: Snapshot) -> _Reading:
@@ -121,11 +226,15 @@ def _mark(lake: Lake, table: Table, partitions: Sequence[str]) -> str:
     return content_hash("\n".join(f"{name} {footer.content_id}" for name, footer in footers if footer))
 
 
-def _decided(lake: Lake) -> list[dict[str, Any]]:
+def _files_mark(snapshot: Snapshot, table: Table) -> str:
+    return _mark(snapshot.lake, table, snapshot.lake.partitions(table))
+
+
+def _decided(snapshot: Snapshot) -> list[dict[str, Any]]:
     """People's decisions to accept and reject statements."""
     return [
         {"statement_id": name, "status": _STATUS[row["kind"]], "decision_id": row["decision_id"]}
-        for name, row in standing(lake).statements.items()
+        for name, row in snapshot.decisions.statements.items()
     ]
 
 

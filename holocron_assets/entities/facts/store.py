@@ -3,17 +3,16 @@
 Rows are made by SQL from one reading of the lake, however many types there are: see `reading`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 
 import pyarrow as pa
 
-from holocron_assets.entities.facts.reading import read_statements, statement_inputs
+from holocron_assets.entities.facts.reading import put_statements, read_statements, statement_inputs
 from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, write_table
-from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS
 
 FACTS_VERSION = code_version(__name__)
@@ -55,19 +54,20 @@ def store_relations(snapshot: Snapshot, entity_type: str, run_id: str) -> tuple[
 
 def _stale(snapshot: Snapshot, table: Table, entity_types: Sequence[str]) -> list[str]:
     resolved = [name for name in entity_types if snapshot.lake.has(ENTITIES, name)]
-    inputs = statement_inputs(snapshot) if resolved else {}
-    return [name for name in resolved if _differs(snapshot.lake, table, name, inputs)]
+    return [name for name in resolved if _differs(snapshot, table, name)]
 
 
-def _differs(lake: Lake, table: Table, entity_type: str, inputs: Mapping[str, str]) -> bool:
-    footer = read_footer(lake, table, entity_type)
-    return footer is None or (footer.code_version, dict(footer.inputs)) != (FACTS_VERSION, inputs)
+def _differs(snapshot: Snapshot, table: Table, entity_type: str) -> bool:
+    footer = read_footer(snapshot.lake, table, entity_type)
+    wanted = (FACTS_VERSION, statement_inputs(snapshot, table, entity_type))
+    return footer is None or (footer.code_version, dict(footer.inputs)) != wanted
 
 
 def _store(snapshot: Snapshot, table: Table, entity_type: str, run_id: str) -> tuple[Footer, pa.Table]:
-    inputs = statement_inputs(snapshot)
-    read_statements(snapshot, inputs)
+    read_statements(snapshot)
     found = snapshot.connection.sql(_ROWS[table.name], params={"type": entity_type, "run": run_id})
     rows = found.to_arrow_table()
+    put_statements(snapshot, table, entity_type, rows.column(table.key[0]).to_pylist())
+    inputs = statement_inputs(snapshot, table, entity_type)
     footer = write_table(snapshot.lake, table, entity_type, rows, code_version=FACTS_VERSION, inputs=inputs)
     return footer, rows

@@ -25,15 +25,21 @@ _SETUP, _TAGS, _RELATIONS, _ENTITY_TAGS = (
     for name in ("tags", "tag_rows", "tag_relation_rows", "entity_tag_rows")
 )
 _SOURCE_MARK = "select bit_xor(hash(title_key, mark)) as mark from page_tag_marks where source = $source"
-_TYPE_MARK = """
-    select bit_xor(hash(title_key, mark)) as mark
-    from page_tag_marks
-    where title_key in (
-        select coalesce(pages.title_key, entities.title_key)
+_TYPE_MARKS = """
+    with members as (
+        select
+            entities.entity_id, coalesce(entities.merged_into, entities.entity_id) as survivor,
+            entities.state = 'merged' as is_merged, coalesce(pages.title_key, entities.title_key) as title_key
         from ({entities}) as entities
         left join present_pages as pages using (source, page_id)
-        where entities.valid_to is null
+        where entities.valid_to is null and entities.state <> 'suppressed'
     )
+    select
+        (select bit_xor(hash(entity_id, survivor, is_merged, title_key)) from members) as entities,
+        (
+            select bit_xor(hash(title_key, mark)) from page_tag_marks
+            where title_key in (select title_key from members)
+        ) as page_tags
 """
 _NOTHING = r"[^\s\S]"
 
@@ -148,11 +154,10 @@ def _of_type(snapshot: Snapshot, entity_type: str, vocabulary_file: Path) -> dic
     footer = read_footer(snapshot.lake, ENTITIES, entity_type)
     if footer is None:
         return {"entities": "none"}
-    sql = _TYPE_MARK.format(entities=rows_of(snapshot.lake, ENTITIES, [entity_type]))
-    mark = query(_prepared(snapshot), sql)[0]["mark"]
+    sql = _TYPE_MARKS.format(entities=rows_of(snapshot.lake, ENTITIES, [entity_type]))
+    [marks] = query(_prepared(snapshot), sql)
     return {
-        "entities": footer.content_id,
-        "page_tags": str(mark or "0"),
+        **{name: str(mark or "0") for name, mark in marks.items()},
         "vocabulary": vocabulary_mark(vocabulary_file),
     }
 
