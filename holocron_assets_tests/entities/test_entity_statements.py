@@ -1,6 +1,7 @@
 """Facts and relations of entities: whose, where they lead, disputes, people's word, and rebuilding."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from listed_wiki import list_of, named
@@ -225,7 +226,7 @@ def test_nothing_is_stale_twice_and_a_new_text_replaces_what_the_old_one_said(wi
     assert values(wiki.facts("Nem"), "homeworld") == ["Sallow"]
 
 
-def decided(wiki: WikiWithFacts, kind: str, **about: str) -> str:
+def decided(wiki: WikiWithFacts, kind: str, **about: Any) -> str:
     """Record a decision; give its id."""
     decision = new_decision(kind, **about, author="Ada", reason="checked")
     record(wiki.lake, [decision])
