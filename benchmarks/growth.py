@@ -93,6 +93,7 @@ def measured(options: argparse.Namespace, console: Console) -> Iterator[Figure]:
     for pages in options.pages:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name).resolve()
+            os.environ["HOLOCRON_STATE"] = str(folder / "state")
             if set(options.only) - {"import", "resolve"}:
                 in_a_process(write_large, folder, pages)
             for work in options.only:
@@ -104,7 +105,11 @@ def measured(options: argparse.Namespace, console: Console) -> Iterator[Figure]:
 
 
 def write_large(folder: Path, pages: int) -> None:
-    """Make a wiki up, with all that follows from its pages, and with its links compacted."""
+    """Make a wiki up, with all that follows from its pages, and with its links compacted.
+
+    What is found out once in a home, such as the versions of code, is found out by dispatching an empty lake.
+    """
+    dispatch(folder / "empty", 0)
     links = ["--links", str(pages * LINKS_OF_A_PAGE), "--batch-size", str(BATCH)]
     write_wiki(folder, arguments_of(["--derived", "--pages", str(pages), *links]))
     make_known_links(open_lake(folder / "data"), load_source(folder / "sources" / f"{SOURCE}.yaml"))
@@ -143,8 +148,7 @@ def dispatch(folder: Path, _pages: int) -> Cost:
 
 def status(folder: Path, _pages: int) -> Cost:
     """`holocron status`, the second one: the first one checks interrogations."""
-    places = {"DATA": "data", "SOURCES": "sources", "STATE": "state"}
-    environment = {f"HOLOCRON_{key}": str(folder / place) for key, place in places.items()}
+    environment = {"HOLOCRON_DATA": str(folder / "data"), "HOLOCRON_SOURCES": str(folder / "sources")}
     environment["DAGSTER_HOME"] = str(folder / "dagster")
     command = [str(Path(sys.executable).with_name("holocron")), "status"]
     cpu_of(command, environment)

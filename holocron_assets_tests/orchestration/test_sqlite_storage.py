@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -131,3 +132,33 @@ def test_processes_that_have_the_files_open_see_each_others_events(
     assert partitions(instance) == {"a", "b"}
     report(instance, "c")
     assert partitions(instance) == {"a", "b", "c"}
+
+
+def schema_of(file: Path) -> list[Any]:
+    with closing(sqlite3.connect(file)) as database:
+        tables = database.execute("select name, sql from sqlite_master order by name").fetchall()
+        revision = database.execute("select version_num from alembic_version").fetchall()
+        return [tables, revision, database.execute("pragma journal_mode").fetchall()]
+
+
+def test_the_file_of_each_run_is_as_dagster_makes_it_and_has_its_own_events(
+    home: Path, instance: dg.DagsterInstance
+) -> None:
+    first, second = materialized(instance), materialized(instance, "b")
+    files = {run: next(home.rglob(f"{run}.db")) for run in (first, second)}
+    assert schema_of(files[first]) == schema_of(files[second])
+    assert {log.run_id for log in instance.all_logs(second)} == {second}
+    assert len(instance.all_logs(first)) == len(instance.all_logs(second))
+    assert not list(home.rglob("*.new"))
+
+
+def test_a_run_that_another_process_has_begun_keeps_the_events_of_both(
+    home: Path, instance: dg.DagsterInstance
+) -> None:
+    materialized(instance)
+    with dagster_at(home) as other:
+        run = other.create_run_for_job(dg.Definitions([lamps]).resolve_implicit_global_asset_job_def())
+        other.report_engine_event("of the other process", run)
+        instance.report_engine_event("of this one", run)
+        said = [log.message for log in instance.all_logs(run.run_id)]
+    assert said[-2:] == ["of the other process", "of this one"]

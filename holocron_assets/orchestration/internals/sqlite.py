@@ -9,6 +9,7 @@ Waits for: a setting of Dagster that keeps SQLite's connections open.
 """
 
 import os
+import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -70,6 +71,27 @@ class _Engines:
             self._kept.popitem()[1].dispose()
 
 
+def _empty_copy(engine: Engine) -> bytes | None:
+    """The content of a run's file with no event in it; None if another process has written one meanwhile."""
+    with engine.connect() as connection:
+        database = connection.connection.driver_connection
+        assert isinstance(database, sqlite3.Connection)  # noqa: S101 - as the address says
+        database.execute("begin")  # so that both see the same moment
+        [[events]] = database.execute("select count(*) from event_logs")
+        content = database.serialize()
+        database.rollback()
+    return None if events else content
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    """Write a file whole, unless another process has written it first."""
+    half = path.with_name(f"{path.name}.{os.getpid()}.new")
+    half.write_bytes(content)
+    with suppress(FileExistsError):
+        path.hardlink_to(half)
+    half.unlink()
+
+
 class EventLogStorage(SqliteEventLogStorage):
     """Events: one file for each run, and one for what is asked about all runs."""
 
@@ -77,6 +99,7 @@ class EventLogStorage(SqliteEventLogStorage):
         """Use the files of a folder."""
         self._index_engine, self._run_engines = _Engines(1), _Engines(_MOST_RUNS)
         self._tables: set[str] = set()
+        self._empty: bytes | None = None
         super().__init__(base_dir, inst_data)
 
     @classmethod
@@ -95,10 +118,27 @@ class EventLogStorage(SqliteEventLogStorage):
             engines = self._index_engine if shard == INDEX_SHARD_NAME else self._run_engines
             engine = engines.of(self.conn_string_for_shard(shard))
             if shard not in self._initialized_dbs:
-                self._initdb(engine)
+                self._make(shard, engine)
                 self._initialized_dbs.add(shard)
             with engine.begin() as connection:
                 yield connection
+
+    def _make(self, shard: str, engine: Engine) -> None:
+        """Make a shard's tables, if it has none. A new run's file is a copy of the first empty one.
+
+        To make and stamp the tables takes 40 ms, which is more than all other statements of a short run take.
+        """
+        path = Path(self.path_for_shard(shard))
+        if shard == INDEX_SHARD_NAME or path.exists():
+            self._initdb(engine)
+        elif self._empty is None:
+            self._initdb(engine)
+            self._empty = _empty_copy(engine)
+        else:
+            try:
+                _write_new(path, self._empty)
+            except OSError:  # SQLite says better what is wrong with the place
+                self._initdb(engine)
 
     def has_table(self, table_name: str) -> bool:
         """Whether the index has a table. Dagster asks for it with each event of a check, and drops none."""
