@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 from holocron_assets.classify.merge import page_type_row
 from holocron_assets.classify.rules import classify_page, unclassified_row
@@ -14,6 +14,7 @@ from holocron_assets.entities.facts.rules import RuleBook, load_rule_book
 from holocron_assets.entities.identity.candidates import candidate_row
 from holocron_assets.entities.tags.page_tags import chunk_tag_rows, page_tag_rows
 from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.files.footers import FileState
 from holocron_assets.lake.files.parquet import (
     Footer,
     read_footer,
@@ -56,6 +57,8 @@ from holocron_assets.signals.links import link_rows
 _ENTITY_TYPES = frozenset(load_taxonomy().entity_worthy_types)
 
 _NOTED = 40
+_KEPT_FILES = 4
+"""Files of a batch whose rows stay in memory: its pages, and what most steps read beside them."""
 
 Inputs = Mapping[str, Sequence[Row]]
 
@@ -120,9 +123,7 @@ def run_step(lake: Lake, step: Step, batch: str, run_id: str) -> tuple[Footer, S
 
 def _inputs(lake: Lake, derivation: Derivation, batch: str, rows_of: RowsOf) -> Inputs:
     """The rows of each input; none for a missing optional one."""
-    found: dict[str, Sequence[Row]] = {
-        table.name: read_partition(lake, table, batch) for table in derivation.inputs
-    }
+    found: dict[str, Sequence[Row]] = {table.name: _rows(lake, table, batch) for table in derivation.inputs}
     for table in derivation.optional_inputs:
         found[table.name] = rows_there(lake, table, batch)
     for table in derivation.source_inputs:
@@ -130,6 +131,20 @@ def _inputs(lake: Lake, derivation: Derivation, batch: str, rows_of: RowsOf) -> 
     if derivation.row_input:
         found[derivation.row_input.table.name] = rows_of(batch)
     return found
+
+
+def _rows(lake: Lake, table: Table, batch: str) -> Sequence[Row]:
+    """The rows of an input. The steps of a batch read the same few files one after another, each once."""
+    try:
+        state = FileState.of(lake.file(table, batch).stat())
+    except FileNotFoundError:  # it is packed, or missing
+        return read_partition(lake, table, batch)
+    return _rows_of_file(lake, table, batch, state)
+
+
+@lru_cache(maxsize=_KEPT_FILES)
+def _rows_of_file(lake: Lake, table: Table, batch: str, _state: FileState) -> Sequence[Row]:
+    return read_partition(lake, table, batch)
 
 
 def readable_pages(pages: Sequence[Row]) -> list[Row]:

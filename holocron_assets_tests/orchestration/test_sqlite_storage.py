@@ -14,9 +14,21 @@ from typing import Any
 import dagster as dg
 import pytest
 from dagster import DagsterEventType, RunsFilter
+from dagster._core.definitions.run_request import InstigatorType
+from dagster._core.remote_origin import (
+    InProcessCodeLocationOrigin,
+    RemoteInstigatorOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus
+from dagster._core.storage.event_log.sqlite import sqlite_event_log
+from dagster._core.storage.runs.sqlite import sqlite_run_storage
+from dagster._core.storage.schedules.sqlite import sqlite_schedule_storage
+from dagster._core.storage.sql import check_alembic_revision
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 from dagster_at import dagster_at
 
-from holocron_assets.orchestration.internals.sqlite import EventLogStorage, RunStorage
+from holocron_assets.orchestration.internals.sqlite import EventLogStorage, RunStorage, ScheduleStorage
 from holocron_assets.settings import PROJECT_FOLDER
 
 SECONDS = 30
@@ -162,3 +174,46 @@ def test_a_run_that_another_process_has_begun_keeps_the_events_of_both(
         instance.report_engine_event("of this one", run)
         said = [log.message for log in instance.all_logs(run.run_id)]
     assert said[-2:] == ["of the other process", "of this one"]
+
+
+def test_tables_are_checked_once_a_process_and_again_when_another_file_is_there(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with dagster_at(home) as first:
+        materialized(first)
+    checked = Counter[str]()
+
+    def noted(config: Any, connection: Any) -> Any:
+        checked[Path(connection.engine.url.database).name] += 1
+        return check_alembic_revision(config, connection)
+
+    for module in (sqlite_event_log, sqlite_run_storage, sqlite_schedule_storage):
+        monkeypatch.setattr(module, "check_alembic_revision", noted)
+    with dagster_at(home) as again:
+        assert partitions(again) == {"a"}
+        assert again.all_instigator_state() == []
+    assert not checked
+    for file in list(home.rglob("*.db*")):
+        file.unlink()
+    with dagster_at(home) as anew:
+        assert partitions(anew) == set()
+        materialized(anew)
+        assert partitions(anew) == {"a"}
+    assert {"runs.db", "schedules.db", "index.db"} <= set(checked)
+
+
+def test_dagsters_own_storage_and_this_one_share_what_sensors_remember(home: Path) -> None:
+    location = InProcessCodeLocationOrigin(LoadableTargetOrigin(), location_name="here")
+    sensor = RemoteInstigatorOrigin(RemoteRepositoryOrigin(location, "holocron"), "new_pages")
+    running = InstigatorState(sensor, InstigatorType.SENSOR, InstigatorStatus.RUNNING)
+    with dagster_at(home) as ours:
+        assert isinstance(ours.schedule_storage, ScheduleStorage)
+        ours.add_instigator_state(running)
+    (home / "dagster.yaml").write_text(PLAIN, encoding="utf-8")
+    with dagster_at(home) as plain:
+        assert [state.status for state in plain.all_instigator_state()] == [InstigatorStatus.RUNNING]
+        plain.update_instigator_state(running.with_status(InstigatorStatus.STOPPED))
+    shutil.copy(PROJECT_FOLDER / "dagster.yaml", home)
+    with dagster_at(home) as ours:
+        [state] = ours.all_instigator_state()
+        assert state.status == InstigatorStatus.STOPPED

@@ -1,8 +1,9 @@
-"""Dagster's SQLite storages with connections that stay open.
+"""Dagster's SQLite storages with connections that stay open, and tables that a process checks once.
 
 Dagster's own make an engine and a connection for each statement. Then SQLite folds its log into the database
 whenever the last connection closes, and SQLAlchemy compiles each statement anew. That is most of an event's
-cost.
+cost. A code server makes the storages again for each tick of a sensor, and reads all of Dagster's migrations
+to check the tables: most of what it does while nothing is to be done.
 The files and tables are the same, so Dagster's own classes and these can use them in turns, and together.
 
 Waits for: a setting of Dagster that keeps SQLite's connections open.
@@ -11,15 +12,18 @@ Waits for: a setting of Dagster that keeps SQLite's connections open.
 import os
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 import sqlalchemy as sql
 from dagster import EventLogEntry, StringSource
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME, SqliteEventLogStorage
 from dagster._core.storage.runs.sqlite.sqlite_run_storage import SqliteRunStorage
+from dagster._core.storage.schedules.sqlite.sqlite_schedule_storage import SqliteScheduleStorage
+from dagster._core.storage.sqlite import create_db_conn_string
 from dagster._serdes import ConfigurableClassData
 from sqlalchemy import Connection, Engine
 
@@ -92,6 +96,33 @@ def _write_new(path: Path, content: bytes) -> None:
     half.unlink()
 
 
+_Storage = TypeVar("_Storage", bound=SqliteRunStorage | SqliteScheduleStorage)
+
+_CHECKED: dict[str, int] = {}
+"""The databases whose tables this process has made or checked: by path, the number of the file."""
+
+
+def _is_checked(file: Path) -> bool:
+    """Whether this process has checked the tables of a database, and no other file took its place."""
+    try:
+        return _CHECKED.get(str(file)) == file.stat().st_ino
+    except FileNotFoundError:
+        return False
+
+
+def _note_checked(file: Path) -> None:
+    _CHECKED[str(file)] = file.stat().st_ino
+
+
+def _of_file(kind: type[_Storage], file: Path, inst_data: ConfigurableClassData | None) -> _Storage:
+    """The storage of a file, which is made, or whose tables are checked, the first time."""
+    if _is_checked(file):
+        return kind(create_db_conn_string(str(file.parent), file.stem), inst_data)
+    storage = kind.from_local(str(file.parent), inst_data)
+    _note_checked(file)
+    return cast("_Storage", storage)  # Dagster makes one of the class that it is asked for
+
+
 class EventLogStorage(SqliteEventLogStorage):
     """Events: one file for each run, and one for what is asked about all runs."""
 
@@ -129,7 +160,11 @@ class EventLogStorage(SqliteEventLogStorage):
         To make and stamp the tables takes 40 ms, which is more than all other statements of a short run take.
         """
         path = Path(self.path_for_shard(shard))
-        if shard == INDEX_SHARD_NAME or path.exists():
+        if shard == INDEX_SHARD_NAME:
+            if not _is_checked(path):
+                self._initdb(engine)
+                _note_checked(path)
+        elif path.exists():
             self._initdb(engine)
         elif self._empty is None:
             self._initdb(engine)
@@ -178,7 +213,7 @@ class RunStorage(SqliteRunStorage):
     @classmethod
     def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Any) -> Self:
         """Use the file that Dagster's own storage has in a home."""
-        return cls.from_local(str(Path(config_value["home"], "history")), inst_data)
+        return _of_file(cls, Path(config_value["home"], "history", "runs.db"), inst_data)
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:
@@ -190,3 +225,38 @@ class RunStorage(SqliteRunStorage):
         """Close all connections."""
         super().dispose()
         self._engine.close()
+
+
+class ScheduleStorage(SqliteScheduleStorage):
+    """Ticks of sensors and schedules, and what they remember.
+
+    Its connections do not stay open: nobody closes this storage, of which each tick makes one.
+    """
+
+    def __init__(self, conn_string: str, inst_data: ConfigurableClassData | None = None) -> None:
+        """Use the file at an address."""
+        self._built: set[str] = set()
+        super().__init__(conn_string, inst_data)
+
+    @classmethod
+    def config_type(cls) -> Any:
+        """What `dagster.yaml` has to say."""
+        return _HOME
+
+    @classmethod
+    def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Any) -> Self:
+        """Use the file that Dagster's own storage has in a home."""
+        return _of_file(cls, Path(config_value["home"], "schedules", "schedules.db"), inst_data)
+
+    def has_instigators_table(self) -> bool:
+        """Whether there is a table of sensors and schedules. Dagster asks with each tick, and drops none."""
+        return self._is_built("instigators", super().has_instigators_table)
+
+    def has_built_index(self, migration_name: str) -> bool:
+        """Whether a migration of the rows was made. Dagster asks with each tick, and takes none back."""
+        return self._is_built(migration_name, partial(super().has_built_index, migration_name))
+
+    def _is_built(self, name: str, ask: Callable[[], bool]) -> bool:
+        if name not in self._built and ask():
+            self._built.add(name)
+        return name in self._built
