@@ -6,6 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from growth import PICTURE, Figure, draw, faster_than_n_log_n, read_figures
 from side_by_side.drawing import svg
 from side_by_side.printing import change_of, complaints
 from side_by_side.recorded import Machine, Run, better_of, judged, read_runs, record, run_of
@@ -134,3 +135,31 @@ def test_rows_of_full_scale_are_drawn_apart() -> None:
 
 def test_the_picture_in_the_docs_is_drawn_from_what_is_recorded() -> None:
     assert (DOCS / "speed.svg").read_text(encoding="utf-8") == svg(read_runs()), STALE
+
+
+def grown(*seconds: float) -> list[Figure]:
+    """Some work at 2, 20 and 200 thousand pages."""
+    sizes = (2_000, 20_000, 200_000)
+    return [Figure("status", pages, cpu, 300) for pages, cpu in zip(sizes, seconds, strict=False)]
+
+
+def test_work_that_grows_like_n_log_n_or_slower_is_not_named() -> None:
+    assert list(faster_than_n_log_n(grown(1.0, 13.0, 160.0))) == []
+    assert list(faster_than_n_log_n(grown(1.0, 1.1, 1.5))) == []
+
+
+def test_work_that_grows_faster_is_named_with_the_step_at_which_it_does() -> None:
+    [line] = faster_than_n_log_n(grown(1.0, 10.0, 400.0))
+    assert line.startswith("status grew faster than n log n: 40.0 times from 20,000 to 200,000 pages")
+
+
+def test_growth_is_drawn_with_a_line_for_each_work(tmp_path: Path) -> None:
+    draw([*grown(1.0, 10.0, 100.0), Figure("import", 2_000, 20.0, 600)], tmp_path / "growth.svg")
+    drawn = (tmp_path / "growth.svg").read_text(encoding="utf-8")
+    assert ET.fromstring(drawn).tag.endswith("svg")  # noqa: S314 - our own text
+    assert all(text in drawn for text in ("status", "import", "CPU, ms a page", "most memory, MiB"))
+
+
+def test_the_picture_of_growth_in_the_docs_shows_all_that_is_recorded() -> None:
+    drawn = PICTURE.read_text(encoding="utf-8")
+    assert all(figure.name in drawn for figure in read_figures())

@@ -85,9 +85,11 @@ def store_entities(
         taken=of_type.taken,
         first_titles=snapshot.first_titles if candidates else NO_FIRST_TITLES,
     )
+    candidates.clear()  # those of 200,000 entities take 200 MB, and what is written takes as much
     inputs = _entity_inputs(snapshot, entity_type, current_rows(rows).values())
-    made = pa.concat_tables([left, ENTITIES.to_arrow(rows, entity_type)])
-    table = made.sort_by([("entity_id", "ascending"), ("valid_from", "ascending")])
+    table = pa.concat_tables([left, ENTITIES.to_arrow(rows, entity_type)]).sort_by(
+        [("entity_id", "ascending"), ("valid_from", "ascending")]
+    )
     footer = write_table(
         snapshot.lake, ENTITIES, entity_type, table, code_version=ENTITIES_VERSION, inputs=inputs
     )

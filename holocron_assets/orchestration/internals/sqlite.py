@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any, Self, TypeVar, cast
 
 import sqlalchemy as sql
@@ -30,6 +31,9 @@ from sqlalchemy import Connection, Engine
 _HOME = {"home": StringSource}
 _MOST_RUNS = 4
 """Runs whose files stay open in a process, besides the index of all events."""
+
+_MOST_HOMES = 4
+"""Homes of Dagster whose schedules stay open in a process. It has one, if it is no test."""
 
 _PATIENCE_SECONDS = 30
 """How long a statement waits for another process's."""
@@ -50,24 +54,27 @@ def _engine(address: str) -> Engine:
 
 
 class _Engines:
-    """The engines of a process by address. A forked process makes its own."""
+    """The engines of a process by address and number of the file. A forked process makes its own."""
 
     def __init__(self, most: int) -> None:
         """Keep at most so many; the one that was not used for longest goes first."""
-        self._most, self._owner = most, os.getpid()
-        self._kept: OrderedDict[str, Engine] = OrderedDict()
+        self._most, self._owner, self._lock = most, os.getpid(), Lock()
+        self._kept: OrderedDict[tuple[str, int], Engine] = OrderedDict()
 
-    def of(self, address: str) -> Engine:
-        """The engine of an address."""
-        if self._owner != os.getpid():
-            for engine in self._kept.values():
-                engine.dispose(close=False)  # the connections are the other process's
-            self._kept, self._owner = OrderedDict(), os.getpid()
-        engine = self._kept.get(address) or self._kept.setdefault(address, _engine(address))
-        self._kept.move_to_end(address)
-        if len(self._kept) > self._most:
-            self._kept.popitem(last=False)[1].dispose()
-        return engine
+    def of(self, address: str, file: int = 0) -> Engine:
+        """The engine of an address. If another file may take the place of one, give the file's number."""
+        with self._lock:
+            if self._owner != os.getpid():
+                for engine in self._kept.values():
+                    engine.dispose(close=False)  # the connections are the other process's
+                self._kept, self._owner = OrderedDict(), os.getpid()
+            engine = self._kept.get((address, file)) or self._kept.setdefault(
+                (address, file), _engine(address)
+            )
+            self._kept.move_to_end((address, file))
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)[1].dispose()
+            return engine
 
     def close(self) -> None:
         """Close all connections."""
@@ -227,10 +234,13 @@ class RunStorage(SqliteRunStorage):
         self._engine.close()
 
 
+_SCHEDULES = _Engines(_MOST_HOMES)
+
+
 class ScheduleStorage(SqliteScheduleStorage):
     """Ticks of sensors and schedules, and what they remember.
 
-    Its connections do not stay open: nobody closes this storage, of which each tick makes one.
+    All of a process share their connections: each tick makes such a storage, and nobody closes it.
     """
 
     def __init__(self, conn_string: str, inst_data: ConfigurableClassData | None = None) -> None:
@@ -247,6 +257,13 @@ class ScheduleStorage(SqliteScheduleStorage):
     def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Any) -> Self:
         """Use the file that Dagster's own storage has in a home."""
         return _of_file(cls, Path(config_value["home"], "schedules", "schedules.db"), inst_data)
+
+    @contextmanager
+    def connect(self) -> Iterator[Connection]:
+        """A transaction."""
+        file = Path(self._conn_string.removeprefix("sqlite:///")).stat().st_ino
+        with _SCHEDULES.of(self._conn_string, file).begin() as connection:
+            yield connection
 
     def has_instigators_table(self) -> bool:
         """Whether there is a table of sensors and schedules. Dagster asks with each tick, and drops none."""
