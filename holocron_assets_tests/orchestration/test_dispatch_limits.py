@@ -3,18 +3,25 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pytest
 from asked_holocron import write_interrogation
+from dagster._core.execution.plan.instance_concurrency_context import InstanceConcurrencyContext
+from dagster_at import dagster_at
 from ruamel.yaml import YAML
 
 from holocron_assets.orchestration.internals.instance import open_instance, pool_limits
+from holocron_assets.orchestration.internals.run_queue import sleep_while_pools_are_full
+from holocron_assets.orchestration.internals.runs import limit_pool
 from holocron_assets.orchestration.model_runs.dispatched_runs import run_tags
 from holocron_assets.planning.derive_job_names import job_of
 from holocron_assets.settings import PROJECT_FOLDER
 
+OTHER_RUN = "11111111-1111-1111-1111-111111111111"
 REMOTE = "pools: {remote: {models: ['*-cloud'], limit: 3}}"
 
 
@@ -32,11 +39,14 @@ def test_the_pools_of_the_settings_reach_the_instance_whenever_it_is_opened(
     monkeypatch.setenv("HOLOCRON_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
     monkeypatch.setenv("HOLOCRON_DISPATCH", str(tmp_path / "dispatch.yaml"))
+    monkeypatch.setenv("HOLOCRON_PROCESSES", "1")
     assert pool_limits() == {"gpu": 1, "code": 1, "crawl": 2}
+    monkeypatch.setenv("HOLOCRON_PROCESSES", "3")
+    assert pool_limits()["code"] == 3, "the processes of `holocron run` share what code answers"
     (tmp_path / "dispatch.yaml").write_text(REMOTE, encoding="utf-8")
     with open_instance() as instance:
         limits = {pool.name: pool.limit for pool in instance.event_log_storage.get_pool_limits()}
-    assert limits == {"gpu": 1, "code": 1, "remote": 3, "crawl": 2}
+    assert limits == {"gpu": 1, "code": 3, "remote": 3, "crawl": 2}
 
 
 def test_a_remote_model_s_run_is_of_its_pool_s_job_and_does_not_take_the_gpu() -> None:
@@ -75,3 +85,34 @@ def test_a_pool_in_the_settings_has_a_job_and_a_sensor_of_its_own(tmp_path: Path
     sensors, jobs = done.stdout.splitlines()
     assert sensors == "['model_dispatch', 'model_dispatch_code', 'model_dispatch_remote']"
     assert jobs == "[('derive', ['gpu'], 'any'), ('derive_remote', ['remote'], None)]"
+
+
+def test_a_step_that_waits_for_a_place_in_a_pool_sleeps_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Counter[str]()
+    ask = InstanceConcurrencyContext.claim
+
+    def counted(context: InstanceConcurrencyContext, pool: str, *about: Any) -> bool:
+        asked[pool] += 1
+        if asked[pool] > 1:  # it was full the first time
+            instance.event_log_storage.free_concurrency_slots_for_run(OTHER_RUN)
+        return ask(context, pool, *about)
+
+    sleep_while_pools_are_full()
+    monkeypatch.setattr(InstanceConcurrencyContext, "claim", counted)
+
+    @dg.op(pool="narrow")
+    def wait_for_it() -> int:
+        return 1
+
+    @dg.job(executor_def=dg.in_process_executor)
+    def waiting() -> None:
+        wait_for_it()
+
+    (tmp_path / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
+    with dagster_at(tmp_path) as instance:
+        limit_pool(instance, "narrow", 1)
+        assert instance.event_log_storage.claim_concurrency_slot("narrow", OTHER_RUN, "step").is_claimed
+        assert waiting.execute_in_process(instance=instance).success
+    assert 2 <= asked["narrow"] <= 5, "Dagster's own loop asks without a pause"

@@ -236,6 +236,7 @@ def test_opening_the_instance_writes_the_configuration_and_the_pool_limits(
     monkeypatch.delenv("DAGSTER_HOME")
     monkeypatch.delenv("HOLOCRON_POSTGRES_URL", raising=False)
     monkeypatch.setenv("HOLOCRON_DATA", str(tmp_path))
+    monkeypatch.setenv("HOLOCRON_PROCESSES", "1")
     with open_instance() as instance:
         assert (tmp_path / "dagster" / "dagster.yaml").is_file()
         limits = {pool.name: pool.limit for pool in instance.event_log_storage.get_pool_limits()}

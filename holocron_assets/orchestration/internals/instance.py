@@ -13,7 +13,7 @@ import dagster as dg
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from holocron_assets.derive.dispatch.pools import read_dispatch_settings
+from holocron_assets.derive.dispatch.pools import CODE_POOL, read_dispatch_settings
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.parquet import replacing
 from holocron_assets.lake.place.clock import utc_now
@@ -43,9 +43,11 @@ def pool_limits() -> Mapping[str, int]:
 
     Raises:
         SettingsError: the file of the models' pools cannot be used.
-        SettingError: HOLOCRON_CRAWLERS cannot.
+        SettingError: HOLOCRON_CRAWLERS or HOLOCRON_PROCESSES cannot.
     """
-    return {**read_dispatch_settings(dispatch_file()).limits, CRAWL_POOL: crawlers()}
+    limits = read_dispatch_settings(dispatch_file()).limits
+    # The dispatcher gives code one run at a time; the processes of `holocron run` share code's partitions.
+    return {**limits, CRAWL_POOL: crawlers(), CODE_POOL: max(limits[CODE_POOL], processes())}
 
 
 def prepare_home() -> Path:

@@ -1,14 +1,36 @@
-"""Putting a run into Dagster's run queue from inside another run.
+"""Putting a run into Dagster's run queue from inside another run, and waiting for a place in a pool.
 
-Waits for: a public call of an op's context that submits a run to the queue.
+Waits for: a public call of an op's context that submits a run to the queue; a Dagster whose steps sleep while
+their pool is full.
 """
 
 from collections.abc import Mapping
+from time import time
 
 import dagster as dg
 from dagster import DagsterRunStatus
+from dagster._core.execution.plan.instance_concurrency_context import InstanceConcurrencyContext
 from dagster._core.origin import JobPythonOrigin
 from dagster._core.remote_origin import RemoteJobOrigin
+
+_PAUSE = InstanceConcurrencyContext.interval_to_next_pending_claim_check
+_LONGEST_SLEEP_SECONDS = 1.0
+"""So that a run that waits for a place soon notices that it is to end."""
+
+
+def sleep_while_pools_are_full() -> None:
+    """Let a step that waits for a place in a pool sleep until it asks for the place again.
+
+    Dagster asks at most once a second, and computes how long to sleep until then. But it never takes more
+    than 0 seconds (`min([0, ...])`), so that its loop keeps a core busy for as long as the pool is full.
+    """
+    setattr(InstanceConcurrencyContext, _PAUSE.__name__, _seconds_to_next_claim)
+
+
+def _seconds_to_next_claim(waiting: InstanceConcurrencyContext) -> float:
+    now = time()
+    seconds = min((at - now for at in waiting._pending_timeouts.values()), default=0.0)  # noqa: SLF001 - see above
+    return min(max(seconds, 0.0), _LONGEST_SLEEP_SECONDS)
 
 
 def came_from_queue(run: dg.DagsterRun) -> bool:
