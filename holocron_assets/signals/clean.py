@@ -24,12 +24,17 @@ _EXTERNAL_LINK = re.compile(r"\[(?:[a-z]{2,10}:)?//[^\s\[\]<>]++[ \t]*+([^\[\]\n
 _PAGE_NAME = re.compile(r"\{\{\s*+(?:FULL|BASE|SUB)?PAGENAME\s*+\}\}")
 _BEHAVIOUR_SWITCH = re.compile(r"__[A-Z]{3,}__")
 _LINE_MARKER = re.compile(r"^(?:[*#:;]++|-{4,}+)[ \t]*+", re.MULTILINE)
+_MARKERS = ("*", "#", ":", ";", "-")
 _EMPTY_BRACKETS = re.compile(r"\(\s*+[,;]?\s*+\)|\[\s*+\]")
 _BRACKET_START = re.compile(r"\(\s*+[,;]\s*+")
 _SPACE_BEFORE_MARK = re.compile(r"[ \t]+([,.)])(?=[\s,.)]|$)")
-_SPACES = re.compile(r"[ \t\u00a0\u2009\u202f]+")
+# Of spaces that become one space. Single ones are left alone: they are most, and each match costs time.
+_SPACES = re.compile(r"[ \t\u00a0\u2009\u202f]{2,}|[\t\u00a0\u2009\u202f]")
+_SPACED_MARKS = (" ,", " .", " )")
 # A link that every parser reads in the same way: nine links in ten, and the slowest part of parsing
 _PLAIN_LINK = re.compile(r"\[\[([^\[\]{}|=<>\n]++)(?:\|([^\[\]{}|=<>]*+))?\]\]")
+# A template with no bracket inside. Three braces are a parameter, which is the parser's.
+_PLAIN_TEMPLATE = re.compile(r"(?<!\{)\{\{([^\[\]{}|]*+)(?:\|[^\[\]{}]*+)?\}\}(?!\})")
 _WIKILINK = re.compile(r"\[\[([^\[\]|]*+)(?:\|([^\[\]]*+))?\]\]")
 
 
@@ -41,6 +46,11 @@ def is_hostile(markup: str) -> bool:
 def parse(markup: str) -> Wikicode:
     """Parse a piece of markup that is not hostile; bold and italic marks stay text."""
     return mwparserfromhell.parse(markup, skip_style_tags=True)
+
+
+def _without_line_markers(text: str) -> str:
+    """The text without the marks of list items and rulers at the starts of its lines."""
+    return _LINE_MARKER.sub("", text) if "\n" in text or text.startswith(_MARKERS) else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +93,22 @@ class Cleaner:
         text = _EXTERNAL_LINK.sub(r"\1", text) if "//" in text else text
         text = _PLAIN_LINK.sub(self._plain_link, text) if "[[" in text else text
         text = _BEHAVIOUR_SWITCH.sub("", text) if "__" in text else text
-        return _LINE_MARKER.sub("", text)
+        return _without_line_markers(text)
 
     def _plain_link(self, match: re.Match[str]) -> str:
         return self._link_text(match[1], match[2])
 
+    def _plain_template(self, match: re.Match[str]) -> str:
+        return match[0] if self._shows_text(match[1]) else ""
+
+    def _shows_text(self, template: str) -> bool:
+        name = normalised_name(template)
+        return name in self.words.text_templates or name in self.words.argument_templates
+
     def _text(self, markup: str) -> str:
         text = self.prepared(markup)
+        if "{{" in text:  # those that show no text are most of what is left, and need no parser
+            text = _PLAIN_TEMPLATE.sub(self._plain_template, text)
         if "{{" not in text and "[[" not in text:
             return text
         if not is_hostile(text):
@@ -98,10 +117,13 @@ class Cleaner:
         return self._without_blocks(text)
 
     def _lines(self, text: str) -> list[str]:
-        text = _LINE_MARKER.sub("", without_quotes(text))
+        text = _without_line_markers(without_quotes(text))
         text = unmasked(decode_character_references(text))
         text = _EMPTY_BRACKETS.sub("", text) if "(" in text or "[" in text else text
-        text = _SPACE_BEFORE_MARK.sub(r"\1", _BRACKET_START.sub("(", _SPACES.sub(" ", text)))
+        text = _SPACES.sub(" ", text)
+        text = _BRACKET_START.sub("(", text) if "(" in text else text
+        if any(mark in text for mark in _SPACED_MARKS):
+            text = _SPACE_BEFORE_MARK.sub(r"\1", text)
         return [line for line in map(str.strip, text.split("\n")) if line]
 
     def _without_blocks(self, text: str) -> str:

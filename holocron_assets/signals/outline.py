@@ -2,9 +2,12 @@
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
+# Most links and many templates have no bracket inside: they open and close at once.
 _TOKEN = re.compile(
-    r"\{\{|\}\}|\[\[|\]\]"
+    r"(\[\[[^\[\]{}]*+\]\])|(\{\{[^\[\]{}]*+\}\}(?!\}))"
+    r"|\{\{|\}\}|\[\[|\]\]"
     r"|^[ \t:]*+\{\|"
     # '|}' closes a table, unless it is the last parameter's '|' and a template's '}}'
     r"|^[ \t]*+\|\}(?!\}(?!\}))",
@@ -12,12 +15,13 @@ _TOKEN = re.compile(
 )
 _BRACKET = re.compile(r"[\[\]{}]")
 _TEMPLATE, _TABLE, _LINK = "template", "table", "link"
+_CLOSED = (None, _LINK, _TEMPLATE)
+"""By the number of the group of `_TOKEN` that matches a block that opens and closes at once."""
 _OPENS = {"{{": _TEMPLATE, "[[": _LINK, "{|": _TABLE}
 _CLOSES = {"}}": _TEMPLATE, "]]": _LINK, "|}": _TABLE}
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A closed piece of markup: a 'template', 'table' or 'link'; `end` is after its last character."""
 
     kind: str
@@ -57,6 +61,12 @@ class _Builder:
         self.counts[kind] += 1
         self.deepest = max(self.deepest, self.counts[_TEMPLATE])
 
+    def add(self, kind: str, start: int, end: int) -> None:
+        """Open a block that has no bracket inside, and close it at once."""
+        if kind == _TEMPLATE:
+            self.deepest = max(self.deepest, self.counts[_TEMPLATE] + 1)
+        self.blocks.append(Block(kind, start, end))
+
     def pop(self) -> tuple[str, int]:
         kind, start = self.open.pop()
         self.counts[kind] -= 1
@@ -85,6 +95,9 @@ def outline(text: str) -> Outline:
     """
     builder = _Builder()
     for match in _TOKEN.finditer(text):
+        if kind := _CLOSED[match.lastindex or 0]:
+            builder.add(kind, *match.span())
+            continue
         # the brackets of a table may have spaces before them
         brackets = match.group()[-2:]
         if kind := _OPENS.get(brackets):
