@@ -90,6 +90,7 @@ def main() -> None:
 
 def measured(options: argparse.Namespace, console: Console) -> Iterator[Figure]:
     """The figures, size by size."""
+    seen: set[tuple[str, int]] = set()
     for pages in options.pages:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name).resolve()
@@ -97,9 +98,10 @@ def measured(options: argparse.Namespace, console: Console) -> Iterator[Figure]:
             if set(options.only) - {"import", "resolve"}:
                 in_a_process(write_large, folder, pages)
             for work in options.only:
-                if work == "import" and not INFOBOX_PAGES.exists():
-                    continue
                 size = min(pages, options.imported) if work == "import" else pages
+                if (work, size) in seen or (work == "import" and not INFOBOX_PAGES.exists()):
+                    continue
+                seen.add((work, size))
                 cost: Cost = in_a_process(WORK[work], folder, size)
                 console.print(f"{work} of {size:,} pages: {cost.cpu:.1f} s, {cost.mebibytes:,.0f} MiB")
                 yield Figure(work, size, round(cost.cpu, 3), round(cost.mebibytes))
