@@ -4,10 +4,10 @@ In a large type, little changes from one run to the next. Unchanged rows are joi
 become Python rows: only the others are matched, and decided about, one by one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -71,11 +71,10 @@ _FREE = "from of_type.entities anti join of_type.matched using (entity_id) where
 _IDENTIFIED = (
     f"select entity_id, {_COLUMNS} from of_type.candidates join of_type.identified using (title_key)"  # noqa: S608 - the same
 )
-_WHO = """
-    select entity_id, entity_type, source, title, title_key, page_id, batch, continuity, origin, name
-    from of_type.candidates
-    join of_type.identified using (title_key)
-"""
+_VALUES = "entity_id, entity_type, source, title, title_key, page_id, batch, continuity, origin, name"
+_WHO = f"select {_VALUES} from of_type.candidates join of_type.identified using (title_key)"  # noqa: S608 - the same
+_WHO_OF_SOME = f"{_WHO} where entity_id in (select unnest($ids::varchar[]))"
+_MARKS = f"select entity_id, title_key, source, hash({_VALUES}) as mark from ({_WHO})"  # noqa: S608 - the same
 _SAME = " and ".join(
     f"candidates.{name} is not distinct from entities.{name}"
     for name in (
@@ -138,6 +137,22 @@ _MAKE_IDENTIFIED = """
 _FOUND = pa.schema([("title_key", pa.int64()), ("entity_id", pa.string())])
 
 
+class IdentifiedMark(NamedTuple):
+    """A candidate, by the entity that it stands for.
+
+    Attributes:
+        entity_id: the entity.
+        title_key: of its page.
+        source: its source.
+        mark: a number that changes with the candidate's values.
+    """
+
+    entity_id: str
+    title_key: int
+    source: str
+    mark: int
+
+
 class TypeNow:
     """One type as it was when this object was made."""
 
@@ -183,9 +198,19 @@ class TypeNow:
             current_rows(self._query("from of_type.entities"))
         return frozenset(row["entity_id"] for row in counted)
 
-    def identified(self) -> list[dict[str, Any]]:
-        """The candidates, with the id of the entity that each stands for, or will stand for."""
-        return self._query(_WHO)
+    def identified(self, ids: AbstractSet[str] | None = None) -> list[dict[str, Any]]:
+        """The candidates, with the id of the entity that each stands for, or will stand for.
+
+        Args:
+            ids: only those with one of these ids; all by default.
+        """
+        return self._query(_WHO) if ids is None else self._query(_WHO_OF_SOME, {"ids": sorted(ids)})
+
+    def marks(self) -> Iterator[IdentifiedMark]:
+        """A mark of each row of `identified`, without making rows."""
+        found = self._snapshot.connection.sql(self._of_type(_MARKS)).to_arrow_table()
+        columns = (found.column(name).to_pylist() for name in IdentifiedMark._fields)
+        return map(IdentifiedMark._make, zip(*columns, strict=True))
 
     def members(self, ids: AbstractSet[str]) -> dict[str, Member]:
         """The given entities of the type, with the values that decide what they can be one with."""

@@ -1,5 +1,6 @@
 """Rows that stay in the file unread are those that resolving each of them again would give."""
 
+import shutil
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -13,10 +14,13 @@ from resolved_wiki import START, TYPES, Seen, Wiki, missing, redirect, wiki_of
 
 from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.entities.history import resolve_entities
+from holocron_assets.entities.identity import pair_store
 from holocron_assets.entities.identity.clusters import merges
 from holocron_assets.entities.identity.identity import entity_id
 from holocron_assets.entities.identity.judgement_store import store_judgements
 from holocron_assets.entities.identity.pair_store import store_pairs
+from holocron_assets.entities.identity.pairs import pair_rows
+from holocron_assets.entities.identity.records import Record
 from holocron_assets.entities.promotion import DEFAULT_POLICY_FILE, load_policy
 from holocron_assets.entities.snapshot import Snapshot, open_snapshot
 from holocron_assets.entities.store import store_entities
@@ -24,7 +28,7 @@ from holocron_assets.entities.type_now import type_now
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITIES, ENTITY_JUDGEMENTS
+from holocron_assets.lake.tables import COMPARED_NAMES, ENTITIES, ENTITY_JUDGEMENTS
 from holocron_assets.lake.views.database import query
 
 WORTHY = frozenset(TYPES)
@@ -43,6 +47,22 @@ pages = st.one_of(
     ),
     st.builds(missing, st.sampled_from(TITLES)),
     st.builds(redirect, st.sampled_from(TITLES), st.sampled_from(TITLES)),
+)
+MERGE = ("Merge candidates",)
+ALIKE = ("Varn", "Varns", "The Varn", "Varn II", "Korvadda", "Korvada", "Moon of Varn", "Varn Moon")
+alike = st.one_of(
+    st.builds(
+        Seen,
+        st.sampled_from(
+            ("Varn", "Varns", "The Varn", "Varn II", "Korvadda", "Korvada", "Moon of Varn", "Varn Moon")
+        ),
+        revision_id=st.integers(100, 102),
+        categories=st.sampled_from([MERGE, MERGE, ()]),
+    ),
+    st.builds(
+        redirect, st.sampled_from(("Varns", "Korvado")), st.sampled_from(("Varn II", "Varn", "Korvadda"))
+    ),
+    st.builds(missing, st.sampled_from(("Varn", "Korvada"))),
 )
 crawls = st.lists(st.lists(pages, max_size=5, unique_by=lambda page: page.title), min_size=1, max_size=4)
 decisions = st.lists(
@@ -108,6 +128,44 @@ def test_what_is_stored_is_what_all_rows_together_give(
                 if when == moment:
                     decide(wiki, kind, titles)
             resolve(wiki, moment)
+
+
+def pairs_of(wiki: Wiki) -> list[Row]:
+    with open_snapshot(wiki.lake) as snapshot:
+        return store_pairs(snapshot, "Species", entity_types=WORTHY)[1]
+
+
+@pytest.mark.system
+@settings(deadline=None, max_examples=15)
+@given(st.lists(st.lists(alike, max_size=4, unique_by=lambda page: page.title), min_size=2, max_size=4))
+def test_pairs_after_more_pages_are_those_of_all_pages_anew(history: list[list[Seen]]) -> None:
+    with TemporaryDirectory() as folder:
+        wiki = Wiki(Lake(Path(folder)))
+        for seen in history:
+            wiki.crawl(*seen)
+            found = pairs_of(wiki)
+            if wiki.lake.has(COMPARED_NAMES, "Species"):
+                shutil.rmtree(wiki.lake.folder(COMPARED_NAMES))
+            assert found == pairs_of(wiki)
+            wiki.resolve_all()
+
+
+def test_only_what_may_be_like_a_new_page_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wiki = wiki_of(tmp_path, Seen("Varn", 1), Seen("Korvadda", 2), Seen("Solitude", 3))
+    wiki.resolve_all()
+    wiki.crawl(Seen("Varns", 4, categories=("Merge candidates",)))
+    read = list[str]()
+
+    def noted(records: Sequence[Record], *about: Any, **named: Any) -> list[Row]:
+        read.extend(one.title for one in records)
+        return pair_rows(records, *about, **named)
+
+    monkeypatch.setattr(pair_store, "pair_rows", noted)
+    [pair] = pairs_of(wiki)
+    assert (pair["first_title"], pair["second_title"]) in {("Varn", "Varns"), ("Varns", "Varn")}
+    assert sorted(read) == ["Varn", "Varns"]
 
 
 def test_what_did_not_change_is_no_row_to_be_decided_about(tmp_path: Path) -> None:

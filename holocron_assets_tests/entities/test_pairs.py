@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from holocron_assets.entities.identity.blocking import REACH
 from holocron_assets.entities.identity.pairs import pair_rows
 from holocron_assets.entities.identity.policy import DEFAULT_IDENTITY_FILE, load_identity_policy
-from holocron_assets.entities.identity.records import Record, names_hash
+from holocron_assets.entities.identity.records import Record
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.tables import ENTITY_PAIRS
 
@@ -253,21 +253,6 @@ def test_of_a_name_that_very_many_share_only_neighbours_are_paired() -> None:
     many = [page("Soldier", f"{number:04}") for number in range(REACH * 10)]
     assert len(rows_of(*many[: REACH + 1])) == REACH * (REACH + 1) // 2
     assert len(rows_of(*many)) < REACH * len(many)
-
-
-def test_whatever_a_record_is_compared_by_changes_its_hash() -> None:
-    record = page("Varn")
-    changes: list[dict[str, Any]] = [
-        {"name": "Gort"},
-        {"names": ("Gort",)},
-        {"continuity": "both"},
-        {"external_ids": ("isbn:1",)},
-        {"singled_out_by": BORN_AND_DIED},
-        {"related": ("Gort",)},
-        {"to_merge": ("Gort",)},
-    ]
-    hashes = {names_hash(record), *(names_hash(record._replace(**each)) for each in changes)}
-    assert len(hashes) == len(changes) + 1
 
 
 WORDS = st.sampled_from(

@@ -13,7 +13,7 @@ from holocron_assets.entities.identity.identity import entity_id
 from holocron_assets.entities.identity.pair_store import store_pairs
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.schema import Table
-from holocron_assets.lake.files.parquet import Footer, read_footer, write_partition
+from holocron_assets.lake.files.parquet import Footer, read_footer, write_partition, write_table
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import COMPARED_NAMES, ENTITIES, ENTITY_CANDIDATES, PAGE_TYPES
 
@@ -101,10 +101,10 @@ def test_a_run_that_ends_between_pairs_and_what_they_were_made_of_loses_none(
     def die(lake: Lake, table: Table, *args: Any, **named: Any) -> Footer:
         if table is COMPARED_NAMES:
             raise KeyboardInterrupt
-        return write_partition(lake, table, *args, **named)
+        return write_table(lake, table, *args, **named)
 
     with monkeypatch.context() as patched:
-        patched.setattr(pair_store, "write_partition", die)
+        patched.setattr(pair_store, "write_table", die)
         with open_snapshot(wiki.lake) as snapshot, pytest.raises(KeyboardInterrupt):
             store_pairs(snapshot, "Species", entity_types=frozenset(TYPES))
     retype(wiki, varns)

@@ -1,13 +1,29 @@
 """Records of a type's candidates: the values by which each is compared with others."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from holocron_assets.entities.identity.records import Record
 from holocron_assets.entities.names.aliases import redirects_to
 from holocron_assets.entities.snapshot import Snapshot
+from holocron_assets.entities.type_now import IdentifiedMark
+from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 
 _NAMES = frozenset({"name", "mention"})
+
+
+class _Said(NamedTuple):
+    """What is said of a page beside its own row, sorted; see `Record`."""
+
+    names: tuple[str, ...] = ()
+    external_ids: tuple[str, ...] = ()
+    singled_out_by: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+    to_merge: tuple[str, ...] = ()
+
+
+_NOTHING = _Said()
 
 
 def records_of(
@@ -20,12 +36,9 @@ def records_of(
         snapshot: of the lake that says more of them.
         singling_out: sets of keys of facts; if all values of a set are equal, they single a thing out.
     """
-    redirects, wikis = snapshot.redirects_now, snapshot.wikis
+    wikis = snapshot.wikis
     for row in candidates:
-        key = row["title_key"]
-        stated = snapshot.stated_names.get(key, ())
-        names = {each["name"] for each in redirects_to(key, redirects)} if key in redirects else set()
-        names |= {each["value"] for each in stated if each["kind"] in _NAMES}
+        said = _said(row["title_key"], snapshot, singling_out)
         yield Record(
             entity_id=row["entity_id"],
             entity_type=row["entity_type"],
@@ -37,14 +50,46 @@ def records_of(
             continuity=row["continuity"],
             origin=row["origin"],
             name=row["name"],
-            names=tuple(sorted(names - {row["name"]})),
-            external_ids=tuple(
-                sorted({_identifier(each) for each in stated if each["kind"] == "external_id"})
-            ),
-            singled_out_by=tuple(_singled_out_by(stated, singling_out)),
-            related=tuple(sorted({each["target"] for each in stated if each["kind"] == "relation"} - {None})),
-            to_merge=snapshot.merger_notices.get(key, ()),
+            names=tuple(name for name in said.names if name != row["name"]),
+            external_ids=said.external_ids,
+            singled_out_by=said.singled_out_by,
+            related=said.related,
+            to_merge=said.to_merge,
         )
+
+
+def marks_of(
+    identified: Iterable[IdentifiedMark], snapshot: Snapshot, singling_out: Sequence[Sequence[str]]
+) -> dict[str, str]:
+    """By entity id, a mark of all values of its record: if it changes, the record must be compared again.
+
+    Args:
+        identified: from `TypeNow.marks`.
+        snapshot: of the lake that says more of them.
+        singling_out: as in `records_of`.
+    """
+    wikis, marks = snapshot.wikis, dict[str, str]()
+    for one in identified:
+        said = _said(one.title_key, snapshot, singling_out)
+        own = f"{one.mark:x} {wikis.get(one.source, one.source)}"
+        marks[one.entity_id] = own if said is _NOTHING else f"{own} {content_hash(repr(said))}"
+    return marks
+
+
+def _said(key: int, snapshot: Snapshot, singling_out: Sequence[Sequence[str]]) -> _Said:
+    redirects, stated = snapshot.redirects_now, snapshot.stated_names.get(key, ())
+    to_merge = snapshot.merger_notices.get(key, ())
+    if not stated and not to_merge and key not in redirects:
+        return _NOTHING
+    names = {each["name"] for each in redirects_to(key, redirects)} if key in redirects else set()
+    names |= {each["value"] for each in stated if each["kind"] in _NAMES}
+    return _Said(
+        tuple(sorted(names)),
+        tuple(sorted({_identifier(each) for each in stated if each["kind"] == "external_id"})),
+        tuple(_singled_out_by(stated, singling_out)),
+        tuple(sorted({each["target"] for each in stated if each["kind"] == "relation"} - {None})),
+        to_merge,
+    )
 
 
 def _singled_out_by(stated: Sequence[Row], singling_out: Sequence[Sequence[str]]) -> Iterator[str]:

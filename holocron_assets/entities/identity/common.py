@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 
 from holocron_assets.entities.identity.blocking import Wanted, neighbours
+from holocron_assets.entities.identity.likeness import blocks_of as name_blocks
 from holocron_assets.entities.identity.policy import ExactKind
 from holocron_assets.entities.identity.records import Record, page_of
-from holocron_assets.entities.names.names import NameParts, NameReader
+from holocron_assets.entities.names.names import NameParts, NameReader, WordRules
 
 
 class Name(NamedTuple):
@@ -51,6 +53,20 @@ def names_of(records: Sequence[Record], reader: NameReader) -> list[Name]:
         for is_own, text in ((True, record.name), *((False, each) for each in record.names))
     )
     return [name for name in names if name.parts.key]
+
+
+def blocks_of(record: Record, reader: NameReader, rules: WordRules) -> list[int]:
+    """Numbers of all that a record may have in common with others: two without a common number are no pair.
+
+    Pages, identifiers, titles that notices name, and the blocks of its names. Two things may have one number.
+    """
+    titles = [*record.to_merge, *([record.title] if record.origin == "page" else ())]
+    texts = {f"page {page_of(record)}", *(f"identifier {each}" for each in record.external_ids)}
+    texts |= {f"title {record.wiki} {title}" for title in titles}
+    for name in names_of([record], reader):
+        texts.add(f"name {name.parts.key}")
+        texts |= {f"{kind} {block}" for kind, block in enumerate(name_blocks(name.parts, rules)) if block}
+    return sorted(crc32(text.encode()) for text in texts - {"page None"})
 
 
 def in_common(records: Sequence[Record], names: Sequence[Name], wanted: Wanted) -> Iterator[Common]:

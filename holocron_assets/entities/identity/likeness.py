@@ -14,6 +14,7 @@ from holocron_assets.entities.names.names import NameParts, WordRules
 _START, _END = 4, 3
 """Letters that make a block: an error among seven letters leaves the first or the last ones right."""
 _HASHED = 64
+_BLOCKS = 5
 
 
 class Alike(NamedTuple):
@@ -46,14 +47,14 @@ def alike(names: Sequence[NameParts], fuzzy: Fuzzy, rules: WordRules, wanted: Wa
     Yields:
         The pairs. One may come twice: for its letters and for its words in another order.
     """
-    letters = ["".join(name.stems) for name in names]
-    ordered = [" ".join(sorted(stem for stem in name.stems if stem not in rules.linking)) for name in names]
-    for one, other in _equal(names, letters, wanted):
+    letters, ordered = [_letters(name) for name in names], [_ordered(name, rules) for name in names]
+    blocks = list(zip(*(blocks_of(name, rules) for name in names), strict=True)) or [()] * _BLOCKS
+    for one, other in _pairs(blocks[0], letters, wanted):
         yield from _weighed(names, one, other, {}, fuzzy)
-    for one, other in _equal(names, ordered, wanted):
+    for one, other in _pairs(blocks[1], ordered, wanted):
         if letters[one] != letters[other]:
             yield from _weighed(names, one, other, {"order": fuzzy.order}, fuzzy)
-    near = _near(names, letters, ordered, wanted)
+    near = _near(blocks[2:], letters, ordered, wanted)
     for one, other in _misspelt(names, letters, *near, fuzzy.most_letters):
         slips = _slips(names[one].stems, names[other].stems, fuzzy)
         yield from _weighed(names, one, other, slips, fuzzy)
@@ -97,27 +98,48 @@ def _slips(one: Sequence[str], other: Sequence[str], fuzzy: Fuzzy) -> dict[str, 
     return {"letters": fuzzy.letters * share} | ({"edge": fuzzy.edge} if at_edge else {})
 
 
-def _equal(names: Sequence[NameParts], forms: Sequence[str], wanted: Wanted) -> Iterator[tuple[int, int]]:
+def blocks_of(name: NameParts, rules: WordRules) -> tuple[str | None, ...]:
+    """The blocks in which a name is compared with others; None where it is in no block of a kind.
+
+    By all its letters, its words in order, its first and its last letters, and its longest word.
+    """
+    letters, ordered, number = _letters(name), _ordered(name, rules), name.designation
+    return (
+        f"{number} {letters}" if letters else None,
+        f"{number} {ordered}" if ordered else None,
+        f"{number} {letters[:_START]}",
+        f"{number} {letters[-_END:]}",
+        f"{number} {max(name.stems, key=len, default='')}",
+    )
+
+
+def _letters(name: NameParts) -> str:
+    return "".join(name.stems)
+
+
+def _ordered(name: NameParts, rules: WordRules) -> str:
+    return " ".join(sorted(stem for stem in name.stems if stem not in rules.linking))
+
+
+def _pairs(blocks: Sequence[str | None], forms: Sequence[str], wanted: Wanted) -> Iterator[tuple[int, int]]:
     """Pairs of names that are the same in some form."""
-    blocks = [f"{name.designation} {form}" if form else None for name, form in zip(names, forms, strict=True)]
     one, other = neighbours(blocks, forms, wanted)
     return zip(one.tolist(), other.tolist(), strict=True)
 
 
 def _near(
-    names: Sequence[NameParts], letters: Sequence[str], ordered: Sequence[str], wanted: Wanted
+    blocks: Sequence[Sequence[str | None]], letters: Sequence[str], ordered: Sequence[str], wanted: Wanted
 ) -> tuple[Places, Places]:
     """Pairs of names that begin or end alike, or have the longest word in common."""
-    starts = [f"{name.designation} {text[:_START]}" for name, text in zip(names, letters, strict=True)]
-    ends = [f"{name.designation} {text[-_END:]}" for name, text in zip(names, letters, strict=True)]
-    longest = [f"{name.designation} {max(name.stems, key=len, default='')}" for name in names]
+    starts, ends, longest = blocks
     found = [
         neighbours(starts, letters, wanted),
         neighbours(ends, [text[::-1] for text in letters], wanted),
         neighbours(longest, ordered, wanted),
     ]
-    pairs = np.unique(np.concatenate([one * len(names) + other for one, other in found]))
-    return pairs // max(len(names), 1), pairs % max(len(names), 1)
+    count = max(len(letters), 1)
+    pairs = np.unique(np.concatenate([one * count + other for one, other in found]))
+    return pairs // count, pairs % count
 
 
 def _misspelt(

@@ -4,16 +4,29 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from holocron_assets.entities.identity.candidate_records import records_of
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from holocron_assets.entities.identity.candidate_records import marks_of, records_of
+from holocron_assets.entities.identity.common import blocks_of
 from holocron_assets.entities.identity.pairs import pair_rows
 from holocron_assets.entities.identity.policy import DEFAULT_IDENTITY_FILE, load_identity_policy
-from holocron_assets.entities.identity.records import names_hash
+from holocron_assets.entities.identity.records import Record
+from holocron_assets.entities.names.names import NameReader
 from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.entities.type_now import type_now
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.declaration.versions import code_version
-from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
+from holocron_assets.lake.files.parquet import (
+    Footer,
+    read_footer,
+    read_partition,
+    read_table,
+    write_partition,
+    write_table,
+)
 from holocron_assets.lake.tables import COMPARED_NAMES, ENTITY_PAIRS
 
 PAIRS_VERSION = code_version(__name__)
@@ -30,7 +43,8 @@ def store_pairs(
 ) -> tuple[Footer, list[Row]]:
     """Compare one type's candidates by name, and write tables `entity_pairs` and `compared_names`.
 
-    Only records that are new or have other names are compared, each with all others.
+    Only records that are new or have other names are compared, each with all others. Of those others only the
+    ones that share a block with it are read: `compared_names` says which they are.
 
     Args:
         snapshot: of the lake where candidates are and pairs go.
@@ -44,29 +58,59 @@ def store_pairs(
         DataFileError: the identity policy is not valid.
     """
     policy = load_identity_policy(DEFAULT_IDENTITY_FILE, entity_types)
-    lake, inputs = snapshot.lake, _inputs(snapshot, entity_type)
-    records = list(
-        records_of(type_now(snapshot, entity_type).identified(), snapshot, policy.within_one_wiki.facts)
-    )
-    hashes = {record.entity_id: names_hash(record) for record in records}
-    kept, compared = _standing(snapshot, entity_type)
-    rows = pair_rows(records, policy, changed=_changed(hashes, compared), kept=kept)
-    names = [{"entity_id": name, "names_hash": hashes[name]} for name in sorted(hashes)]
+    lake, inputs, singling_out = snapshot.lake, _inputs(snapshot, entity_type), policy.within_one_wiki.facts
+    now, (kept, compared) = type_now(snapshot, entity_type), _standing(snapshot, entity_type)
+    marks = marks_of(now.marks(), snapshot, singling_out)
+    changed = _changed(marks, compared)
+    fresh = list(records_of(now.identified(changed), snapshot, singling_out))
+    reader = NameReader(policy.words)
+    names = _compared(fresh, marks, [blocks_of(record, reader, policy.words) for record in fresh])
+    if compared is not None and changed is not None:
+        left = compared.filter(_is_one_of(compared, marks.keys() - changed))
+        names = pa.concat_tables([left, names])
+        near = _near(names, changed | {row[side] for row in kept for side in ("first_id", "second_id")})
+        fresh += records_of(now.identified(near - changed), snapshot, singling_out)
+    rows = pair_rows(fresh, policy, changed=changed, kept=kept, reader=reader)
     footer = write_partition(lake, ENTITY_PAIRS, entity_type, rows, code_version=PAIRS_VERSION, inputs=inputs)
     # Unless both are of one run, all are compared again: a run may end between the two.
     inputs = {**inputs, _PAIRS: footer.content_id}
-    write_partition(lake, COMPARED_NAMES, entity_type, names, code_version=PAIRS_VERSION, inputs=inputs)
+    names = names.sort_by("entity_id")
+    write_table(lake, COMPARED_NAMES, entity_type, names, code_version=PAIRS_VERSION, inputs=inputs)
     return footer, rows
 
 
-def _changed(hashes: Mapping[str, str], compared: Mapping[str, str] | None) -> AbstractSet[str] | None:
+def _changed(marks: Mapping[str, str], compared: pa.Table | None) -> AbstractSet[str] | None:
     if compared is None:
         return None
-    return {name for name, found in hashes.items() if compared.get(name) != found}
+    known = dict(zip(*(compared.column(name).to_pylist() for name in ("entity_id", "mark")), strict=True))
+    return {name for name, found in marks.items() if known.get(name) != found}
 
 
-def _standing(snapshot: Snapshot, entity_type: str) -> tuple[list[dict[str, Any]], Mapping[str, str] | None]:
-    """The standing pairs, and the compared values of records; None if other code or policy made them."""
+def _compared(records: Sequence[Record], marks: Mapping[str, str], blocks: Sequence[list[int]]) -> pa.Table:
+    """Rows of `compared_names`."""
+    ids = [record.entity_id for record in records]
+    columns = {"entity_id": ids, "mark": [marks[name] for name in ids], "blocks": blocks}
+    return pa.table(columns, schema=COMPARED_NAMES.arrow_schema)
+
+
+def _near(names: pa.Table, asked: AbstractSet[str]) -> AbstractSet[str]:
+    """The entities that have a block in common with some of them, these included.
+
+    Whoever is in no block of theirs is compared with none of them, and takes no place beside them in a block.
+    """
+    blocks = names.column("blocks").combine_chunks()
+    numbers, rows = blocks.flatten().to_numpy(), pc.list_parent_indices(blocks).to_numpy()
+    is_asked = _is_one_of(names, asked).to_numpy()
+    found = np.unique(rows[np.isin(numbers, np.unique(numbers[is_asked[rows]]))])
+    return set(names.column("entity_id").take(pa.array(found)).to_pylist())
+
+
+def _is_one_of(names: pa.Table, ids: AbstractSet[str]) -> pa.ChunkedArray:
+    return pc.is_in(names.column("entity_id"), value_set=pa.array(sorted(ids), pa.string()))
+
+
+def _standing(snapshot: Snapshot, entity_type: str) -> tuple[list[dict[str, Any]], pa.Table | None]:
+    """The standing pairs, and the compared records; None if other code or policy made them."""
     pairs, names = (
         read_footer(snapshot.lake, table, entity_type) for table in (ENTITY_PAIRS, COMPARED_NAMES)
     )
@@ -74,8 +118,7 @@ def _standing(snapshot: Snapshot, entity_type: str) -> tuple[list[dict[str, Any]
         return [], None
     if names.inputs.get(_PAIRS) != pairs.content_id:
         return [], None
-    rows = read_partition(snapshot.lake, COMPARED_NAMES, entity_type)
-    compared = {row["entity_id"]: row["names_hash"] for row in rows}
+    compared = read_table(snapshot.lake, COMPARED_NAMES, entity_type, COMPARED_NAMES.arrow_schema.names)
     return read_partition(snapshot.lake, ENTITY_PAIRS, entity_type), compared
 
 

@@ -54,27 +54,31 @@ def pair_rows(
     *,
     changed: AbstractSet[str] | None = None,
     kept: Iterable[Row] = (),
+    reader: NameReader | None = None,
 ) -> list[Row]:
     """All rows of `entity_pairs` of one type.
 
     A record in canon and one in legends are two things by definition.
 
     Args:
-        records: all records of the type that may be paired, in any order.
+        records: all records of the type that may be paired, in any order; where some are compared, those that
+            share a block with them are enough.
         policy: the identity policy.
-        changed: ids of the records that are new, or have another `names_hash` than when they were compared;
+        changed: ids of the records that are new, or have another mark than when they were compared;
             None to compare all.
         kept: standing rows of pairs, which are compared again though neither record changed. With all of
             them the result is the same as that of comparing all, with one exception: in a block that is too
             large to be compared completely (`blocking.REACH`), two unchanged records that are only now near
             each other are not found.
+        reader: remembers names that it has parsed by this policy.
 
     Returns:
         A row for each pair, by its id.
     """
     ordered = sorted(records, key=lambda record: record.entity_id)
     best: dict[Pair, _Found] = {}
-    for pair, found in _all_found(ordered, policy, _wanted(ordered, changed, kept)):
+    names = names_of(ordered, reader or NameReader(policy.words))
+    for pair, found in _all_found(ordered, names, policy, _wanted(ordered, changed, kept)):
         best[pair] = max(best.get(pair, found), found, key=_score)
     rivals = Rivals({pair: found.score for pair, found in best.items()}, ordered, policy.margin)
     return [
@@ -109,9 +113,8 @@ def _wanted(records: Sequence[Record], changed: AbstractSet[str] | None, kept: I
 
 
 def _all_found(
-    records: Sequence[Record], policy: IdentityPolicy, wanted: Wanted
+    records: Sequence[Record], names: Sequence[Name], policy: IdentityPolicy, wanted: Wanted
 ) -> Iterator[tuple[Pair, _Found]]:
-    names = names_of(records, NameReader(policy.words))
     for common in in_common(records, names, wanted):
         exact = policy.exact[common.kind]
         found = _Found(exact.score, "exact", exact.verdict, common.reason)

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-from holocron_assets.lake.declaration.keys import content_hash
-
 _PAGE = "page"
 
 
@@ -43,11 +41,6 @@ class Record(NamedTuple):
     singled_out_by: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
     to_merge: tuple[str, ...] = ()
-
-
-def names_hash(record: Record) -> str:
-    """Hash of the values that a record is compared by: if it changes, the record must be compared again."""
-    return content_hash(repr(record))
 
 
 def page_of(record: Record) -> tuple[str, int] | None:

@@ -79,15 +79,22 @@ def name_key(name: str) -> str:
 
 
 class NameReader:
-    """Parses names, and remembers words from one name to the next."""
+    """Parses names, and remembers them and their words."""
 
     def __init__(self, rules: WordRules) -> None:
         """Read by these rules."""
         self._rules = rules
         self._known: dict[str, _Word] = {}
+        self._names: dict[str, NameParts] = {}
 
     def read(self, name: str) -> NameParts:
         """Parse one name."""
+        parts = self._names.get(name)
+        if parts is None:
+            parts = self._names[name] = self._parse(name)
+        return parts
+
+    def _parse(self, name: str) -> NameParts:
         bare, qualifier = _without_suffix(name)
         found = _WORD.findall(_without_apostrophes(bare))
         known = [self._known.get(word) or self._learn(word) for word in found]

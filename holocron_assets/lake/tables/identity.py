@@ -1,5 +1,7 @@
 """Tables of identity: pairs that may be one entity, judgements of them, and names in list pages."""
 
+import pyarrow as pa
+
 from holocron_assets.lake.declaration.schema import (
     Column,
     Table,
@@ -54,7 +56,8 @@ COMPARED_NAMES = Table(
     key=("entity_id",),
     columns=(
         Column("entity_id", type_string, "The entity"),
-        Column("names_hash", type_string, "Hash of its names, continuity, source, origin and page"),
+        Column("mark", type_string, "A mark of its names, continuity, source, origin and page"),
+        Column("blocks", pa.list_(pa.int64()), "Numbers of what it may have in common with others"),
     ),
 )
 
