@@ -120,7 +120,7 @@ def test_files_of_earlier_runs_are_closed(instance: dg.DagsterInstance, home: Pa
     there = open_files(home)
     assert sum(f"{run}.db" in there for run in runs) <= 4
     instance.dispose()
-    assert set(open_files(home)) <= {"schedules.db"}, "which all storages of the process share"
+    assert set(open_files(home)) <= {"runs.db", "schedules.db"}, "which all storages of the process share"
 
 
 def test_who_watches_a_run_is_called_for_each_event(home: Path, instance: dg.DagsterInstance) -> None:

@@ -33,7 +33,7 @@ _MOST_RUNS = 4
 """Runs whose files stay open in a process, besides the index of all events."""
 
 _MOST_HOMES = 4
-"""Homes of Dagster whose schedules stay open in a process. It has one, if it is no test."""
+"""Homes of Dagster whose runs and schedules stay open in a process. It has one, if it is no test."""
 
 _PATIENCE_SECONDS = 30
 """How long a statement waits for another process's."""
@@ -61,17 +61,17 @@ class _Engines:
         self._most, self._owner, self._lock = most, os.getpid(), Lock()
         self._kept: OrderedDict[tuple[str, int], Engine] = OrderedDict()
 
-    def of(self, address: str, file: int = 0) -> Engine:
-        """The engine of an address. If another file may take the place of one, give the file's number."""
+    def of(self, address: str, number: int = 0) -> Engine:
+        """The engine of an address. Where another file may take its place, its number tells them apart."""
         with self._lock:
             if self._owner != os.getpid():
                 for engine in self._kept.values():
                     engine.dispose(close=False)  # the connections are the other process's
                 self._kept, self._owner = OrderedDict(), os.getpid()
-            engine = self._kept.get((address, file)) or self._kept.setdefault(
-                (address, file), _engine(address)
+            engine = self._kept.get((address, number)) or self._kept.setdefault(
+                (address, number), _engine(address)
             )
-            self._kept.move_to_end((address, file))
+            self._kept.move_to_end((address, number))
             if len(self._kept) > self._most:
                 self._kept.popitem(last=False)[1].dispose()
             return engine
@@ -204,44 +204,41 @@ class EventLogStorage(SqliteEventLogStorage):
         self._run_engines.close()
 
 
-class RunStorage(SqliteRunStorage):
-    """Runs, their tags, and what the daemon notes."""
+_ONE_FILE = _Engines(2 * _MOST_HOMES)
 
-    def __init__(self, conn_string: str, inst_data: ConfigurableClassData | None = None) -> None:
-        """Use the file at an address."""
-        self._engine = _Engines(1)
-        super().__init__(conn_string, inst_data)
+
+class _OneFile:
+    """A storage of one file. All of a process share their connections.
+
+    A code server makes one for each tick of a sensor, and Dagster does not close those of schedules.
+    """
+
+    _conn_string: str
 
     @classmethod
     def config_type(cls) -> Any:
         """What `dagster.yaml` has to say."""
         return _HOME
 
+    @contextmanager
+    def connect(self) -> Iterator[Connection]:
+        """A transaction."""
+        number = Path(self._conn_string.removeprefix("sqlite:///")).stat().st_ino
+        with _ONE_FILE.of(self._conn_string, number).begin() as connection:
+            yield connection
+
+
+class RunStorage(_OneFile, SqliteRunStorage):
+    """Runs, their tags, and what the daemon notes."""
+
     @classmethod
     def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Any) -> Self:
         """Use the file that Dagster's own storage has in a home."""
         return _of_file(cls, Path(config_value["home"], "history", "runs.db"), inst_data)
 
-    @contextmanager
-    def connect(self) -> Iterator[Connection]:
-        """A transaction."""
-        with self._engine.of(self._conn_string).begin() as connection:
-            yield connection
 
-    def dispose(self) -> None:
-        """Close all connections."""
-        super().dispose()
-        self._engine.close()
-
-
-_SCHEDULES = _Engines(_MOST_HOMES)
-
-
-class ScheduleStorage(SqliteScheduleStorage):
-    """Ticks of sensors and schedules, and what they remember.
-
-    All of a process share their connections: each tick makes such a storage, and nobody closes it.
-    """
+class ScheduleStorage(_OneFile, SqliteScheduleStorage):
+    """Ticks of sensors and schedules, and what they remember."""
 
     def __init__(self, conn_string: str, inst_data: ConfigurableClassData | None = None) -> None:
         """Use the file at an address."""
@@ -249,21 +246,9 @@ class ScheduleStorage(SqliteScheduleStorage):
         super().__init__(conn_string, inst_data)
 
     @classmethod
-    def config_type(cls) -> Any:
-        """What `dagster.yaml` has to say."""
-        return _HOME
-
-    @classmethod
     def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Any) -> Self:
         """Use the file that Dagster's own storage has in a home."""
         return _of_file(cls, Path(config_value["home"], "schedules", "schedules.db"), inst_data)
-
-    @contextmanager
-    def connect(self) -> Iterator[Connection]:
-        """A transaction."""
-        file = Path(self._conn_string.removeprefix("sqlite:///")).stat().st_ino
-        with _SCHEDULES.of(self._conn_string, file).begin() as connection:
-            yield connection
 
     def has_instigators_table(self) -> bool:
         """Whether there is a table of sensors and schedules. Dagster asks with each tick, and drops none."""
