@@ -75,7 +75,7 @@ lock: $(DEV) ## Resolve the dependencies anew, with hashes; what is installed fo
 	$(COMPILE) --group pyproject.toml:fuzz --output-file requirements-fuzz.lock
 
 clean: ## Forget the lake and Dagster's history; sources and the sample stay
-	rm -rf data/lake data/dagster data/locks data/quarantine data/holocron.duckdb
+	rm -rf data/lake data/dagster data/locks data/quarantine data/search data/holocron.duckdb
 	mkdir -p data/lake # an empty lake is begun anew; one that is gone is looked for
 
 $(READY): requirements.lock pyproject.toml
