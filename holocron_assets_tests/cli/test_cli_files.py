@@ -82,7 +82,7 @@ def test_what_a_person_adds_is_fetched_once_shown_opened_and_verified(run: Comma
     url = run.server.serve("/salt.png", answer(200, PNG, Content_Type="image/png", ETag='"1"'))
     gone = run.server.url("/gone.png")
     assert "added 2 files" in run.add(url, gone).output
-    assert "added 0 files to source added; 1 were there already" in run.add(url).output
+    assert "added 0 files to source added; 1 known before" in run.add(url).output
     run.crawl()
     listed = {row["name"]: row for row in run.json("files", "list")}
     assert {name: row["state"] for name, row in listed.items()} == {url: "ok", gone: "missing"}

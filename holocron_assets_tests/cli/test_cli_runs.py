@@ -235,6 +235,58 @@ def test_crawl_of_a_wiki_that_is_not_there_says_so_and_loses_nothing(
     assert new.lake.partitions(PAGES) == []
 
 
+def listed(folder: Path, *lines: str) -> str:
+    path = folder / "list.jsonl"
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def test_crawl_from_a_list_fetches_each_page_once_also_if_the_list_is_given_again(
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tiny_wiki() as wiki:
+        add_tiny_source(new, wiki)
+        address = f"{wiki.api_url.rpartition('/')[0]}/index.php?title=Lamp&action=view"
+        path = listed(tmp_path, '"shade"', f'{{"url": "{address}"}}', '{"title": "Shade"}')
+        first = do(monkeypatch, new, "crawl", "--source", "tiny", "--from", path)
+        asked = len(wiki.requests)
+        second = do(monkeypatch, new, "crawl", "--source", "tiny", "--from", path)
+        assert len(wiki.requests) == asked, "the wiki is not asked again"
+    assert first.exit_code == 0, first.output
+    assert "added 2 pages to source tiny; 0 known before" in words(first.stdout)
+    assert list(titles(new)) == ["Shade", "Lamp"]
+    assert second.exit_code == 0, second.output
+    assert "added 0 pages to source tiny; 2 known before" in words(second.stdout)
+
+
+def test_import_of_a_list_adds_its_pages_and_run_fetches_them(
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tiny_wiki() as wiki:
+        add_tiny_source(new, wiki)
+        added = do(monkeypatch, new, "import", listed(tmp_path, '"Shade"'), "--source", "tiny")
+        assert added.exit_code == 0, added.output
+        assert "added 1 page to source tiny" in words(added.stdout)
+        assert new.lake.partitions(PAGES) == []
+        assert do(monkeypatch, new, "run", "--source", "tiny", "--llm", "off").exit_code == 0
+    assert "Shade" in titles(new)
+
+
+def test_a_list_with_lines_that_name_no_page_adds_nothing_and_names_them(
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ['"Shade"', "not json", '"a|b"', '"http://other.example/wiki/Lamp"', '{"page": "Lamp"}']
+    with tiny_wiki() as wiki:
+        add_tiny_source(new, wiki)
+        result = do(monkeypatch, new, "crawl", "--source", "tiny", "--from", listed(tmp_path, *lines))
+    assert result.exit_code == 1
+    said = words(result.stderr)
+    assert all(f"line {number}: " in said for number in (2, 3, 4, 5))
+    assert "http://other.example/wiki/Lamp' is no page of source 'tiny'" in said
+    assert "Nothing was added" in said
+    assert new.lake.partitions(BATCH_PAGES) == []
+
+
 @pytest.mark.parametrize("question", [["status"], ["sql", "from pages", "--json"]])
 def test_a_reader_of_only_the_first_lines_causes_no_error(
     finished_sample: Holocron, question: list[str]

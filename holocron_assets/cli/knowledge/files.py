@@ -10,6 +10,7 @@ from rich.console import Console
 from holocron_assets.cli.console import print_records, print_rows, to_json
 from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake, source_option
 from holocron_assets.crawl.sources.added_files import ADDED, add_to_list, make_added_source
+from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.files import load_file_source
 from holocron_assets.crawl.sources.lists import Item, read_list_file
 from holocron_assets.lake.files.store import FileStore
@@ -142,9 +143,17 @@ def add(urls: tuple[str, ...], list_file: Path | None, source_name: str, contact
             fail(f"there is no source {source_name!r} yet: name your address with --contact, and it is made")
         click.echo(f"made {make_added_source(folder, source_name, contact)}")
     source = load_file_source(folder / f"{source_name}.yaml")
-    records = [*({"url": url} for url in urls), *(_records(list_file) if list_file else ())]
+    _add(lake, source, [*({"url": url} for url in urls), *(_records(list_file) if list_file else ())])
+
+
+def add_listed_files(lake: Lake, source: FileSource, list_file: Path) -> None:
+    """Add the files that a list names to a source, and print how many are new."""
+    _add(lake, source, _records(list_file))
+
+
+def _add(lake: Lake, source: FileSource, records: Iterable[dict[str, Any]]) -> None:
     new, known = add_to_list(lake, source, records)
-    click.echo(f"added {counted(new, 'file')} to source {source_name}; {known} were there already")
+    click.echo(f"added {counted(new, 'file')} to source {source.name}; {known} known before")
 
 
 def _records(list_file: Path) -> Iterable[dict[str, Any]]:

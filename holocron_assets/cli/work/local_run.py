@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import datetime
 from functools import cache, partial
+from pathlib import Path
 
 import dagster as dg
 from rich.console import Console
@@ -13,20 +14,24 @@ from rich.progress import Progress
 from holocron_assets.cli.console import print_paths, print_rows, print_summary
 from holocron_assets.cli.knowledge.reports import files_summary, gpu_summary, run_summary
 from holocron_assets.cli.operation.status_console import print_interrogations
+from holocron_assets.cli.shared import counted
 from holocron_assets.cli.work.bars import WorkBars
 from holocron_assets.crawl.changes.revision_check import start_pass
-from holocron_assets.crawl.frontier.batches import cut_given_titles
+from holocron_assets.crawl.frontier.batches import cut_given_titles, cut_new_titles
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.files import AnySource, read_sources
 from holocron_assets.crawl.sources.seeds import load_site
 from holocron_assets.crawl.sources.source import Source
+from holocron_assets.crawl.sources.title_lists import read_title_list
 from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.errors import PermanentError
 from holocron_assets.interrupts import ending_by_signal
+from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.files.quarantine import all_set_aside
 from holocron_assets.lake.journals.packing import journals_are_due, pack_journals
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import SITES
 from holocron_assets.operations.state.snapshot import how_far
 from holocron_assets.orchestration.assets.change_readings import read_to_the_end
 from holocron_assets.orchestration.internals.instance import open_instance
@@ -114,6 +119,45 @@ def crawl_titles(
         return run.finish_given(batches)
 
     return _print_outcome(console, lake, _run(console, lake, [source], crawl, tags=tags))
+
+
+def crawl_list(
+    console: Console, lake: Lake, source: Source, path: Path, *, tags: Mapping[str, str] | None = None
+) -> bool:
+    """Fetch the pages of a list that were never asked for, and what follows from them.
+
+    Raises:
+        PermanentError: the source is a dump, or the list cannot be used; nothing is fetched.
+    """
+
+    def crawl(run: LocalRun) -> RunReport:
+        batches = _cut_list(console, run, source, path)
+        return run.finish_given(batches) if batches else run.report
+
+    return _print_outcome(console, lake, _run(console, lake, [source], crawl, tags=tags))
+
+
+def add_list(console: Console, lake: Lake, source: Source, path: Path) -> bool:
+    """Cut batches of the pages of a list that were never asked for; see `crawl_list`, which fetches them."""
+
+    def add(run: LocalRun) -> RunReport:
+        _cut_list(console, run, source, path)
+        return run.report
+
+    report = _run(console, lake, [source], add)
+    for error in report.errors:
+        console.print(f"[red]failed[/red] {escape(error)}", soft_wrap=True)
+    return not report.errors
+
+
+def _cut_list(console: Console, run: LocalRun, source: Source, path: Path) -> Sequence[str]:
+    """The batches of a list's pages that are to be fetched; none if the wiki does not answer."""
+    if run.ask_sites().errors:
+        return ()
+    (site,) = read_partition(run.lake, SITES, source.name)
+    listed = cut_new_titles(run.lake, source, read_title_list(path, source, site), now=utc_now())
+    console.print(f"added {counted(listed.new, 'page')} to source {source.name}; {listed.known} known before")
+    return listed.batches
 
 
 def _run(  # noqa: PLR0913 - what is worked on, and what is known of it

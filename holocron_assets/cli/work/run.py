@@ -17,9 +17,11 @@ from holocron_assets.cli.shared import (
     tag_option,
 )
 from holocron_assets.crawl.sources.files import AnySource, SourceError, read_any_sources, write_dump_source
+from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.settings import sources_folder
 
+_LISTS = frozenset({".jsonl", ".ndjson", ".csv"})
 _FEW_PAGES = 2  # an answer takes seconds on a CPU
 
 
@@ -64,15 +66,25 @@ def run(source_name: str | None, llm: str | None, llm_pages: int, tags: Mapping[
 @click.command()
 @click.option("--source", "source_name", metavar="NAME", required=True, help="The source.")
 @click.option("--title", "titles", multiple=True, metavar="TITLE", help="Only this page; may be repeated.")
+@click.option(
+    "--from",
+    "list_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Only the pages of a list that were never asked for: JSON lines or CSV with `title` or `url`.",
+)
 @tag_option
 @clear_errors
-def crawl(source_name: str, titles: tuple[str, ...], tags: Mapping[str, str]) -> None:
+def crawl(source_name: str, titles: tuple[str, ...], list_file: Path | None, tags: Mapping[str, str]) -> None:
     """Fetch what is pending of one source, pages or files; or given pages, fetched before or not."""
-    from holocron_assets.cli.work.local_run import crawl_titles, run_everything
+    from holocron_assets.cli.work.local_run import crawl_list, crawl_titles, run_everything
 
+    if titles and list_file:
+        raise click.UsageError("name pages with --title or in a list with --from, not both")
     lake = opened_lake()
     refuse_held(lake, source=source_name)
-    if titles:
+    if list_file:
+        done = crawl_list(Console(), lake, named_source(source_name), list_file, tags=tags)
+    elif titles:
         done = crawl_titles(Console(), lake, named_source(source_name), titles, tags=tags)
     else:
         done = run_everything(Console(), lake, [any_named_source(source_name)], tags=tags)
@@ -95,14 +107,39 @@ def recheck(source_name: str) -> None:
 @click.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
-    "--source", "source_name", metavar="NAME", required=True, help="The source; it is created if it is new."
+    "--source",
+    "source_name",
+    metavar="NAME",
+    required=True,
+    help="The source; that of an export is created if it is new.",
 )
 @clear_errors
 def import_command(file: Path, source_name: str) -> None:
-    """Read a MediaWiki XML export, to promoted entities."""
+    """Read a MediaWiki XML export, to promoted entities; or add the pages or files of a list to a source.
+
+    An export may be packed: .gz, .bz2, .zst, or a zip or tar file of exports of one wiki. A list (.jsonl or
+    .csv) has a `title` or `url` in each line. Each is added once; `holocron crawl --source NAME`, `holocron
+    run` or the sensors fetch it.
+    """
+    refuse_held(opened_lake(), source=source_name)
+    if not (_import_list if file.suffix.lower() in _LISTS else _import_export)(file, source_name):
+        sys.exit(1)
+
+
+def _import_list(file: Path, source_name: str) -> bool:
+    from holocron_assets.cli.knowledge.files import add_listed_files
+    from holocron_assets.cli.work.local_run import add_list
+
+    source = any_named_source(source_name)
+    if isinstance(source, Source):
+        return add_list(Console(), opened_lake(), source, file)
+    add_listed_files(opened_lake(), source, file)
+    return True
+
+
+def _import_export(file: Path, source_name: str) -> bool:
     from holocron_assets.cli.work.local_run import run_everything
 
-    refuse_held(opened_lake(), source=source_name)
     folder = sources_folder()
     if not (folder / f"{source_name}.yaml").exists():
         click.echo(f"made {write_dump_source(folder, source_name, file)}")
@@ -112,8 +149,7 @@ def import_command(file: Path, source_name: str) -> None:
             f"source {source_name!r} reads {source.origin}. Give this file a source of its own, or change "
             f"`address` in {folder / f'{source_name}.yaml'}."
         )
-    if not run_everything(Console(), opened_lake(), [source]):
-        sys.exit(1)
+    return run_everything(Console(), opened_lake(), [source])
 
 
 def _enabled_sources() -> tuple[list[AnySource], list[SourceError]]:

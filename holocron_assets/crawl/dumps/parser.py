@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from xml.parsers import expat
 
+from holocron_assets.crawl.dumps.archive import ArchiveError, is_archive, open_archive
 from holocron_assets.crawl.dumps.pages import OVERLONG, Elements, number, number_of, text_of, time_of
 from holocron_assets.errors import PermanentError
 
@@ -39,7 +40,7 @@ _LONGEST_PROLOG_BYTES = 1 << 20
 _PROLOG = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*", re.DOTALL)
 _ROOT_TAG = re.compile(rb"<(?:[\w.-]+:)?mediawiki[\s/>]")
 _PACKINGS = frozenset({".gz", ".bz2", ".zst"})
-_UNREAD_SUFFIXES = frozenset({".7z", ".rar", ".xz", ".zip"})
+_UNREAD_SUFFIXES = frozenset({".7z", ".rar", ".xz"})
 
 
 class DumpError(PermanentError, ValueError):
@@ -64,14 +65,14 @@ class DumpError(PermanentError, ValueError):
 
 def is_packed(path: Path) -> bool:
     """Whether an export must be unpacked, and so cannot be read from its middle."""
-    return path.suffix.lower() in _PACKINGS
+    return path.suffix.lower() in _PACKINGS or is_archive(path)
 
 
 def read_chunks(path: Path, start: int = 0) -> Generator[bytes]:
     """The bytes of an export, unpacked, in pieces of at most 64 KiB.
 
     Args:
-        path: the export: plain, `.gz`, `.bz2` or `.zst`.
+        path: the export: plain, `.gz`, `.bz2` or `.zst`; or a zip or tar file of exports of one wiki.
         start: the byte of the unpacked export to start at. A packed export is unpacked up to there.
 
     Raises:
@@ -124,9 +125,13 @@ def _troubles_named(path: Path) -> Iterator[None]:
         raise DumpError(path, "the packed file ends too soon: it was cut off; get it again") from error
     except (OSError, zlib.error, zstd.ZstdError) as error:
         raise DumpError(path, f"cannot be read: {_reason(error)}") from error
+    except ArchiveError as error:
+        raise DumpError(path, str(error)) from error
 
 
 def _open(path: Path) -> _Stream:
+    if is_archive(path):
+        return open_archive(path)
     match path.suffix.lower():
         case ".gz":
             return gzip.open(path, "rb")

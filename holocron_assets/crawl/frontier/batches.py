@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -24,16 +25,38 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES
 from holocron_assets.lake.titles import InvalidTitle, PageTitle, Site
+from holocron_assets.lake.views.database import connect, query
 
 CHANGED = "changed"
 MOST_UNFINISHED = 4
 MOST_UNFINISHED_WITHOUT_LINKS = 40
 LONGEST_GATHERING = timedelta(hours=1)
 
+_CUT_BEFORE = """
+    select title_key, max(batch) as batch
+    from lake.batch_pages
+    where source = $source and list_contains($keys, title_key)
+    group by title_key
+"""
 _NUMBERED = re.compile(r"(?P<source>.+)-(?P<number>[0-9]+)")
 
 
 _Pending = TypeVar("_Pending")
+
+
+@dataclass(frozen=True)
+class ListedPages:
+    """What became of a list of pages.
+
+    Attributes:
+        new: pages that were cut into batches now.
+        known: pages that were in a batch before.
+        batches: the batches that are to be fetched: the new ones, and older ones with pages of the list.
+    """
+
+    new: int
+    known: int
+    batches: Sequence[str]
 
 
 class NoManifestError(PermanentError, LookupError):
@@ -100,24 +123,34 @@ def cut_given_titles(
         PermanentError: the source is no wiki, no titles were given, or some texts are no titles; the
             message names them all. Nothing is cut.
     """
-    if source.kind != "mediawiki_api":
-        raise PermanentError(f"source {source.name!r} is a dump: it is read whole, without added titles")
+    _refuse_dump(source)
     parsed = _parse_all(site, titles)
     if not parsed:
         raise PermanentError(f"no titles were given to fetch from {source.name!r}")
-    pages = [
-        PendingPage(
-            title=page.title,
-            title_key=title_key(source.name, page.title),
-            namespace=page.namespace,
-            depth=0,
-            failures=0,
-            reason="added",
-        )
-        for page in parsed
-    ]
     with _cutting(lake, source.name):
-        return _write_manifests(lake, source, chunks(pages, source.batch_size), now)
+        return _write_manifests(lake, source, chunks(_added(source, parsed), source.batch_size), now)
+
+
+def cut_new_titles(lake: Lake, source: Source, pages: Sequence[PageTitle], *, now: datetime) -> ListedPages:
+    """Cut batches of those pages of a list that were never cut before. The same list again cuts nothing.
+
+    Args:
+        lake: where manifests are and go.
+        source: the wiki to ask.
+        pages: the pages that the list names.
+        now: the time written into the manifests.
+
+    Raises:
+        PermanentError: the source is no wiki.
+    """
+    _refuse_dump(source)
+    added = _added(source, pages)
+    with _cutting(lake, source.name):
+        batch_of = _batches_by_key(lake, source, [page.title_key for page in added])
+        new = [page for page in added if page.title_key not in batch_of]
+        cut = _write_manifests(lake, source, chunks(new, source.batch_size), now)
+        begun = set(batch_of.values()) & set(unfinished_batches(lake, source.name))
+    return ListedPages(new=len(new), known=len(added) - len(new), batches=[*cut, *sorted(begun - set(cut))])
 
 
 def manifest(lake: Lake, batch: str) -> list[dict[str, Any]]:
@@ -149,6 +182,32 @@ def batches_of(lake: Lake, source_name: str) -> list[str]:
 def source_of(batch: str) -> str:
     """The source that a batch's name begins with."""
     return batch.rpartition("-")[0]
+
+
+def _refuse_dump(source: Source) -> None:
+    if source.kind != "mediawiki_api":
+        raise PermanentError(f"source {source.name!r} is a dump: it is read whole, without added titles")
+
+
+def _added(source: Source, pages: Iterable[PageTitle]) -> list[PendingPage]:
+    return [
+        PendingPage(
+            title=page.title,
+            title_key=title_key(source.name, page.title),
+            namespace=page.namespace,
+            depth=0,
+            failures=0,
+            reason="added",
+        )
+        for page in pages
+    ]
+
+
+def _batches_by_key(lake: Lake, source: Source, keys: Sequence[int]) -> dict[int, str]:
+    """The newest batch of each of some pages, by title key, of those that are in any."""
+    with connect(lake, relations=[f"lake.{BATCH_PAGES.name}"]) as connection:
+        found = query(connection, _CUT_BEFORE, {"source": source.name, "keys": list(keys)})
+    return {row["title_key"]: row["batch"] for row in found}
 
 
 def _parse_all(site: Site, titles: Iterable[str]) -> list[PageTitle]:

@@ -74,7 +74,27 @@ def read_list_file(path: Path) -> Iterator[Item | str]:
     Raises:
         ListError: the file cannot be read.
     """
-    yield from _named(_records(path), str(path))
+    yield from _named(read_records(path), str(path))
+
+
+def read_records(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | Exception]]:
+    """The lines of a file of JSON lines or CSV, as mappings. A JSON text is the value of `url`.
+
+    Yields:
+        `line N`, and the mapping, or the error that says why the line is none.
+
+    Raises:
+        ListError: the file cannot be read.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            yield from _csv(file) if path.suffix.lower() == ".csv" else _json_lines(file)
+    except OSError as error:
+        raise ListError(
+            f"the list {path} cannot be read: {error.strerror}; name another in `lists`"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ListError(f"the list {path} is not UTF-8 text: save it as UTF-8") from error
 
 
 def item_of(record: Mapping[str, Any]) -> Item:
@@ -129,19 +149,6 @@ def _size(value: object) -> int:
 
 def _url_in(artifact_id: str) -> str | None:
     return artifact_id.removeprefix("url:") if artifact_id.startswith("url:") else None
-
-
-def _records(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | Exception]]:
-    """The lines of a file with their numbers, as mappings."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            yield from _csv(file) if path.suffix.lower() == ".csv" else _json_lines(file)
-    except OSError as error:
-        raise ListError(
-            f"the list {path} cannot be read: {error.strerror}; name another in `lists`"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ListError(f"the list {path} is not UTF-8 text: save it as UTF-8") from error
 
 
 def _csv(file: TextIO) -> Iterator[tuple[str, Mapping[str, Any] | Exception]]:

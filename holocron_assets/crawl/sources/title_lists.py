@@ -1,0 +1,79 @@
+"""Lists of pages of a wiki: titles, or addresses of pages, in a file of JSON lines or CSV."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+
+from holocron_assets.crawl.sources.lists import ListError, read_records
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.titles import InvalidTitle, PageTitle, Site
+
+_MOST_PROBLEMS = 20
+_WEB = ("http://", "https://")
+
+
+def read_title_list(path: Path, source: Source, site: Row) -> list[PageTitle]:
+    """The pages that a list names, each once, in the list's order.
+
+    Args:
+        path: JSON lines, each a text or an object with `title` or `url`; or CSV with a column of that name.
+        source: the wiki's source.
+        site: the wiki's row of table `sites`.
+
+    Raises:
+        ListError: the file cannot be read, or lines name no page of the wiki. The message names the first 20
+            of these lines.
+    """
+    rules, pages, problems = Site.from_row(site), dict[str, PageTitle](), list[str]()
+    for place, record in read_records(path):
+        try:
+            page = rules.parse_title(_title(record, source, site))
+        except (ListError, InvalidTitle) as error:
+            problems.append(f"{place}: {error}")
+        else:
+            pages.setdefault(page.title, page)
+    if problems:
+        more = f"; and {len(problems) - _MOST_PROBLEMS} more" if len(problems) > _MOST_PROBLEMS else ""
+        raise ListError(f"{path}, {'; '.join(problems[:_MOST_PROBLEMS])}{more}. Nothing was added")
+    return list(pages.values())
+
+
+def _title(record: Mapping[str, Any] | Exception, source: Source, site: Row) -> str:
+    if isinstance(record, Exception):
+        raise ListError(str(record)) from record
+    given = {str(key).strip().lower(): value for key, value in record.items()}
+    text = str(given.get("title") or given.get("url") or "").strip()
+    if not text:
+        raise ListError("it has neither `title` nor `url`")
+    return title_of_address(text, source, site) if text.lower().startswith(_WEB) else text
+
+
+def title_of_address(address: str, source: Source, site: Row) -> str:
+    """The title in the address of a page, which has it as `title=`, or after the path of all pages.
+
+    Args:
+        address: such as `https://wiki.example.org/wiki/Some_page` or `.../index.php?title=Some_page`.
+        source: the wiki's source.
+        site: its row of table `sites`, whose `base_url` is the address of the main page.
+
+    Raises:
+        ListError: the address is of another host, or has no title.
+    """
+    url = urlsplit(address)
+    places = [urlsplit(known) for known in (source.address, site["base_url"] or "") if known]
+    if url.netloc.lower() not in {place.netloc.lower() for place in places}:
+        hosts = " or ".join(sorted({place.netloc for place in places}))
+        raise ListError(f"{address!r} is no page of source {source.name!r}, whose pages are on {hosts}")
+    if title := next(_titles(url, places), None):
+        return title
+    raise ListError(f"{address!r} has no title: it needs `title=`, or the path of the wiki's pages")
+
+
+def _titles(url: SplitResult, places: list[SplitResult]) -> Iterator[str]:
+    yield from parse_qs(url.query).get("title", ())
+    for place in places[1:]:  # the main page; the first is the API
+        folder = f"{place.path.rpartition('/')[0]}/"
+        if url.path.startswith(folder) and not url.path.endswith(".php"):
+            yield unquote(url.path.removeprefix(folder))
