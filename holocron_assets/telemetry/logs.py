@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = "holocron_assets"
 _FORMATS = ("text", "json")
+_MOST_SHOWN = 2_000
 _LEVELS = ("debug", "info", "warning", "error")
 _OF_DAGSTER = ("dagster", "dagit", "dagster-webserver")
 """Loggers to which Dagster adds handlers, in the processes that its commands start."""
@@ -52,6 +53,10 @@ class _Logger:
         if logging.getLogger(self._name).isEnabledFor(logging.INFO):
             self._made.info(event, **what)
 
+    def debug(self, event: str, **what: Any) -> None:
+        if logging.getLogger(self._name).isEnabledFor(logging.DEBUG):
+            self._made.debug(event, **what)
+
     @cached_property
     def _made(self) -> "BoundLogger":
         import structlog  # noqa: PLC0415 - see above
@@ -67,6 +72,17 @@ class _Logger:
             wrapper_class=structlog.stdlib.BoundLogger,
         )
         return made
+
+
+def shown(payload: str | bytes) -> str:
+    """A payload as a debug line shows it: its first 2,000 characters without secrets, and its length."""
+    start = payload[: _MOST_SHOWN * 4]  # more than is shown, so that no secret is cut before it is masked
+    text = without_secrets(start if isinstance(start, str) else start.decode(errors="replace"))
+    if len(text) <= _MOST_SHOWN:
+        return text
+    return (
+        f"{text[:_MOST_SHOWN]} ... ({len(payload):,} {'characters' if isinstance(payload, str) else 'bytes'})"
+    )
 
 
 def log_format(environment: Mapping[str, str] = os.environ) -> Literal["text", "json"]:

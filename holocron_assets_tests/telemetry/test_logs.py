@@ -12,7 +12,7 @@ import pytest
 
 from holocron_assets.telemetry.context import about, carried, request_id
 from holocron_assets.telemetry.errors import ObserveError
-from holocron_assets.telemetry.logs import configure_logs, logger
+from holocron_assets.telemetry.logs import configure_logs, logger, shown
 
 LOG = logger("holocron_assets.somewhere")
 
@@ -114,6 +114,14 @@ def test_no_line_holds_a_secret_whatever_module_writes_it(
     assert "hunter2-hunter2" not in written.text
     assert "me:pass" not in written.text
     assert written.text.count("401 for ***") == written.text.count("*** again") == 2
+
+
+def test_a_payload_is_cut_and_a_secret_at_the_cut_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "hunter2-hunter2")
+    long = "a" * 1_990 + "hunter2-hunter2" + "b" * 10_000
+    assert shown(long) == "a" * 1_990 + "***" + "b" * 7 + " ... (12,005 characters)"
+    assert shown(long.encode()).endswith(" ... (12,005 bytes)")
+    assert shown(b"caf\xc3\xa9 \xff") == "caf\u00e9 \ufffd"
 
 
 def test_as_text_only_warnings_are_printed_unless_more_is_asked_for(written: Written) -> None:

@@ -57,6 +57,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
             "OLLAMA_HOST": ollama.url,
             "HOLOCRON_INTERROGATIONS": str(folder / "interrogations"),
             "HOLOCRON_LOG": "json",
+            "HOLOCRON_LOG_LEVEL": "debug",
             "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
         }
         ended = subprocess.run(  # noqa: S603 - our own file
@@ -113,6 +114,21 @@ def test_a_call_of_a_model_has_one_id_in_lines_table_and_header(observed: Observ
     (line,) = observed.logged("asked a model")
     assert (line["page"], line["interrogation"], line["partition"]) == ("Lamp", "kinds", "tiny-000001")
     assert (line["job"], line["outcome"]) == ("derive", "ok")
+
+
+def test_debug_lines_show_what_was_sent_what_came_back_and_what_was_decided(observed: Observed) -> None:
+    asked = [line for line in observed.logged("payload of a request") if "titles" in line["parameters"]]
+    assert [line["parameters"]["titles"] for line in asked] == ["Lamp"]
+    assert "was a female human pilot" in asked[0]["body"]
+    (called,) = observed.logged("payload of a call")
+    assert "female human pilot" in called["prompt"]
+    assert json.loads(called["reply"]) == {"kind": "person"}
+    assert called["options"]["num_ctx"] > 0
+    (cut,) = observed.logged("decided what to fetch next")
+    assert (cut["source"], cut["pending"], cut["cut"]) == ("tiny", 1, [["Lamp"]])
+    decided = observed.logged("decided what is asked next")
+    assert decided[0]["model"] == SMALL
+    assert decided[0]["scores"][0]["interrogation"] == "kinds"
 
 
 def test_a_write_is_logged_with_its_run(observed: Observed) -> None:

@@ -26,6 +26,7 @@ from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES
 from holocron_assets.lake.titles import InvalidTitle, PageTitle, Site
 from holocron_assets.lake.views.database import connect, query
+from holocron_assets.telemetry.logs import logger
 
 CHANGED = "changed"
 MOST_UNFINISHED = 4
@@ -40,6 +41,9 @@ _CUT_BEFORE = """
 """
 _NUMBERED = re.compile(r"(?P<source>.+)-(?P<number>[0-9]+)")
 
+
+_MOST_TITLES_SHOWN = 20  # of each batch, in a debug line
+_LOG = logger(__name__)
 
 _Pending = TypeVar("_Pending")
 
@@ -101,6 +105,16 @@ def cut_batches(
                 pieces[-1] = [*pieces[-1], *changed[len(due) :]][: source.batch_size]
             else:
                 pieces.pop()
+        _LOG.debug(
+            "decided what to fetch next",
+            source=source.name,
+            unfinished=len(unfinished),
+            room=room,
+            pending=len(pages),
+            changed=len(changed),
+            due=len(due),
+            cut=[[page.title for page in piece[:_MOST_TITLES_SHOWN]] for piece in pieces],
+        )
         return _write_manifests(lake, source, pieces, now)
 
 

@@ -19,7 +19,7 @@ from holocron_assets.crawl.politeness.limits import HostLimits, Turn
 from holocron_assets.crawl.politeness.rules import Decision, judge
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.telemetry.context import about, request_id
-from holocron_assets.telemetry.logs import logger
+from holocron_assets.telemetry.logs import logger, shown
 from holocron_assets.telemetry.spans import failed, span
 
 PRIVATE_ADDRESS = "private_address"
@@ -243,6 +243,13 @@ class PoliteRequests:
         }
         with span(request.verb, "client", attributes) as made:
             answer = request.sent_by(self._http)
+            _LOG.debug(
+                "payload of a request",
+                url=request.shown_url,
+                parameters={name: shown(value) for name, value in request.parameters.items()},
+                status=answer.status,
+                body=shown(answer.body),
+            )
             if answer.status is not None:
                 made.set_attribute("http.response.status_code", answer.status)
             if answer.error:

@@ -5,7 +5,7 @@ from typing import Any
 from opentelemetry.trace import Span
 
 from holocron_assets.derive.engine.calls import Exchange, Request
-from holocron_assets.telemetry.logs import logger
+from holocron_assets.telemetry.logs import logger, shown
 from holocron_assets.telemetry.spans import failed
 
 _LOG = logger(__name__)
@@ -25,7 +25,7 @@ def call_attributes(request: Request) -> dict[str, Any]:
 
 
 def report_call(exchange: Exchange, made: Span) -> None:
-    """Log the outcome of a call. Prompts and replies go only to journals, since pages may hold anything.
+    """Log the outcome of a call. Only debug lines have prompt and reply, since pages may hold anything.
 
     Args:
         exchange: the call.
@@ -39,6 +39,13 @@ def report_call(exchange: Exchange, made: Span) -> None:
         made.set_attribute("gen_ai.response.finish_reasons", [reply.done_reason or "unknown"])
     if failure:
         failed(made, failure.outcome, failure.reason)
+    _LOG.debug(
+        "payload of a call",
+        model=exchange.request.model,
+        options=dict(exchange.request.options),
+        prompt=shown(exchange.request.text),
+        reply=shown(reply.text) if reply else None,
+    )
     log = _LOG.warning if failure else _LOG.info
     log(
         "asked a model",

@@ -19,7 +19,9 @@ from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.telemetry.logs import logger
 
+_LOG = logger(__name__)
 LONGEST_SECONDS = 30 * 60.0
 """A run ends after so long, even if its model still has work: other runs may wait for its place."""
 
@@ -138,6 +140,7 @@ class Dispatched:
             self.stopped = "the run's time is over; the dispatcher goes on"
             return []
         decision = self.decision(held)
+        _LOG.debug("decided what is asked next", at_work=self.model, **decision.to_json())
         self.stopped = None
         if decision.model != self.model:
             self.stopped = decision.model and f"another model's turn: {decision.reasons[0]}"

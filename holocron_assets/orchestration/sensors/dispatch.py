@@ -34,7 +34,9 @@ from holocron_assets.planning.job_names import PROGRESS_TAG, WORK_TAG
 from holocron_assets.planning.repair import repaired_tick
 from holocron_assets.planning.work import Work
 from holocron_assets.settings import dispatch_file
+from holocron_assets.telemetry.logs import logger
 
+_LOG = logger(__name__)
 _NAME = "model_dispatch"
 _SHADOW = "shadow"
 
@@ -84,6 +86,10 @@ def _tick(
     waiting = backlog(lake, interrogations, digests=served.digests, now=utc_now(), heed=heed)
     answers, resting = _answers(context.instance, pool, waiting, settings, interrogations, served, busy)
     requests = [answer.request for answer in answers if answer.request]
+    for answer in answers:
+        _LOG.debug(
+            "decided what is asked next", pool=pool, rests=answer.rests, **answer.plan.decision.to_json()
+        )
     reasons = [" ".join(answer.plan.decision.reasons) for answer in answers]
     if requests and settings.mode == _SHADOW:
         return _recorded(context, lake, answers)
