@@ -4,6 +4,7 @@ import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from asked import DIGEST, GOOD, interrogation
@@ -14,9 +15,10 @@ from wiki_lake import BATCH, a_wiki, write_wiki
 from holocron_assets.cli.main import main
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.results.artifacts import NoArtifactsError, write_artifacts
+from holocron_assets.derive.results.artifacts import NoArtifactsError, write_artifacts, write_runs
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.journals.packing import pack_journals
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
@@ -24,7 +26,9 @@ from holocron_assets.lake.tables import LLM_ATTEMPTS
 
 KINDS = interrogation(rows={})
 TEXTS = {"Ash": "An '''ash''' is a tree.", "Sub/Page: ..": "A '''subpage''' is a page."}
-ALWAYS = {"request.json", "response.json", "evidence.json", "prompt.txt"}
+ALWAYS = {"request.json", "response.json", "call.json", "evidence.json", "prompt.txt"}
+SENT: list[dict[str, Any]] = []
+"""Bodies of the requests that the last fake server got, without the empty list of tools of the client."""
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +50,7 @@ def work(lake: Lake, *script: Behaviour, batch: str = BATCH, asked: Interrogatio
     with FakeOllama(answer=lambda _: GOOD) as fake:
         fake.script.extend(script)
         asyncio.run(ask_all(fake))
+    SENT[:] = [{name: value for name, value in chat.body.items() if value != []} for chat in fake.chats]
     return done
 
 
@@ -60,7 +65,8 @@ def test_an_answer_is_written_with_all_that_led_to_it(tmp_path: Path) -> None:
     assert files.keys() == {f"Ash/{name}" for name in ALWAYS | {"output.json"}}
     assert json.loads(files["Ash/output.json"].read_text()) == GOOD
     request = json.loads(files["Ash/request.json"].read_text())
-    assert request["model"] == SMALL
+    assert request in SENT, "the very request"
+    assert (request["model"], request["stream"], request["keep_alive"]) == (SMALL, True, "15m")
     assert request["format"] == KINDS.answer_schema
     assert request["options"]["num_ctx"] == 4096
     assert [message["role"] for message in request["messages"]] == ["system", "user"]
@@ -69,7 +75,43 @@ def test_an_answer_is_written_with_all_that_led_to_it(tmp_path: Path) -> None:
     assert "ash is a tree" in prompt
     assert "ash is a tree" in files["Ash/evidence.json"].read_text()
     response = json.loads(files["Ash/response.json"].read_text())
-    assert (json.loads(response["content"]), response["outcome"], response["tokens_out"]) == (GOOD, "ok", 20)
+    assert json.loads(response["message"]["content"]) == GOOD
+    assert (response["done"], response["done_reason"], response["eval_count"]) == (True, "stop", 20)
+    call = json.loads(files["Ash/call.json"].read_text())
+    assert (call["outcome"], call["tokens_out"], call["run_id"]) == ("ok", 20, "run-1")
+
+
+def test_everything_that_is_kept_is_written_by_day_and_run(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, TEXTS)
+    work(lake).publish("run-1")
+    work(lake, asked=interrogation(key="others", rows={}))
+    paths = [path.relative_to(tmp_path / "out") for path in write_runs(lake, None, tmp_path / "out")]
+    day = f"{utc_now():%Y/%m/%d}"
+    assert {path.parents[1] for path in paths} == {
+        Path("llm_runs", day, "run-1", name) for name in ("kinds", "others")
+    }
+    assert {path.parent.name.partition(" ")[0] for path in paths} == {"Ash", "Sub%2FPage%3A"}
+    assert {path.name for path in paths} == ALWAYS | {"output.json"}
+    of_one = list(write_runs(lake, "others", tmp_path / "one"))
+    assert len(of_one) == len(paths) // 2
+
+
+def test_a_journal_of_an_earlier_version_gives_what_it_holds(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, TEXTS)
+    work(lake)
+    with Journal(next(iter(lake.journals(LLM_ATTEMPTS)))) as journal:
+        records = list(journal.records())
+        for call in [call for record in records for call in record.get("calls", ())]:
+            sent = call.pop("sent")
+            call.pop("last_response")
+            call |= {"messages": sent["messages"], "options": sent["options"]}
+        journal.remove()
+        journal.append(*records)
+    files = written(lake, "Ash", tmp_path / "out")
+    request = json.loads(files["Ash/request.json"].read_text())
+    assert [message["role"] for message in request["messages"]] == ["system", "user"]
+    response = json.loads(files["Ash/response.json"].read_text())
+    assert json.loads(response["message"]["content"]) == GOOD
 
 
 def test_every_step_is_written_with_its_condition_and_what_was_decided(tmp_path: Path) -> None:

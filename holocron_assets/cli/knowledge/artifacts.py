@@ -6,12 +6,12 @@ from pathlib import Path
 import click
 
 from holocron_assets.cli.shared import clear_errors, fail, opened_lake
-from holocron_assets.derive.results.artifacts import NoArtifactsError, write_artifacts
+from holocron_assets.derive.results.artifacts import NoArtifactsError, write_artifacts, write_runs
 
 
 @click.command()
-@click.argument("interrogation")
-@click.argument("title")
+@click.argument("interrogation", required=False)
+@click.argument("title", required=False)
 @click.option(
     "--to",
     "folder",
@@ -22,15 +22,30 @@ from holocron_assets.derive.results.artifacts import NoArtifactsError, write_art
     help="Folder to write to; it is created if it is missing.",
 )
 @clear_errors
-def artifacts(interrogation: str, title: str, folder: Path) -> None:
-    """Write out what a model was told about a page the last time, and what it answered.
+def artifacts(interrogation: str | None, title: str | None, folder: Path) -> None:
+    """Write out what a model was asked about a page the last time, and what it answered.
 
-    The files are request.json, response.json, evidence.json, prompt.txt and output.json; after a failure
-    error_manifest.json and invalid_json_response.txt. For a pair, TITLE is both names: "ONE and OTHER".
+    The files are request.json, response.json, call.json, evidence.json, prompt.txt and output.json; after a
+    failure error_manifest.json and invalid_json_response.txt. For a pair, TITLE is both names: "A and B".
+
+    Without TITLE, everything that is kept is written, of the interrogation or of all, by day and run: to
+    llm_runs/YYYY/MM/DD/RUN/INTERROGATION/.
     """
     try:
-        subject = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles
-        for path in write_artifacts(opened_lake(), interrogation, subject, folder / interrogation):
-            click.echo(path)
+        if interrogation and title:
+            subject = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles
+            files = write_artifacts(opened_lake(), interrogation, subject, folder / interrogation)
+        else:
+            files = _write_all(interrogation, folder)
     except NoArtifactsError as error:
         fail(str(error))
+    for path in files:
+        click.echo(path)
+
+
+def _write_all(interrogation: str | None, folder: Path) -> list[Path]:
+    files = list(write_runs(opened_lake(), interrogation, folder))
+    if not files:
+        whose = f"of interrogation {interrogation!r}" if interrogation else "of any interrogation"
+        raise NoArtifactsError(f"no call {whose} is kept; `holocron status` lists the interrogations")
+    return files

@@ -12,6 +12,9 @@ from holocron_assets.lake.declaration.schema import Row
 if TYPE_CHECKING:
     from holocron_assets.derive.engine.official_client import ollama
 
+KEEP_ALIVE = "15m"
+"""How long a server keeps a model after a call: longer than the longest wait between attempts."""
+
 _NANOSECONDS_PER_MS = 1e6
 _MOST = 1 << 53
 
@@ -59,6 +62,25 @@ class Request:
     passages: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def body(self) -> dict[str, Any]:
+        """The body that is sent: to `/api/embed` if there are passages, else to `/api/chat`."""
+        if self.passages:
+            return {
+                "model": self.model,
+                "input": list(self.passages.values()),
+                "options": {"num_ctx": self.options["num_ctx"]},
+                "keep_alive": KEEP_ALIVE,
+            }
+        return {
+            "model": self.model,
+            "messages": [dict(message) for message in self.messages],
+            "format": dict(self.schema),
+            "options": dict(self.options),
+            "keep_alive": KEEP_ALIVE,
+            "stream": True,
+        }
+
+    @property
     def text(self) -> str:
         """All that the model reads, except what its template adds."""
         return "\n".join(message["content"] for message in self.messages)
@@ -85,6 +107,7 @@ class Reply:
         prompt_ms: milliseconds of reading the prompt.
         generation_ms: milliseconds of writing.
         runaway: why reading stopped before the end; None if the reply was read to its end.
+        last: the server's last response, as it came: its figures, without the text of those before.
     """
 
     text: str
@@ -95,6 +118,7 @@ class Reply:
     prompt_ms: float
     generation_ms: float
     runaway: str | None = None
+    last: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, last: "ollama.ChatResponse", text: str, *, runaway: str | None = None) -> "Reply":
@@ -114,6 +138,7 @@ class Reply:
             prompt_ms=_count(last.prompt_eval_duration) / _NANOSECONDS_PER_MS,
             generation_ms=_count(last.eval_duration) / _NANOSECONDS_PER_MS,
             runaway=runaway,
+            last=last.model_dump(mode="json", exclude_none=True),
         )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Iterable, Sequence
 
 import numpy as np
 
-from holocron_assets.derive.engine.calls import Reply, Request
-from holocron_assets.derive.engine.engine import KEEP_ALIVE, Engine
+from holocron_assets.derive.engine.calls import KEEP_ALIVE, Reply, Request
+from holocron_assets.derive.engine.engine import Engine
 from holocron_assets.derive.engine.official_client import ollama
 
 _LARGEST = 127
@@ -24,12 +24,7 @@ class EmbeddingEngine(Engine):
     async def _chat(self, request: Request) -> Reply:
         if not request.passages:
             return Reply(json.dumps({"passages": []}), "stop", 0, 0, 0.0, 0.0, 0.0)
-        given = await self._client.embed(
-            request.model,
-            input=list(request.passages.values()),
-            options={"num_ctx": request.options["num_ctx"]},
-            keep_alive=KEEP_ALIVE,
-        )
+        given = await self._client.embed(**request.body)
         rows = [
             {"passage_id": passage, "vector": packed_vector(vector)}
             for passage, vector in zip(request.passages, given.embeddings, strict=True)

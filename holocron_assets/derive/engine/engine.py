@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 from holocron_assets.derive.engine.bounded_client import is_broken_connection, open_client
 from holocron_assets.derive.engine.call_report import call_attributes, report_call
 from holocron_assets.derive.engine.calls import (
+    KEEP_ALIVE,
     ChosenModel,
     Exchange,
     Outcome,
@@ -44,9 +45,6 @@ from holocron_assets.telemetry.context import about
 from holocron_assets.telemetry.spans import span
 
 __all__ = ["Engine", "open_client"]
-
-KEEP_ALIVE = "15m"
-"""How long a server keeps a model after a call: longer than the longest wait between attempts."""
 
 _SLOTS = 2
 _QUICK_SECONDS = 30.0
@@ -261,14 +259,7 @@ class Engine:
         return ended(reply, answer=answer, parse_strategy=strategy, failure=refused)
 
     async def _chat(self, request: Request) -> Reply:
-        pieces = await self._client.chat(
-            request.model,
-            messages=request.messages,
-            format=dict(request.schema),
-            options=request.options,
-            keep_alive=KEEP_ALIVE,
-            stream=True,
-        )
+        pieces = await cast("Any", self._client).chat(**request.body)
         # The connection is closed at once in every case: the server works on as long as it is open.
         async with aclosing(cast("AsyncGenerator[ollama.ChatResponse, None]", pieces)) as given:
             return await heard(given, model=request.model, num_predict=int(request.options["num_predict"]))

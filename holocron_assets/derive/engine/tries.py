@@ -20,8 +20,8 @@ from holocron_assets.derive.items.tokens import TOKENS_OF_A_TURN, estimate_token
 MOST_TRIES = 3
 """Tries within an attempt."""
 
-PAUSES = (0.25, 1.0, 2.5)
-"""Seconds before the second and the third try; the last gives a server time to free memory."""
+PAUSES = (0.25, 2.5)
+"""Seconds before the second and the third try; after a lack of memory the longer one comes before both."""
 
 _MOST_EVIDENCE_KEPT = 0.7
 _LEAST_EVIDENCE_KEPT = 0.1

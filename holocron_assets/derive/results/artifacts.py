@@ -3,11 +3,12 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from holocron_assets.derive.results.result_journals import ExchangeJournal, exchanges_path
+from holocron_assets.derive.results.result_journals import ExchangeJournal, exchanges_path, sent_whole
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
@@ -43,9 +44,11 @@ def write_artifacts(lake: Lake, name: str, subject: str, folder: Path) -> list[P
         folder: the folder to write to; created if it is missing.
 
     Returns:
-        The files: `request.json`, `response.json`, `evidence.json`, `prompt.txt`; `steps.json` where an
-        answer led to a follow-up, or to none; `output.json` of an answer; of a failure `error_manifest.json`,
-        and `invalid_json_response.txt` if there was a reply.
+        The files: `request.json`, as it was sent; `response.json`, the server's last response with the text
+        of all that it sent before, if there was a reply; `call.json`, the row of `llm_attempts`;
+        `evidence.json`; `prompt.txt`; `steps.json` where an answer led to a follow-up, or to none;
+        `output.json` of an answer; of a failure `error_manifest.json`, and `invalid_json_response.txt` if
+        there was a reply.
 
     Raises:
         NoArtifactsError: nothing is kept about it.
@@ -65,6 +68,33 @@ def write_artifacts(lake: Lake, name: str, subject: str, folder: Path) -> list[P
             _files(attempts), folder / folder_name(f"{one} {item_id}" if repeated[one] > 1 else one)
         )
     ]
+
+
+def write_runs(lake: Lake, name: str | None, folder: Path) -> Iterator[Path]:
+    """Write all requests and replies that are kept, by the day and the run that made them.
+
+    The last attempt of each run at an item is in `llm_runs/YYYY/MM/DD/RUN/INTERROGATION/SUBJECT ITEM/`.
+
+    Args:
+        lake: where the journals are.
+        name: only those of this interrogation.
+        folder: the folder to write to; created if it is missing.
+
+    Yields:
+        The files, as `write_artifacts` names them.
+    """
+    for scope in sorted(path.parent.name for path in lake.journals(LLM_ATTEMPTS)):
+        of = scope.partition("-")[0]
+        if name is not None and of != name:
+            continue
+        attempts: defaultdict[Path, list[tuple[Record, Record]]] = defaultdict(list)
+        for record, shared in _records(lake, scope):
+            row = record["calls"][-1]["row"]
+            day = f"{datetime.fromisoformat(record['at']):%Y/%m/%d}"
+            place = Path("llm_runs", day, folder_name(row["run_id"] or "none"), of)
+            attempts[place / folder_name(f"{record['subject']} {record['item']}")].append((record, shared))
+        for place, of_item in attempts.items():
+            yield from _write(_files(of_item), folder / place)
 
 
 def _attempts(lake: Lake, name: str, subject: str) -> dict[tuple[str, str], list[tuple[Record, Record]]]:
@@ -106,22 +136,17 @@ def _files(attempts: Sequence[tuple[Record, Record]]) -> dict[str, str]:
     """The files of an item, by name: its last attempt; if that failed, also how all attempts failed."""
     record, shared = max(attempts, key=lambda attempt: attempt[0]["at"])
     call = record["calls"][-1]
-    messages = [{"role": "system", "content": shared["system"]}, *call["messages"]]
-    request = {
-        "model": call["row"]["model"],
-        "messages": messages,
-        "format": shared["schema"],
-        "options": call["options"],
-        "stream": False,
-    }
+    request = sent_whole(call, shared)
     files = {
         "request.json": _json(request),
-        "response.json": _json({**call["row"], "content": call["reply"]}),
+        "call.json": _json(call["row"]),
         "evidence.json": _json(record["evidence"]),
-        "prompt.txt": "\n\n".join(message["content"] for message in messages),
+        "prompt.txt": "\n\n".join(request.get("input") or _contents(request)),
     }
+    if call["reply"] is not None:
+        files["response.json"] = _json(_response(call))
     if any(call["row"].get("decision") for call in record["calls"]):
-        files["steps.json"] = _json([_step(call) for call in record["calls"]])
+        files["steps.json"] = _json([_step(call, shared) for call in record["calls"]])
     if record["status"] == "ok":
         return {**files, "output.json": _json(record["answer"])}
     rows = [call["row"] for attempt, _ in attempts for call in attempt["calls"]]
@@ -131,13 +156,23 @@ def _files(attempts: Sequence[tuple[Record, Record]]) -> dict[str, str]:
     return {**files, "invalid_json_response.txt": replies[-1]} if replies else files
 
 
-def _step(call: Record) -> dict[str, Any]:
+def _contents(request: Record) -> list[str]:
+    return [message["content"] for message in request["messages"]]
+
+
+def _response(call: Record) -> dict[str, Any]:
+    """The server's last response, with the text of all that it sent before."""
+    last = call.get("last_response") or {}
+    return {**last, "message": {**last.get("message", {"role": "assistant"}), "content": call["reply"]}}
+
+
+def _step(call: Record, shared: Record) -> dict[str, Any]:
     """One call of an attempt with several: request, reply, and the decision after it."""
     row = call["row"]
     decision = row.get("decision")
     return {
         **{name: row[name] for name in ("turn", "try", "outcome", "error")},
-        "asked": call["messages"][-1]["content"],
+        "asked": sent_whole(call, shared)["messages"][-1]["content"],
         "reply": call["reply"],
         "decision": json.loads(decision) if decision else None,
     }

@@ -125,10 +125,10 @@ class ExchangeJournal:
         calls = [
             {
                 "row": {**row, "started_at": row["started_at"].isoformat()},
-                "messages": [dict(message) for message in exchange.request.messages[1:]],
-                "options": dict(exchange.request.options),
+                "sent": _without_shared(exchange.request.body),
                 "timeout_seconds": exchange.request.timeout_seconds,
                 "reply": exchange.reply.text if exchange.reply else None,
+                "last_response": dict(exchange.reply.last) if exchange.reply else None,
             }
             for row, exchange in zip(outcome.calls, outcome.exchanges, strict=True)
         ]
@@ -160,6 +160,30 @@ class ExchangeJournal:
             self._journal.append({"name": shared, "system": item.system, "schema": schema})
             self._shared.add(shared)
         return shared
+
+
+def sent_whole(call: Record, shared: Record) -> Record:
+    """The body of a call's request, as it was sent.
+
+    Args:
+        call: the call, as `ExchangeJournal` records it.
+        shared: the record of the part that all requests share.
+    """
+    # Journals of earlier versions lack `sent`: these are what was sent, but not how the answer was to come.
+    sent = call.get("sent") or {
+        "model": call["row"]["model"],
+        "messages": call["messages"],
+        "options": call["options"],
+    }
+    if "messages" not in sent:  # passages to embed
+        return sent
+    system = {"role": "system", "content": shared["system"]}
+    return {**sent, "messages": [system, *sent["messages"]], "format": shared["schema"]}
+
+
+def _without_shared(body: Record) -> Record:
+    """A request's body without the system message and the schema, which all requests share."""
+    return {**body, "messages": body["messages"][1:], "format": None} if "messages" in body else body
 
 
 def _iso(moment: datetime | None) -> str | None:

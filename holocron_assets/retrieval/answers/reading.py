@@ -6,7 +6,8 @@ from importlib.resources import files
 from typing import Any
 
 from holocron_assets.derive.dispatch.pools import configured_places
-from holocron_assets.derive.engine.engine import KEEP_ALIVE, Engine, open_client
+from holocron_assets.derive.engine.calls import KEEP_ALIVE
+from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.engine.replies import MalformedReplyError, read_reply
 from holocron_assets.derive.gpu.slots import GpuLock
 from holocron_assets.derive.server.model_files.catalog import shipped_catalog
