@@ -1,8 +1,8 @@
 """`holocron pause`, `drain`, `resume`, `prioritize`, `controls` and `requeue`: a person controls the work."""
 
 import getpass
-from collections.abc import Callable, Collection
-from difflib import get_close_matches
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -18,11 +18,7 @@ from holocron_assets.cli.shared import (
     opened_lake,
     source_option,
 )
-from holocron_assets.crawl.frontier.requeue import requeue as requeue_pages
-from holocron_assets.crawl.frontier.requeue import retry_now
-from holocron_assets.crawl.sources.files import source_names
 from holocron_assets.decisions.controls import (
-    ALL,
     DRAIN,
     PAUSE,
     PRIORITIZE,
@@ -32,11 +28,14 @@ from holocron_assets.decisions.controls import (
     control,
     standing_controls,
 )
-from holocron_assets.derive.interrogations.loading import load_interrogations
-from holocron_assets.derive.interrogations.unread import refuse_broken
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.views.named_pages import find_files, find_page
-from holocron_assets.settings import sources_folder
+from holocron_assets.operations.controlling import (
+    UnknownScopeError,
+    hold_or_resume,
+    known_source,
+    named_scope,
+    try_again,
+)
 
 _source = click.option("--source", "source_name", metavar="NAME", help="This source.")
 _interrogation = click.option("--interrogation", metavar="NAME", help="This interrogation.")
@@ -146,20 +145,14 @@ def requeue(
     if bool(titles) == everything:
         raise click.UsageError("name pages with --title, or take all with --all")
     if source_name is not None:
-        _known(source_name, "source", _source_names())
-    lake = opened_lake()
-    rows = requeue_pages(lake, source=source_name, titles=titles or None, author=author, reason=reason)
-    click.echo(f"requeued {counted(len(rows), 'page')}")
-    missed = sorted(set(titles) - {row["title"] for row in rows})
-    waiting = {
-        title: find_page(lake, title, source_name) + find_files(lake, title, source_name) for title in missed
-    }
-    pages = [page for found in waiting.values() for page in found]
-    retry_now(lake, pages, author=author, reason=reason)
-    for source, title in pages:
+        with _usage_errors():
+            known_source(source_name)
+    done = try_again(opened_lake(), source=source_name, titles=titles, author=author, reason=reason)
+    click.echo(f"requeued {counted(len(done.requeued), 'page')}")
+    for source, title in done.due_now:
         click.echo(f"{title} of {source} is not given up: what failed about it is tried again at once")
-    if unknown := [title for title, found in waiting.items() if not found]:
-        fail(f"nothing is known of {', '.join(unknown)}")
+    if done.unknown:
+        fail(f"nothing is known of {', '.join(done.unknown)}")
 
 
 def _standing(lake: Lake) -> list[dict[str, Any]]:
@@ -201,43 +194,25 @@ def _say(  # noqa: PLR0913 - one for each option
     reason: str,
     author: str,
 ) -> None:
-    lake, scope = bare_lake(), _scope(source_name, interrogation, everything=everything)
-    row = control(lake, action, scope, author=author, reason=reason)
-    hold = standing_controls(lake).held.get(scope)
-    if hold:
-        click.echo(f"{'' if row else 'already: '}{hold}")
+    scope = _scope(source_name, interrogation, everything=everything)
+    done = hold_or_resume(bare_lake(), action, scope, author=author, reason=reason)
+    if done.hold:
+        click.echo(f"{'' if done.is_new else 'already: '}{done.hold}")
         return
-    click.echo(f"{scope} {'goes on' if row else 'was not held back by itself'}")
-    still = [other for other in standing_controls(lake).held.values() if ALL in {scope, other.scope}]
-    for other in still:
+    click.echo(f"{scope} {'goes on' if done.is_new else 'was not held back by itself'}")
+    for other in done.still_held:
         click.echo(f"still held back: {other}")
 
 
 def _scope(source: str | None, interrogation: str | None, *, everything: bool) -> Scope:
-    """What the options are about.
-
-    Raises:
-        click.UsageError: they name none or several things, or a thing that does not exist.
-    """
-    if sum((source is not None, interrogation is not None, everything)) != 1:
-        raise click.UsageError("name one thing that it is about")
-    if source is not None:
-        return Scope("source", _known(source, "source", _source_names()))
-    if interrogation is not None:
-        refuse_broken(interrogation)
-        names = {one.name for one in load_interrogations()}
-        return Scope("interrogation", _known(interrogation, "interrogation", names))
-    return ALL
+    with _usage_errors():
+        return named_scope(source, interrogation, everything=everything)
 
 
-def _source_names() -> list[str]:
-    """The name of every source, even if its file cannot be read."""
-    return source_names(sources_folder())
-
-
-def _known(name: str, kind: str, names: Collection[str]) -> str:
-    if name in names:
-        return name
-    near = get_close_matches(name, names) or sorted(names)
-    meant = f"did you mean {' or '.join(near)}?" if near else "there is none"
-    raise click.UsageError(f"no {kind} is called {name!r}; {meant}")
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    """A wrong name is a wrong use of the command: exit code 2."""
+    try:
+        yield
+    except UnknownScopeError as error:
+        raise click.UsageError(str(error)) from error

@@ -4,28 +4,36 @@ It is asked as the batch would ask it, and its answer is kept with the batch's, 
 """
 
 import asyncio
+import unicodedata
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.code.answering import CodeAnswerer
+from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.derive.dispatch.served import served_by_code
 from holocron_assets.derive.engine.calls import ChosenModel, Outcome
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
-from holocron_assets.derive.gpu.slots import GpuLock
+from holocron_assets.derive.gpu.slots import GpuLock, place_of
 from holocron_assets.derive.gpu.working import Answerer
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.interrogations.settings import Wants
+from holocron_assets.derive.interrogations.unread import refuse_broken
 from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.results.partition_work import PartitionWork
-from holocron_assets.derive.server.process.connection import fetch_command
+from holocron_assets.derive.server.process.connection import fetch_command, model_server
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect
+from holocron_assets.lake.views.named_pages import find_page
+from holocron_assets.settings import dispatch_file
 
 _BATCH_OF_PAGE = "select batch from current_pages where title_key = $key"
 _ENTITY_OF_PAGE = """
@@ -54,6 +62,22 @@ class Answered:
     error: str | None
     is_new: bool
 
+    def as_json(self) -> dict[str, Any]:
+        """The answer for programs, with what it is about."""
+        return {
+            "interrogation": self.item.interrogation.name,
+            "source": self.item.source,
+            "subject": self.item.subject,
+            "item_id": self.item.item_id,
+            "model": self.model,
+            "is_new": self.is_new,
+            "answer": dict(self.answer or {}),
+        }
+
+
+class UnknownInterrogationError(PermanentError):
+    """No interrogation of this name can be asked about a page. The message names those that can."""
+
 
 @dataclass(frozen=True)
 class Question:
@@ -72,6 +96,22 @@ class Question:
     source: str
     title: str
     place: str
+
+    def answers_now(self) -> list[Answered]:
+        """Ask and wait; see `answers`. The embedded server is started for it, if no other answers.
+
+        Raises:
+            PermanentError: no model is asked at all, or it took longer than a question may.
+        """
+        with nullcontext("") if self.interrogation.is_of_code else model_server() as server:
+            if server is None:
+                raise PermanentError(
+                    "HOLOCRON_LLM is off, so no model can be asked; set it to auto or embedded"
+                )
+            try:
+                return asyncio.run(self.answers(server))
+            except TimeoutError as error:
+                raise PermanentError(str(error) or "it took too long; try again later") from error
 
     async def answers(self, server: str) -> list[Answered]:
         """Ask what is not known yet; returns the answers about the page, or about each of its chunks.
@@ -168,6 +208,49 @@ class Question:
         finally:
             write_gpu_run(self.lake, run, tally)
         return outcomes
+
+
+def question_about(lake: Lake, interrogation: str, title: str, source: str | None) -> Question:
+    """The question of an interrogation about a page that a person named.
+
+    Args:
+        lake: the lake.
+        interrogation: its name.
+        title: as the person wrote it.
+        source: the page's; needed where several sources have the page.
+
+    Raises:
+        UnknownInterrogationError: it cannot be asked about a page.
+        PermanentError: no page is called so, or several are.
+        HeldBackError: a person holds it back.
+    """
+    asked = _about_pages(interrogation)
+    found = find_page(lake, unicodedata.normalize("NFC", title), source)
+    if len(found) != 1:
+        names = " or ".join(f"{name!r} of {one}" for one, name in found)
+        unknown = "nothing can be asked about it. `holocron page` helps to find it."
+        raise PermanentError(
+            f"{title!r} may be {names}: name one by its exact title and source."
+            if found
+            else f"no page is called {title!r}: {unknown}"
+        )
+    refuse_held(lake, source=found[0][0], interrogation=asked.name)
+    model = asked.models[0]
+    place = place_of(read_dispatch_settings(dispatch_file()).pool_of(model), model)
+    return Question(lake, asked, *found[0], place)
+
+
+def _about_pages(name: str) -> Interrogation:
+    refuse_broken(name)
+    found = {one.name: one for one in load_interrogations() if not one.is_space}
+    if name not in found:
+        raise UnknownInterrogationError(
+            f"no interrogation is called {name!r}; there are {', '.join(sorted(found))}"
+        )
+    if found[name].over == "pairs":
+        pages = ", ".join(sorted(one.name for one in found.values() if one.over == "pages"))
+        raise UnknownInterrogationError(f"{name} asks about pairs of entities; about a page ask {pages}")
+    return found[name]
 
 
 def _answered(work: PartitionWork, model: str, outcomes: Mapping[str, Outcome]) -> list[Answered]:
