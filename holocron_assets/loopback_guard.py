@@ -4,6 +4,8 @@ Listening on loopback keeps other machines out, but not a browser on this one: a
 send requests here, and any site's name can be made to mean 127.0.0.1.
 """
 
+import base64
+import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -26,6 +28,8 @@ _SEALS = {
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _OTHER_NAME = "Holocron answers to this machine only: open it as http://127.0.0.1 with its port.\n"
 _OTHER_SITE = "The request came from a page of another site. Nothing was done.\n"
+_UNKNOWN = "Give the token of HOLOCRON_WEB_TOKEN: as a bearer, or as the password of any user.\n"
+_AUTHENTICATE = 'Basic realm="Holocron", charset="UTF-8"'
 _SCHEMES = {"ws": "http", "wss": "https"}
 """A page's origin speaks of the page, which came by HTTP, also where it asks for a WebSocket."""
 
@@ -58,7 +62,11 @@ class OwnMachineOnly:
     """
 
     def __init__(
-        self, app: ASGIApp, headers: Mapping[str, str] = _NO_HEADERS, shared: Shared = NOTHING_SHARED
+        self,
+        app: ASGIApp,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        shared: Shared = NOTHING_SHARED,
+        token: str | None = None,
     ) -> None:
         """Guard an application.
 
@@ -66,8 +74,10 @@ class OwnMachineOnly:
             app: what is guarded.
             headers: more of them, for every answer.
             shared: what pages of other origins on this machine may read.
+            token: what each request must carry, where other machines may ask, by any name; see `carries`.
         """
         self._app, self._headers, self._shared = app, {**_SEALS, **headers}, shared
+        self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -80,7 +90,7 @@ class OwnMachineOnly:
                     _unseal(found, scope, self._shared)
             await send(message)
 
-        refusal = None if scope["type"] == "lifespan" else _refusal(scope, self._shared)
+        refusal = None if scope["type"] == "lifespan" else _refusal(scope, self._shared, self._token)
         if refusal is None:
             await self._app(scope, receive, send_sealed)
         elif scope["type"] == "websocket":
@@ -103,11 +113,28 @@ def own_origin(text: str) -> str:
     return origin
 
 
-def _refusal(scope: Scope, shared: Shared) -> PlainTextResponse | None:
-    hosts = Headers(scope=scope).getlist("host")
+def carries(headers: Headers, token: str) -> bool:
+    """Whether a request carries a token: as a bearer, or as the password of whatever user a browser names."""
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "basic":
+        try:
+            given = base64.b64decode(given, validate=True).decode().partition(":")[2]
+        except ValueError:
+            return False
+    elif scheme.lower() != "bearer":
+        return False
+    return hmac.compare_digest(given.strip().encode(), token.encode())
+
+
+def _refusal(scope: Scope, shared: Shared, token: str | None) -> PlainTextResponse | None:
+    headers = Headers(scope=scope)
+    hosts = headers.getlist("host")
     # A target that names a host itself would outrank the header; no browser sends one but to a proxy.
-    if len(hosts) != 1 or _name(hosts[0]) not in OWN_NAMES or not scope["path"].startswith(("/", "*")):
+    is_whole = len(hosts) == 1 and scope["path"].startswith(("/", "*"))
+    if not is_whole or (token is None and _name(hosts[0]) not in OWN_NAMES):
         return PlainTextResponse(_OTHER_NAME, HTTPStatus.MISDIRECTED_REQUEST)
+    if token is not None and not carries(headers, token):
+        return PlainTextResponse(_UNKNOWN, HTTPStatus.UNAUTHORIZED, {"www-authenticate": _AUTHENTICATE})
     if _is_of_another_site(scope, hosts[0]) and not _is_for_a_guest(scope, shared):
         return PlainTextResponse(_OTHER_SITE, HTTPStatus.FORBIDDEN)
     return None

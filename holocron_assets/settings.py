@@ -13,6 +13,7 @@ from holocron_assets.errors import HolocronError
 PROJECT_FOLDER = Path(__file__).resolve().parents[1]
 _MOST_DAYS = 36_500
 _MOST_PROCESSES = 64
+_SHORTEST_TOKEN = 24
 _USUAL_PROCESSES = 4
 _MOST_CRAWLERS = 64
 
@@ -48,6 +49,7 @@ VARIABLES: Mapping[str, str] = {
     "HOLOCRON_FAILED_RUN_DAYS": "Days for which Dagster's runs that failed are kept (90)",
     "HOLOCRON_BACKFILL_RUNS": "Most runs of a backfill at once",
     "HOLOCRON_BACKFILL_QUEUED": "Depth of the queue above which a backfill is refused",
+    "HOLOCRON_WEB_TOKEN": "What each request to `holocron web` must carry, where other machines may ask",
     "HOLOCRON_LOG": "`text` or `json`: how log lines are written (`text`)",
     "HOLOCRON_LOG_LEVEL": "What is worth a log line",
     "OLLAMA_HOST": "The Ollama server that is asked",
@@ -120,6 +122,22 @@ def processes(environment: Mapping[str, str] = os.environ) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= _MOST_PROCESSES:
         raise SettingError(f"HOLOCRON_PROCESSES must be a number from 1 to {_MOST_PROCESSES}, not {text!r}")
     return int(text)
+
+
+def web_token(environment: Mapping[str, str] = os.environ) -> str:
+    """What requests of other machines to `holocron web` must carry: HOLOCRON_WEB_TOKEN.
+
+    Raises:
+        SettingError: it is not set, or short enough to be guessed.
+    """
+    token = environment.get("HOLOCRON_WEB_TOKEN", "")
+    if len(token) < _SHORTEST_TOKEN or not token.isprintable() or not token.isascii() or " " in token:
+        raise SettingError(
+            f"HOLOCRON_WEB_TOKEN must have {_SHORTEST_TOKEN} or more characters of ASCII, without spaces, "
+            "where other machines can ask: `openssl rand -hex 32` makes one. Or listen on 127.0.0.1, and use "
+            "a tunnel: `ssh -L 8001:127.0.0.1:8001`"
+        )
+    return token
 
 
 def sources_folder(environment: Mapping[str, str] = os.environ) -> Path:

@@ -32,7 +32,8 @@ CONTRACTS = {
         *("operations", "retrieval", "review"),
     },
     "doors": {
-        *("lake", "crawl", "classify", "derive", "entities", "operations", "retrieval", "planning", "review"),
+        *("lake", "decisions", "crawl", "classify", "derive", "entities", "operations", "retrieval"),
+        *("planning", "review"),
     },
     "orchestration": {
         *("lake", "decisions", "telemetry", "crawl", "signals", "classify", "derive", "entities"),

@@ -8,7 +8,8 @@ import click
 
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.cli.shared import clear_errors, opened_lake
-from holocron_assets.loopback_guard import Shared, own_origin
+from holocron_assets.loopback_guard import OWN_NAMES, Shared, own_origin
+from holocron_assets.settings import web_token
 
 if TYPE_CHECKING:
     from holocron_assets.review.web.endpoints import Endpoints
@@ -26,7 +27,12 @@ def _own_origins(_context: click.Context, _option: click.Parameter, given: tuple
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="An address of this machine for itself.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="An address of this machine. One that other machines reach needs HOLOCRON_WEB_TOKEN.",
+)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="0 takes any free port."
 )
@@ -46,9 +52,11 @@ def _own_origins(_context: click.Context, _option: click.Parameter, given: tuple
 def web(host: str, port: int, author: str, origins: frozenset[str]) -> None:
     """Review in the browser, until Ctrl-C: the queue, each item with its evidence, and every entity.
 
-    Nobody but this machine can open the page. What is decided there counts from the next `holocron run`, or
-    at once while `holocron ui` runs.
+    Nobody but this machine can open the page, unless --host names an address that others reach: then each
+    request must carry the token of HOLOCRON_WEB_TOKEN, which a browser asks for as a password. What is
+    decided there counts from the next `holocron run`, or at once while `holocron ui` runs.
     """
+    from holocron_assets.doors.control import control_routes
     from holocron_assets.doors.reconciliation import PATH, reconciliation_routes
     from holocron_assets.retrieval.asking import server_in_background
     from holocron_assets.review.web.app import make_app
@@ -57,10 +65,12 @@ def web(host: str, port: int, author: str, origins: frozenset[str]) -> None:
     from holocron_assets.review.web.serving import serve
 
     desk = Desk(opened_lake(), author, tuple(load_taxonomy().types))
-    more = [*endpoint_routes(_endpoints), *reconciliation_routes(desk.lake)]
-    app = make_app(desk, more, Shared(PATH, origins))
+    more = [*endpoint_routes(_endpoints), *reconciliation_routes(desk.lake), *control_routes(desk.lake)]
+    token = None if host in OWN_NAMES else web_token()
+    app = make_app(desk, more, Shared(PATH, origins), token)
+    report = lambda url: click.echo(f"Review on {url} - Ctrl-C stops it.")  # noqa: E731
     with server_in_background():
-        serve(app, host, port, lambda url: click.echo(f"Review on {url} - Ctrl-C stops it."))
+        serve(app, host, port, report, has_token=token is not None)
 
 
 @cache

@@ -30,13 +30,19 @@ _OF_STARLETTE = {
 """Starlette's own messages, and ours instead."""
 
 
-def make_app(desk: Desk, more: Sequence[BaseRoute] = (), shared: Shared = NOTHING_SHARED) -> ASGIApp:
+def make_app(
+    desk: Desk,
+    more: Sequence[BaseRoute] = (),
+    shared: Shared = NOTHING_SHARED,
+    token: str | None = None,
+) -> ASGIApp:
     """The application of the review page.
 
     Args:
         desk: the data that all pages share.
         more: further paths, such as the endpoints for machines.
         shared: what pages of other programs on this machine may read.
+        token: what each request must carry, where other machines may ask.
     """
     review, entities, trials = ReviewPages(desk), EntityPages(desk), TrialPages(desk)
     searches = SearchPages(desk)
@@ -61,7 +67,7 @@ def make_app(desk: Desk, more: Sequence[BaseRoute] = (), shared: Shared = NOTHIN
         exception_handlers={HTTPException: _when_refused, Exception: _when_failed},
     )
     # The outermost layer, so that error pages have the headers too.
-    return OwnMachineOnly(app, HEADERS, shared)
+    return OwnMachineOnly(app, HEADERS, shared, token)
 
 
 def _when_refused(request: Request, error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""Serves a web application, to this machine only."""
+"""Serves a web application, to this machine only, or to whoever has its token."""
 
 import socket
 from collections.abc import Callable
@@ -14,18 +14,27 @@ class CannotServeError(OSError):
     """The address cannot be used; the message says what to do."""
 
 
-def serve(app: ASGIApp, host: str, port: int, report: Callable[[str], None]) -> None:
+def serve(
+    app: ASGIApp, host: str, port: int, report: Callable[[str], None], *, has_token: bool = False
+) -> None:
     """Serve until stopped. Requests under way then have a second to end.
 
     Args:
         app: the application.
-        host: a loopback name of this machine, one of `loopback_guard.OWN_NAMES`.
+        host: an address of this machine; a loopback name, one of `loopback_guard.OWN_NAMES`, unless the
+            application asks for a token.
         port: the port; 0 takes any free one.
         report: called with the address once the server answers there.
+        has_token: whether the application asks each request for a token.
 
     Raises:
         CannotServeError: the address is not this machine's own, or is taken.
     """
+    if host not in OWN_NAMES and not has_token:
+        raise CannotServeError(
+            f"{host!r} is none of {', '.join(sorted(OWN_NAMES))}. Everyone who reaches the page can decide. "
+            "Use 127.0.0.1, and from another machine a tunnel: `ssh -L 8001:127.0.0.1:8001`."
+        )
     with closing(_listening(host, port)) as listening:
         address = f"[{host}]" if ":" in host else host
         url = f"http://{address}:{listening.getsockname()[1]}/"
@@ -51,11 +60,6 @@ class _Server(uvicorn.Server):
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    if host not in OWN_NAMES:
-        raise CannotServeError(
-            f"{host!r} is none of {', '.join(sorted(OWN_NAMES))}. Everyone who reaches the page can decide. "
-            "Use 127.0.0.1, and from another machine a tunnel: `ssh -L 8001:127.0.0.1:8001`."
-        )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,6 +1,8 @@
 """Who is let in, what is sealed, and that no other site can have anything decided."""
 
+import base64
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -27,6 +29,7 @@ pytestmark = pytest.mark.system
 HERE = "http://127.0.0.1:8001"
 ENTITY = f"/entity/{NEM}"
 SESSION = "a-session"
+TOKEN = "a-token-that-nobody-guesses"  # noqa: S105 - of these tests
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +181,64 @@ def test_an_address_that_others_reach_is_refused_with_a_way_out() -> None:
     result = CliRunner().invoke(main, ["web", "--host", "0.0.0.0", "--port", "0"])  # noqa: S104 - it is refused
     assert result.exit_code == 1
     assert "ssh -L" in result.stderr
+
+
+@pytest.mark.parametrize("token", ["", "short", "with a space in it, and long", "\u00fc" * 30])
+def test_an_address_that_others_reach_is_refused_without_a_token_that_nobody_guesses(token: str) -> None:
+    environment = {"HOLOCRON_WEB_TOKEN": token}
+    result = CliRunner().invoke(main, ["web", "--host", "0.0.0.0"], env=environment)  # noqa: S104
+    assert result.exit_code == 1
+    assert "HOLOCRON_WEB_TOKEN must have 24 or more characters" in result.stderr
+    assert token == "" or token not in result.stderr
+
+
+def basic(password: str) -> str:
+    return f"Basic {base64.b64encode(f'ada:{password}'.encode()).decode()}"
+
+
+@pytest.mark.parametrize(
+    ("authorization", "status"),
+    [
+        (f"Bearer {TOKEN}", 200),
+        (basic(TOKEN), 200),
+        (None, 401),
+        ("Bearer wrong", 401),
+        (f"bearer {TOKEN}x", 401),
+        (basic("wrong"), 401),
+        ("Basic !!!", 401),
+        (f"Digest {TOKEN}", 401),
+    ],
+)
+def test_where_others_can_ask_each_request_must_carry_the_token(
+    lake: Lake, authorization: str | None, status: int
+) -> None:
+    app = make_app(Desk(lake, "Ada", ("Concept",)), token=TOKEN)
+    headers = {"authorization": authorization} if authorization else {}
+    with TestClient(app, base_url="http://holocron.lan:8001") as client:
+        answer = client.get("/", headers=headers)
+        assert answer.status_code == status
+        if status == 401:
+            assert answer.headers["www-authenticate"].startswith("Basic realm=")
+            assert client.get("/static/style.css").status_code == 401, "nothing is left open"
+        elsewhere = {**headers, "origin": "http://elsewhere.example"}
+        assert client.get("/", headers=elsewhere).status_code == (403 if status == 200 else 401)
+
+
+@pytest.mark.system
+def test_holocron_web_on_another_address_answers_who_has_the_token(tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).with_name("holocron")), "web", "--host", "127.0.0.2", "--port", "0"]
+    environment = {**os.environ, "HOLOCRON_DATA": str(tmp_path), "HOLOCRON_WEB_TOKEN": TOKEN}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+        assert process.stdout
+        url = re.search(r"http://\S+/", process.stdout.readline())
+        try:
+            assert url
+            assert httpx.get(f"{url[0]}ask/x").status_code == 401
+            assert (
+                httpx.get(f"{url[0]}ask/x", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 404
+            )
+        finally:
+            process.send_signal(signal.SIGTERM)
 
 
 def test_a_taken_port_says_what_to_do(lake: Lake) -> None:
