@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from functools import cache
 from math import sqrt
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
@@ -41,6 +42,7 @@ class Thresholds(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    staged: _Share
     candidate: _Share
     promoted: _Share
     requires: tuple[Evidence, ...]
@@ -49,6 +51,8 @@ class Thresholds(BaseModel):
     def _in_order(self) -> Self:
         if self.promoted < self.candidate:
             raise ValueError(f"promoted ({self.promoted}) is below candidate ({self.candidate})")
+        if self.candidate < self.staged:
+            raise ValueError(f"candidate ({self.candidate}) is below staged ({self.staged})")
         return self
 
 
@@ -157,6 +161,17 @@ def _missing_for_promotion(candidate: Row, limits: Thresholds, *, is_sure: bool)
 
 def _found(limits: Thresholds) -> list[str]:
     return [*(_FOUND[evidence] for evidence in limits.requires), "nobody needs to look"]
+
+
+@cache
+def entity_from(entity_type: str) -> float:
+    """Confidence from which a page of a type becomes an entity, by the shipped policy.
+
+    Raises:
+        DataFileError: the policy's file cannot be used.
+    """
+    policy = read_data_file(DEFAULT_POLICY_FILE, PromotionPolicy)
+    return policy.types.get(entity_type, policy.default).staged
 
 
 def load_policy(

@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from holocron_assets.entities.identity.candidates import SURE_ENOUGH
+from holocron_assets.entities.promotion import entity_from
 from holocron_assets.lake.declaration.schema import Row
 
 IN_DISPUTE = "type in dispute"
@@ -102,7 +103,9 @@ def disputed_ids(
 
 def _is_kept(held: Row, page: Row, kept: AbstractSet[str]) -> bool:
     """Whether people keep an entity in a type that its page does not have, or not for certain."""
-    is_given = page["entity_type"] == held["entity_type"] and page["confidence"] >= SURE_ENOUGH
+    is_given = page["entity_type"] == held["entity_type"] and page["confidence"] >= entity_from(
+        page["entity_type"]
+    )
     return bool(kept) and held["entity_id"] in kept and not is_given
 
 

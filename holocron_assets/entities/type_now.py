@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from holocron_assets.entities.history import current_rows
-from holocron_assets.entities.identity.candidates import SURE_ENOUGH
 from holocron_assets.entities.identity.clusters import Member
 from holocron_assets.entities.identity.identity import Known, held_in, identified, is_mention
 from holocron_assets.entities.mentions.confidence import mention_confidence
-from holocron_assets.entities.promotion import PromotionPolicy
+from holocron_assets.entities.promotion import PromotionPolicy, entity_from
 from holocron_assets.entities.reviews import disputed_ids, is_disputed
 from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.declaration.schema import Row
@@ -270,7 +269,7 @@ class TypeNow:
         """Whether the page that an entity was read from stands for it in another type now."""
         known = self._snapshot.pages_now.get((row["entity_type"], row["entity_id"]))
         page = known.page if known else None
-        if page is None or page["redirect_target"] or page["confidence"] < SURE_ENOUGH:
+        if page is None or page["redirect_target"] or page["confidence"] < entity_from(page["entity_type"]):
             return False
         is_typed = page["entity_type"] != self._type and page["entity_type"] in self._snapshot.candidate_marks
         return is_typed and not is_disputed(row, page, self._snapshot.people.keeps)

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.entities.identity.candidates import SURE_ENOUGH
 from holocron_assets.entities.identity.changes import EntityChanges
 from holocron_assets.entities.identity.judgement_store import stale_judgements, store_judgements
 from holocron_assets.entities.identity.pair_store import stale_pairs, store_pairs
 from holocron_assets.entities.mentions.store import stale_mentions, store_mentions
+from holocron_assets.entities.promotion import entity_from
 from holocron_assets.entities.snapshot import Snapshot, open_snapshot
 from holocron_assets.entities.store import stale_aliases, stale_entities, store_aliases, store_entities
 from holocron_assets.lake.declaration.keys import title_key
@@ -44,7 +44,7 @@ class Seen:
 
     @property
     def is_candidate(self) -> bool:
-        return self.entity_type is not None and self.confidence >= SURE_ENOUGH
+        return self.entity_type is not None and self.confidence >= entity_from(self.entity_type)
 
 
 def redirect(title: str, target: str, page_id: int | None = None, revision_id: int = 100) -> Seen:

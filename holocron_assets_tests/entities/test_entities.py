@@ -15,7 +15,9 @@ LATER = NOON + timedelta(hours=1)
 MICROSECOND = timedelta(microseconds=1)
 NAMES = ["Varn", "Gort", "Ithra", "Sulom", "Kessa", "Dorn"]
 POLICY = PromotionPolicy(
-    id="test-1", default=Thresholds(candidate=0.80, promoted=0.90, requires=("page", "lead")), types={}
+    id="test-1",
+    default=Thresholds(staged=0.5, candidate=0.80, promoted=0.90, requires=("page", "lead")),
+    types={},
 )
 
 
@@ -156,7 +158,7 @@ def test_a_policy_of_another_id_that_decides_the_same_changes_nothing() -> None:
 
 def test_a_stricter_policy_takes_a_promotion_back_and_records_who_when_and_why() -> None:
     strict = PromotionPolicy(
-        id="strict", default=Thresholds(candidate=0.8, promoted=0.99, requires=()), types={}
+        id="strict", default=Thresholds(staged=0.5, candidate=0.8, promoted=0.99, requires=()), types={}
     )
     rows = resolve([candidate("Varn", 4)], resolve([candidate("Varn", 4)]), now=LATER, policy=strict)
     after = current(rows, "Varn")

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.system
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 POLICY = PromotionPolicy(
-    id="test-1", default=Thresholds(candidate=0.85, promoted=0.90, requires=("lead",)), types={}
+    id="test-1", default=Thresholds(staged=0.8, candidate=0.85, promoted=0.90, requires=("lead",)), types={}
 )
 TITLES = [f"{name}{suffix}" for name in ("Varn", "Gort", "Élan") for suffix in ("", " (Legends)", "/Legends")]
 

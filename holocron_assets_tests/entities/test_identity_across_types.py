@@ -14,7 +14,7 @@ from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
-LIMITS = Thresholds(candidate=0.80, promoted=0.90, requires=("page", "lead"))
+LIMITS = Thresholds(staged=0.5, candidate=0.80, promoted=0.90, requires=("page", "lead"))
 POLICY = PromotionPolicy(id="test-1", default=LIMITS, types={})
 TYPES = ("Concept", "Droid", "Species")
 

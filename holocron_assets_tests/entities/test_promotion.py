@@ -17,8 +17,8 @@ from holocron_assets.lake.declaration.schema import Row
 WORTHY = frozenset({"Species", "Concept"})
 POLICY = PromotionPolicy(
     id="test-1",
-    default=Thresholds(candidate=0.80, promoted=0.90, requires=("page", "lead")),
-    types={"Concept": Thresholds(candidate=0.85, promoted=0.95, requires=("page", "lead"))},
+    default=Thresholds(staged=0.80, candidate=0.80, promoted=0.90, requires=("page", "lead")),
+    types={"Concept": Thresholds(staged=0.5, candidate=0.85, promoted=0.95, requires=("page", "lead"))},
     fewest_pages=30,
     worths=RuleWorths(
         rules={
@@ -116,7 +116,7 @@ def test_the_reason_names_everything_that_stands_in_the_way_of_promotion() -> No
 
 def test_a_type_may_promote_what_only_lists_name_but_never_without_their_words() -> None:
     lists = PromotionPolicy(
-        id="lists", default=Thresholds(candidate=0.5, promoted=0.8, requires=()), types={}
+        id="lists", default=Thresholds(staged=0.5, candidate=0.5, promoted=0.8, requires=()), types={}
     )
     mention = candidate(origin="mention", has_lead=False, confidence=0.85)
     assert lists.decide(mention).state == "promoted"
@@ -131,49 +131,73 @@ def test_suppressing_names_the_page_and_the_type_that_it_had() -> None:
 
 def test_the_shipped_policy_promotes_at_point_nine() -> None:
     policy = load_policy(DEFAULT_POLICY_FILE, WORTHY)
-    assert policy.default == Thresholds(candidate=0.80, promoted=0.90, requires=("page", "lead"))
+    assert policy.default == Thresholds(staged=0.80, candidate=0.80, promoted=0.90, requires=("page", "lead"))
     assert policy.decide(candidate(confidence=0.90)).state_by == f"policy:{policy.id}"
 
 
 def test_a_type_may_change_one_threshold_and_keeps_the_other(tmp_path: Path) -> None:
-    text = (
-        "id: p\ndefault: {candidate: 0.8, promoted: 0.9, requires: [lead]}\ntypes: {Concept: {promoted: 1}}\n"
-    )
+    default = "default: {staged: 0, candidate: 0.8, promoted: 0.9, requires: [lead]}"
+    text = f"id: p\n{default}\ntypes: {{Concept: {{promoted: 1}}}}\n"
     assert load(tmp_path, text).types == {
-        "Concept": Thresholds(candidate=0.8, promoted=1.0, requires=("lead",))
+        "Concept": Thresholds(staged=0, candidate=0.8, promoted=1.0, requires=("lead",))
     }
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("default: {candidate: 0.8, promoted: 0.9}\ntypes: {}", "id: Field required"),
-        ("id: Ä\ndefault: {candidate: 0.8, promoted: 0.9}\ntypes: {}", "id: String should match"),
+        ("default: {staged: 0, candidate: 0.8, promoted: 0.9}\ntypes: {}", "id: Field required"),
+        ("id: Ä\ndefault: {staged: 0, candidate: 0.8, promoted: 0.9}\ntypes: {}", "id: String should match"),
         ("id: p\ntypes: {}", "default: Field required"),
-        ("id: p\ndefault: {candidate: 0.8, promoted: 0.9}", "types: Field required"),
-        ("id: p\ndefault: {candidate: 0.8}\ntypes: {}", "default.promoted: Field required"),
-        ("id: p\ndefault: {candidate: 0.8, promoted: 1}\ntypes: {}", "default.requires: Field required"),
-        ("id: p\ndefault: {candidate: 0, promoted: 1, requires: [luck]}\ntypes: {}", "requires.0: Input"),
-        ("id: p\ndefault: {candidate: 0.8, promoted: 1.1}\ntypes: {}", "default.promoted: Input should be"),
-        ("id: p\ndefault: {candidate: high, promoted: 1}\ntypes: {}", "default.candidate: Input should be"),
-        ("id: p\ndefault: {candidate: .nan, promoted: 1}\ntypes: {}", "default.candidate: Input should be"),
-        ("id: p\ndefault: {candidate: 0.8, promoted: true}\ntypes: {}", "default.promoted: Input should be"),
+        ("id: p\ndefault: {staged: 0, candidate: 0.8, promoted: 0.9}", "types: Field required"),
+        ("id: p\ndefault: {staged: 0, candidate: 0.8}\ntypes: {}", "default.promoted: Field required"),
         (
-            "id: p\ndefault: {candidate: 0.9, promoted: 0.8, requires: []}\ntypes: {}",
+            "id: p\ndefault: {staged: 0, candidate: 0.8, promoted: 1}\ntypes: {}",
+            "default.requires: Field required",
+        ),
+        (
+            "id: p\ndefault: {staged: 0, candidate: 0, promoted: 1, requires: [luck]}\ntypes: {}",
+            "requires.0: Input",
+        ),
+        (
+            "id: p\ndefault: {staged: 0, candidate: 0.8, promoted: 1.1}\ntypes: {}",
+            "default.promoted: Input should be",
+        ),
+        (
+            "id: p\ndefault: {staged: 0, candidate: high, promoted: 1}\ntypes: {}",
+            "default.candidate: Input should be",
+        ),
+        (
+            "id: p\ndefault: {staged: 0, candidate: .nan, promoted: 1}\ntypes: {}",
+            "default.candidate: Input should be",
+        ),
+        (
+            "id: p\ndefault: {staged: 0, candidate: 0.8, promoted: true}\ntypes: {}",
+            "default.promoted: Input should be",
+        ),
+        (
+            "id: p\ndefault: {staged: 0, candidate: 0.9, promoted: 0.8, requires: []}\ntypes: {}",
             r"default: .*\(0.8\) is below",
         ),
-        ("id: p\ndefault: {candidate: 0.8, promoted: 0.9}\ntypes: {}\nextra: 1", "extra: Extra inputs"),
         (
-            "id: p\ndefault: {candidate: 0.8, promoted: 0.9}\ntypes: {Concept: {promote: 1}}",
+            "id: p\ndefault: {staged: 0, candidate: 0.8, promoted: 0.9}\ntypes: {}\nextra: 1",
+            "extra: Extra inputs",
+        ),
+        (
+            "id: p\ndefault: {staged: 0, candidate: 0.8, promoted: 0.9}\ntypes: {Concept: {promote: 1}}",
             "types.Concept.promote: Extra inputs",
         ),
         (
-            "id: p\ndefault: {candidate: 0.8, promoted: 0.9}\ntypes: {Concept: 1}",
+            "id: p\ndefault: {staged: 0, candidate: 0.8, promoted: 0.9}\ntypes: {Concept: 1}",
             "types.Concept: must be a mapping",
         ),
         (
-            "id: p\ndefault: {candidate: 0, promoted: 1, requires: []}\ntypes: {Specis: {}}",
+            "id: p\ndefault: {staged: 0, candidate: 0, promoted: 1, requires: []}\ntypes: {Specis: {}}",
             "types.Specis: no entity",
+        ),
+        (
+            "id: p\ndefault: {staged: 0.9, candidate: 0.8, promoted: 1, requires: []}\ntypes: {}",
+            r"default: .*candidate \(0.8\) is below staged",
         ),
         ("id: p\nid: q", "not a readable YAML file"),
         ("id: [p", "not a readable YAML file"),

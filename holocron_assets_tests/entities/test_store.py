@@ -6,7 +6,7 @@ import pytest
 from resolved_wiki import START, TYPES, Seen, Wiki, missing, redirect, wiki_of
 
 from holocron_assets.decisions.log import new_decision, record
-from holocron_assets.entities import store
+from holocron_assets.entities import promotion, store
 from holocron_assets.entities.data_files import DataFileError
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.entities.store import store_aliases, store_entities
@@ -97,12 +97,33 @@ def test_another_policy_makes_entities_stale(tmp_path: Path, monkeypatch: pytest
     wiki = wiki_of(tmp_path, Seen("Varn"))
     wiki.resolve()
     policy = tmp_path / "policy.yaml"
-    strict = "id: strict\ndefault: {candidate: 0.8, promoted: 0.99, requires: []}\ntypes: {}\n"
+    strict = "id: strict\ndefault: {staged: 0.8, candidate: 0.8, promoted: 0.99, requires: []}\ntypes: {}\n"
     policy.write_text(strict, encoding="utf-8")
     monkeypatch.setattr(store, "DEFAULT_POLICY_FILE", policy)
     assert wiki.stale() == ["Species"]
     wiki.resolve()
     assert (wiki.entities(), wiki.stale()) == ({"Species Varn": "candidate"}, [])
+
+
+def test_a_page_below_the_candidates_confidence_is_staged_where_the_policy_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    text = "id: wide\ndefault: {staged: 0.6, candidate: 0.8, promoted: 0.9, requires: []}\ntypes: {}\n"
+    policy.write_text(text, encoding="utf-8")
+    for module in (store, promotion):
+        monkeypatch.setattr(module, "DEFAULT_POLICY_FILE", policy)
+    promotion.entity_from.cache_clear()
+    try:
+        wiki = wiki_of(tmp_path, Seen("Varn", confidence=0.7), Seen("Korl", confidence=0.5))
+        wiki.resolve()
+        assert wiki.entities() == {"Species Varn": "staged"}
+        assert wiki.stale() == []
+        wiki.crawl(Seen("Varn", confidence=0.5))
+        wiki.resolve()
+        assert wiki.entities() == {"Species Varn": "suppressed"}
+    finally:
+        promotion.entity_from.cache_clear()
 
 
 def test_a_policy_that_is_not_valid_leaves_entities_as_they_are(

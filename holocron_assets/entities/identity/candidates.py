@@ -2,6 +2,7 @@
 
 from collections.abc import Set as AbstractSet
 
+from holocron_assets.entities.promotion import entity_from
 from holocron_assets.lake.declaration.schema import Row
 
 SURE_ENOUGH = 0.80
@@ -40,7 +41,7 @@ def candidate_row(page_type: Row, signals: Row, run_id: str, *, entity_types: Ab
     _refuse_other_revision(page_type, signals)
     entity_type = page_type["primary_type"]
     worthy = entity_type in entity_types and entity_type not in NEVER_ENTITIES
-    if not worthy or signals["is_redirect"] or page_type["confidence"] < SURE_ENOUGH:
+    if not worthy or signals["is_redirect"] or page_type["confidence"] < entity_from(entity_type):
         return None
     return {
         **{column: page_type[column] for column in _FROM_PAGE_TYPE},

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holocron_assets.entities.identity.candidates import NEVER_ENTITIES, SURE_ENOUGH
+from holocron_assets.entities.promotion import entity_from
 from holocron_assets.operations.why.answers import Answer, at, named
 from holocron_assets.operations.why.fetching import Page
 
@@ -75,8 +76,8 @@ def why_entity(page: Page) -> list[Answer]:
         return [Answer("entity", f"None: it is a redirect to {signals['redirect_target']!r}.")]
     if row["primary_type"] in NEVER_ENTITIES:
         return [Answer("entity", f"None: {row['primary_type']} is no type of entities.", commands=(decide,))]
-    if row["confidence"] < SURE_ENOUGH:
-        says = f"None: its type is not sure enough, {row['confidence']:.2f} of {SURE_ENOUGH:.2f}."
+    if row["confidence"] < (least := entity_from(row["primary_type"])):
+        says = f"None: its type is not sure enough, {row['confidence']:.2f} of {least:.2f}."
         return [Answer("entity", says, commands=(decide,))]
     says = "None yet: entities are resolved once no batch is in flight, or after ten minutes."
     return [Answer("entity", says, commands=("holocron launch resolve_entities",))]
