@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import pairwise
 from pathlib import Path
 from time import monotonic
 
@@ -22,6 +21,7 @@ from holocron_assets.lake.shared.sessions import Connection, DatabaseGoneError
 
 HOST = "wiki.example:443"
 RATE = 20.0
+HELD_UP = 0.25  # seconds
 pytestmark = [pytest.mark.full]
 
 
@@ -66,7 +66,11 @@ def test_two_machines_together_keep_the_rate_of_one(machines: list[HostLimits]) 
     for thread in threads:
         thread.join()
     assert 5 < len(sent) <= 3 * RATE + 2
-    assert min(later - earlier for earlier, later in pairwise(sorted(sent))) > 0.5 / RATE
+    # A thread may be held up between its turn and the clock, so single gaps say nothing; windows do.
+    moments = sorted(sent)
+    for first, begin in enumerate(moments):
+        for last, end in enumerate(moments[first:], start=first):
+            assert last - first <= RATE * (end - begin + HELD_UP) + 1, "no more than one machine alone"
 
 
 def test_what_one_machine_learns_holds_the_other(machines: list[HostLimits]) -> None:
