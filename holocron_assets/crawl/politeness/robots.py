@@ -85,6 +85,11 @@ class Robots:
         if not rules.can_fetch(address, PRODUCT_TOKEN):
             raise self._requests.refuse(request, self._refusal(request))
 
+    @property
+    def crawl_delay(self) -> float:
+        """Seconds between two requests that robots.txt asks for; 0 if it says nothing."""
+        return float(self._current_rules().crawl_delay(PRODUCT_TOKEN) or 0.0)
+
     def _current_rules(self) -> Protego:
         known = self._known
         if known is None or known.is_due(time.time()):

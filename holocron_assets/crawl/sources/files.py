@@ -192,19 +192,47 @@ def write_dump_source(folder: Path, name: str, dump_path: Path) -> Path:
     """
     from holocron_assets.crawl.dumps.export import read_site  # noqa: PLC0415 - few commands read an export
 
-    path = _path_of(folder, name)
-    if path.exists():
-        raise SourceError(path, Problem(0, "", "is there already: choose another name, or edit it by hand"))
+    refuse_taken(folder, name)
     site = read_site(dump_path, name)
     namespaces = sorted(space["id"] for space in site["namespaces"] if space["id"] >= 0)
-    folder.mkdir(parents=True, exist_ok=True)
     address = str(dump_path.resolve()).replace("'", "''")
     text = (
         f"# An XML export, read whole. See sample.yaml for every key.\nname: {name}\nenabled: true\n"
         f"kind: mediawiki_dump\naddress: '{address}'\nnamespaces: {namespaces}\n"
     )
+    return write_new_source(folder, name, text)
+
+
+def write_new_source(folder: Path, name: str, text: str) -> Path:
+    """Write the file of a new source.
+
+    Args:
+        folder: the sources folder; it is made if it is missing.
+        name: the new source's name.
+        text: the file's text.
+
+    Returns:
+        The new file.
+
+    Raises:
+        SourceError: the name is no valid name, the file is already there, or the text describes no source.
+    """
+    path = refuse_taken(folder, name)
+    folder.mkdir(parents=True, exist_ok=True)
     _parse(path, text)
     _replace(path, text)
+    return path
+
+
+def refuse_taken(folder: Path, name: str) -> Path:
+    """The file of a source that is not there yet.
+
+    Raises:
+        SourceError: the name is no valid name, or the file is already there.
+    """
+    path = _path_of(folder, name)
+    if path.exists():
+        raise SourceError(path, Problem(0, "", "is there already: choose another name, or edit it by hand"))
     return path
 
 
