@@ -5,6 +5,7 @@ many items the others hold is known when they are worked on.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -176,6 +177,7 @@ def stale_partitions(  # noqa: PLR0913 - what to read, and how much of it
     most_opened: int | None = MOST_OPENED,
     without_models: bool = False,
     held: Mapping[tuple[str, str], Counts] | None = None,
+    only: AbstractSet[str] | None = None,
 ) -> list[StalePartition]:
     """Every partition that lacks a table, or whose table would come out different now.
 
@@ -187,13 +189,15 @@ def stale_partitions(  # noqa: PLR0913 - what to read, and how much of it
         without_models: whether to include interrogations whose models cannot be asked, without counts.
         held: items left of partitions that the caller works on, by interrogation and partition. These are
             not opened again.
+        only: names of the partitions to look at; all if None. What others work on changes all the time, and
+            would be counted anew each time.
     """
     listings, no_model = _LakeListings(lake), ("", ANY_MODEL)
     stale = [
         part
         for interrogation in interrogations
         if (chosen := model_to_ask(interrogation, digests) or (no_model if without_models else None))
-        for part in _stale(listings, interrogation, *chosen)
+        for part in _stale(listings, interrogation, *chosen, only)
     ]
     known = held or {}
     places = [(part.interrogation.name, part.partition) for part in stale]
@@ -226,7 +230,11 @@ class _LakeListings(LakeListings):
 
 
 def _stale(
-    listings: _LakeListings, interrogation: Interrogation, model: str, digest: str
+    listings: _LakeListings,
+    interrogation: Interrogation,
+    model: str,
+    digest: str,
+    only: AbstractSet[str] | None,
 ) -> Iterator[StalePartition]:
     recipe = recipe_of(interrogation, digest)
     version = content_hash(repr((sorted(recipe.versions.items()), recipe.derivation.code_version)))
@@ -240,6 +248,8 @@ def _stale(
     own = listings.listing(recipe.derivation.table)
     earlier = listings.lake.earlier_partitions(recipe.derivation.table)
     for partition in inputs[0].names:
+        if only is not None and partition not in only:
+            continue
         marks = [listed.mark(partition) for listed in (*inputs, *answers)]
         marks += [listed.mark(partition.rpartition("-")[0]) for listed in of_sources]
         there = [mark for mark in marks if mark]

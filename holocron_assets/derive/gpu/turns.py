@@ -7,6 +7,7 @@ from functools import cached_property
 from time import monotonic
 from typing import Protocol
 
+from holocron_assets.derive.code.kinds import CODE_KINDS
 from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, stale_partitions, waiting_of
 from holocron_assets.derive.dispatch.choosing import Decision, Score, decide
 from holocron_assets.derive.dispatch.controls import NO_CONTROLS, WorkControls
@@ -22,6 +23,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.telemetry.logs import logger
 
 _LOG = logger(__name__)
+_OF_CODE = 1_000
 LONGEST_SECONDS = 30 * 60.0
 """A run ends after so long, even if its model still has work: other runs may wait for its place."""
 
@@ -118,12 +120,13 @@ class Dispatched:
         Only the model that works counts as loaded.
         """
         counts = {place: Counts(0, 0, untried=left, dues=()) for place, left in held.items()}
-        found = stale_partitions(self.lake, self.interrogations, digests=self.served.digests, held=counts)
+        found = stale_partitions(
+            self.lake, self.interrogations, digests=self.served.digests, held=counts, only=self.partitions
+        )
         self._stale = [
             one
             for one in self.controls.heeded(found)
             if held.get((one.interrogation.name, one.partition)) != 0
-            and (self.partitions is None or one.partition in self.partitions)
         ]
         now = utc_now()
         return decide(
@@ -131,8 +134,14 @@ class Dispatched:
             {self.model} if self.model else self.served.loaded,
             now,
             ageing=self.settings.rules,
-            items_a_turn=self.settings.items_a_turn,
+            items_a_turn=self._items_a_turn,
         )
+
+    @property
+    def _items_a_turn(self) -> int:
+        """Items until the next decision. To decide takes longer than code takes for a hundred."""
+        usual = self.settings.items_a_turn
+        return max(usual, _OF_CODE) if self.model in CODE_KINDS else usual
 
     def shares(self, held: Held) -> Sequence[Share]:
         """The work until the next decision; empty if another model's turn has come."""
