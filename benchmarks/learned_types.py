@@ -9,15 +9,28 @@ was tuned: a page is for the test if the hash of its page id is odd, else for de
 half for the test; without it, the development half is scored by five folds.
 """
 
-from collections.abc import Iterator
+import argparse
+import math
+import sys
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import xxhash
-from type_accuracy import Case, page_row, prose, rebuilt, rows
+from type_accuracy import SHARED, SITE, Case, page_row, percent, prose, rebuilt, rows, without_template
 
+from holocron_assets.classify.learned.evaluation import Evaluation
+from holocron_assets.classify.learned.features import Features, infobox_is_known, page_features
+from holocron_assets.classify.learned.model import TypeModel
+from holocron_assets.classify.learned.settled import ANSWERS_FROM
+from holocron_assets.classify.learned.training import SettledPage, train
+from holocron_assets.classify.rules import classify_page, load_rules
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.signals.extract import signal_row
 
 DEVELOPMENT, TEST = "development", "test"
+_FOLDS = 5
+_Z = 1.96  # of a 95% interval
 
 
 class WikiPage(NamedTuple):
@@ -56,3 +69,153 @@ def wiki_pages() -> Iterator[WikiPage]:
                 for wikitext in (rebuilt(known), text)
             )
             yield WikiPage(page_id, shown, hidden)
+
+
+class Known(NamedTuple):
+    """A page whose true type is certain.
+
+    Attributes:
+        type: that type.
+        taught: what the model sees of it while the infobox is there, and settles it.
+        asked: what it sees of it without the infobox.
+        rules: what the rules say without the infobox.
+    """
+
+    type: str
+    taught: SettledPage
+    asked: Features
+    rules: Row
+
+
+class Answer(NamedTuple):
+    """What the rules and the model say of a page without its infobox; a type that is not settled is None."""
+
+    truth: str
+    by_rules: str | None
+    by_model: str | None
+
+    @property
+    def by_both(self) -> str | None:
+        """The rules' answer where they settle it, else the model's."""
+        return self.by_rules or self.by_model
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--test", action="store_true", help="score the half for the test")
+    is_test = parser.parse_args().test
+    if not (SHARED / "wookieepedia").is_dir():
+        sys.exit(f"{SHARED / 'wookieepedia'} is missing; this measurement needs it")
+    halves: dict[str, list[Known]] = {DEVELOPMENT: [], TEST: []}
+    pages = 0
+    for page in wiki_pages():
+        pages += 1
+        if known := known_page(page):
+            halves[page.half].append(known)
+    print(f"{pages} pages, of which {sum(map(len, halves.values()))} have a type that is certain")
+    if is_test:
+        report(*asked(halves[DEVELOPMENT], halves[TEST]))
+    else:
+        report(*cross_validated(halves[DEVELOPMENT]))
+
+
+def known_page(page: WikiPage) -> Known | None:
+    """A page with its true type; None where the rules are not certain of it, or read no infobox."""
+    signals = signal_row(page.shown, SITE)
+    rules = classify_page(signals)
+    if not infobox_is_known(rules) or rules["confidence"] < load_rules().weighing.settled:
+        return None
+    seen = page_features(signals, page.shown["wikitext"], hides_infobox=True)
+    # The files name some infoboxes otherwise than the page does.
+    text = without_template(page.hidden["wikitext"], signals["infobox_template"])
+    without = signal_row({**page.hidden, "wikitext": text}, SITE)
+    if without["infobox_template"] == signals["infobox_template"]:
+        sys.exit(f"page {page.shown['title']!r} still shows an infobox: the measurement is void")
+    by_rules = classify_page(without)
+    return Known(
+        rules["primary_type"],
+        SettledPage(page.shown["title_key"], rules["primary_type"], seen),
+        page_features(without, text, hides_infobox=infobox_is_known(by_rules)),
+        by_rules,
+    )
+
+
+def asked(taught: Sequence[Known], open_pages: Sequence[Known]) -> tuple[list[Answer], Evaluation]:
+    """The answers about some pages, by a model that others taught."""
+    trained = train([page.taught for page in taught])
+    if trained is None:
+        sys.exit("the pages have too few types to learn from")
+    model, _ = trained
+    probabilities = np.array([model.probabilities(page.asked) for page in open_pages])
+    answers = [answer(page, model) for page in open_pages]
+    places = {name: place for place, name in enumerate(model.types)}
+    learned = [place for place, page in enumerate(open_pages) if page.type in places]
+    truth = np.array([places[open_pages[place].type] for place in learned])
+    return answers, Evaluation(model.types, probabilities[learned], truth)
+
+
+def cross_validated(pages: Sequence[Known]) -> tuple[list[Answer], Evaluation]:
+    """The answers about all pages, each by a model that the other four folds taught."""
+    ordered = sorted(pages, key=lambda page: page.taught.title_key)
+    parts = [
+        asked([page for place, page in enumerate(ordered) if place % _FOLDS != fold], ordered[fold::_FOLDS])
+        for fold in range(_FOLDS)
+    ]
+    return [one for answers, _ in parts for one in answers], joined([evaluation for _, evaluation in parts])
+
+
+def joined(parts: Sequence[Evaluation]) -> Evaluation:
+    """The answers of several models as those of one."""
+    types = sorted({name for part in parts for name in part.types})
+    probabilities, truth = [], []
+    for part in parts:
+        places = [types.index(name) for name in part.types]
+        wide = np.zeros((part.pages, len(types)))
+        wide[:, places] = part.probabilities
+        probabilities.append(wide)
+        truth.append(np.array(places)[part.truth])
+    return Evaluation(types, np.vstack(probabilities), np.concatenate(truth))
+
+
+def answer(page: Known, model: TypeModel) -> Answer:
+    """The answers about one page."""
+    settled = load_rules().weighing.settled
+    said = model.predict(page.asked)
+    rules = page.rules
+    return Answer(
+        page.type,
+        rules["primary_type"] if rules["confidence"] >= settled else None,
+        said.type if said.probability >= ANSWERS_FROM else None,
+    )
+
+
+def report(answers: Sequence[Answer], evaluation: Evaluation) -> None:
+    """Print how much is settled, and how much of that is right."""
+    print(f"{len(answers)} pages are scored\n")
+    print(f"{'':14}{'settled':>9}{'right of the settled':>22}{'95% interval':>20}")
+    for name in ("by_rules", "by_model", "by_both"):
+        given = [(getattr(one, name), one.truth) for one in answers if getattr(one, name)]
+        right = sum(said == truth for said, truth in given)
+        low, high = wilson(right, len(given))
+        print(
+            f"{name.replace('_', ' '):14}{percent(len(given), len(answers)):>9}"
+            f"{percent(right, len(given)):>22}{f'{100 * low:.1f}% to {100 * high:.1f}%':>20}"
+        )
+    print(f"\nmodel: macro F1 {evaluation.macro_f1:.3f} over {evaluation.pages} pages of types that it knows,")
+    print(f"calibration error {evaluation.calibration_error:.3f}")
+
+
+def wilson(right: int, count: int) -> tuple[float, float]:
+    """The 95% interval of a share, by E. B. Wilson's formula (1927)."""
+    if not count:
+        return 0.0, 1.0
+    share, unsure = right / count, _Z**2 / count
+    middle = (share + unsure / 2) / (1 + unsure)
+    half = math.sqrt(share * (1 - share) * unsure + unsure**2 / 4) / (1 + unsure)
+    return middle - half, middle + half
+
+
+if __name__ == "__main__":
+    main()

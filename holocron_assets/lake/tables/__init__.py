@@ -1,7 +1,12 @@
 """Every table of the lake, declared once. Files, checks, views, schemas and docs are made from this."""
 
 from holocron_assets.lake.declaration.schema import Table
-from holocron_assets.lake.tables.classify import PAGE_TYPES, RULE_CLASSIFICATIONS
+from holocron_assets.lake.tables.classify import (
+    PAGE_TYPES,
+    RULE_CLASSIFICATIONS,
+    TYPE_MODEL,
+    TYPE_PREDICTIONS,
+)
 from holocron_assets.lake.tables.crawl import (
     BATCH_PAGES,
     CHANGE_LOOKS,
@@ -53,6 +58,8 @@ ALL_TABLES: tuple[Table, ...] = (
     UNREAD_PAGES,
     RULE_CLASSIFICATIONS,
     PAGE_TYPES,
+    TYPE_MODEL,
+    TYPE_PREDICTIONS,
     PAGE_FACTS,
     PAGE_TAGS,
     PAGE_CHUNKS,
@@ -131,5 +138,7 @@ __all__ = [
     "TAGS",
     "TAG_RELATIONS",
     "TRIALS",
+    "TYPE_MODEL",
+    "TYPE_PREDICTIONS",
     "UNREAD_PAGES",
 ]

@@ -133,3 +133,44 @@ PAGE_TYPES = Table(
         RUN_ID,
     ),
 )
+
+TYPE_MODEL = Table(
+    name="type_model",
+    layer="classify",
+    description="What the learned model of a source knows: a feature of pages, and what it says of each type",
+    key=("feature",),
+    columns=(
+        SOURCE,
+        Column("feature", type_string, "Kind and text, as in 'category: Moons'; 'any page' is of every page"),
+        Column(
+            "weights",
+            pa.list_(pa.struct([("type", pa.string()), ("weight", pa.float64())])),
+            "What the feature adds to the log-odds of each type that the model knows; calibrated",
+        ),
+    ),
+)
+
+TYPE_PREDICTIONS = Table(
+    name="type_predictions",
+    layer="classify",
+    description="What the learned model of a source says of an article whose type the rules leave open",
+    key=("title_key",),
+    columns=(
+        SOURCE,
+        BATCH,
+        TITLE,
+        TITLE_KEY,
+        REVISION_ID,
+        Column("primary_type", type_string, "The most probable type"),
+        Column("probability", type_float, "Of that type, between 0 and 1; calibrated on held-out pages"),
+        Column("second_type", type_string, "The next type"),
+        Column("second_probability", type_float, "Of that one"),
+        Column("abstains", type_bool, "Whether the probability is too low for an answer"),
+        Column(
+            "reasons",
+            pa.list_(pa.struct([("feature", pa.string()), ("weight", pa.float64())])),
+            "The features that spoke most for the first type against the second (above 0), or against it",
+        ),
+        Column("model_version", type_string, "Content id of the partition of `type_model` that says so"),
+    ),
+)

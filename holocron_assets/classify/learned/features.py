@@ -1,0 +1,132 @@
+"""What a model sees of a page: features that exist in any language, each with a value.
+
+A feature's name is its kind and its text, as in "category: Moons of Thuum". The values of one kind have a
+length of 1 together, so that a page with many links is not all links.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+
+from holocron_assets.lake.declaration.schema import Row
+
+Features = Mapping[str, float]
+"""The values of a page's features, by their names."""
+
+_WORD = re.compile(r"\w+")
+_QUALIFIER = re.compile(r"\(([^()]+)\)\s*$")
+_LINK = re.compile(r"\[\[([^\[\]|#\n]{1,100})")
+_TEMPLATE = re.compile(r"\{\{([^{}|#<>\n]{1,100})")
+
+_MOST_LINKS = 100
+_MOST_LEAD_WORDS = 40
+_OPENING_WORDS = 12
+"""Words of the lead of which pairs count: they say what the subject is."""
+
+_TITLE_GRAMS = (2, 3, 4)
+_LEAD_GRAMS = (4,)
+
+
+def infobox_is_known(rules: Row) -> bool:
+    """Whether a rule read a page's infobox (`rules` is the page's row of table rule_classifications).
+
+    Then the model does not see it: rules settle such pages, and pages without an infobox are left. A model
+    that learned from infoboxes would know nothing of these.
+    """
+    return any(piece["stage"] == "infobox" for piece in rules["evidence"])
+
+
+def page_features(signals: Row, wikitext: str, *, hides_infobox: bool) -> Features:
+    """The features of one page.
+
+    Args:
+        signals: its row of table page_signals.
+        wikitext: its text.
+        hides_infobox: whether to leave out what the infobox says.
+    """
+    kinds: dict[str, Iterable[str]] = {}
+    if signals["infobox_template"] and not hides_infobox:
+        kinds["infobox"] = [signals["infobox_template"]]
+        kinds["infobox word"] = _words(signals["infobox_template"])
+        kinds["field"] = [field["name"] for field in signals["infobox_fields"]]
+    body = _after_infobox(signals, wikitext)
+    categories = set(signals["categories"])
+    kinds["category"] = categories
+    kinds["category word"] = (word for name in categories for word in _words(name))
+    kinds["heading"] = [section["title"].casefold() for section in signals["sections"]]
+    kinds["link"] = _targets(body, categories)
+    kinds["template"] = (_capitalised(name) for name in _TEMPLATE.findall(body))
+    kinds |= _of_title(signals["name"])
+    kinds |= _of_lead(signals["lead_sentence"] or "")
+    return {name: value for kind, texts in kinds.items() for name, value in _valued(kind, texts)}
+
+
+def _after_infobox(signals: Row, wikitext: str) -> str:
+    """The text from the lead on: links and templates before it belong to the infobox."""
+    if signals["lead_offset"] is not None:
+        return wikitext[signals["lead_offset"] :]
+    return "" if signals["infobox_template"] else wikitext
+
+
+def _valued(kind: str, texts: Iterable[str]) -> Iterator[tuple[str, float]]:
+    each = set(texts)
+    value = round(len(each) ** -0.5, 6) if each else 0.0
+    return ((f"{kind}: {text}", value) for text in each)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _capitalised(title: str) -> str:
+    """A title as a wiki compares it: the case of its first letter does not count."""
+    name = title.replace("_", " ").strip()
+    return name[:1].upper() + name[1:]
+
+
+def _targets(text: str, categories: set[str]) -> Iterator[str]:
+    for target in _LINK.findall(text)[:_MOST_LINKS]:
+        if target.partition(":")[2].strip() not in categories:
+            yield _capitalised(target)
+
+
+def _of_title(name: str) -> dict[str, Iterable[str]]:
+    qualifier = _QUALIFIER.search(name)
+    bare = _QUALIFIER.sub("", name).strip()
+    words = _words(bare)
+    return {
+        "qualifier": _words(qualifier[1]) if qualifier else (),
+        "title shape": _shape(bare, words),
+        "title word": words,
+        "title end": words[-1:],
+        "title part": _grams(words, _TITLE_GRAMS),
+    }
+
+
+def _shape(name: str, words: list[str]) -> Iterator[str]:
+    yield f"{min(len(words), 6)} words"
+    if any(letter.isdigit() for letter in name):
+        yield "a digit"
+    if name.isupper():
+        yield "capitals only"
+    if any(word[:1].islower() for word in name.split()):
+        yield "a small word"
+    if re.search(r"[^\w\s]", name):
+        yield "a sign"
+
+
+def _of_lead(sentence: str) -> dict[str, Iterable[str]]:
+    words = _words(sentence)[:_MOST_LEAD_WORDS]
+    return {
+        "lead": words,
+        "lead words": (f"{one} {other}" for one, other in pairwise(words[:_OPENING_WORDS])),
+        "lead part": _grams(words[:_OPENING_WORDS], _LEAD_GRAMS),
+    }
+
+
+def _grams(words: Iterable[str], lengths: Iterable[int]) -> Iterator[str]:
+    """Characters in a row, of words with marks at both ends."""
+    for word in words:
+        marked = f"^{word}$"
+        for length in lengths:
+            yield from (marked[start : start + length] for start in range(len(marked) - length + 1))

@@ -1,0 +1,1 @@
+ANSWERS_FROM = 0.8

@@ -1,0 +1,104 @@
+"""Trains a model on settled pages: a multinomial logistic regression, calibrated on held-out folds."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holocron_assets.classify.learned.evaluation import Evaluation, temperature
+from holocron_assets.classify.learned.features import Features
+from holocron_assets.classify.learned.model import PRIOR, Numbers, TypeModel, softmax
+
+FEWEST_PAGES_OF_A_TYPE = 5
+"""A type with fewer settled pages cannot be learned: each of the folds needs one."""
+
+MOST_PAGES = 10_000
+"""A model learns from at most so many pages, which takes a minute or two."""
+
+_FOLDS = 5
+_MOST_FEATURES = 60_000
+_STRENGTH = 10.0
+"""How freely weights may grow: the inverse of the L2 regularization."""
+
+_MOST_STEPS = 300
+
+
+class SettledPage(NamedTuple):
+    """A page with a type that is settled.
+
+    Attributes:
+        title_key: which page.
+        type: its type.
+        features: what the model sees of it.
+    """
+
+    title_key: int
+    type: str
+    features: Features
+
+
+def train(pages: Sequence[SettledPage]) -> tuple[TypeModel, Evaluation] | None:
+    """A model of some pages' types. The same pages, in any order, give the same model.
+
+    Args:
+        pages: pages of one source.
+
+    Returns:
+        The model, and its answers about pages of held-out folds; None if the pages have fewer than two types
+        that can be learned.
+    """
+    counts = Counter(page.type for page in pages)
+    types = sorted(name for name, count in counts.items() if count >= FEWEST_PAGES_OF_A_TYPE)
+    if len(types) < 2:  # noqa: PLR2004 - with one type there is nothing to tell apart
+        return None
+    places = {name: place for place, name in enumerate(types)}
+    # The key is a hash, so this is the order of a fair draw, and each fold gets its share of each type.
+    learned = sorted(
+        (page for page in pages if page.type in places), key=lambda page: (places[page.type], page.title_key)
+    )
+    truth = np.array([places[page.type] for page in learned])
+    known, values = _matrix([page.features for page in learned])
+    scores = _held_out_scores(values, truth, len(types))
+    heat = temperature(scores, truth)
+    weights = _fitted(values, truth) / heat
+    model = TypeModel(types, [PRIOR, *known], np.round(weights, 4))
+    return model, Evaluation(types, softmax(scores / heat), truth)
+
+
+def _matrix(pages: Sequence[Features]) -> tuple[list[str], Any]:
+    """The features that more than one page has, the most frequent, and a sparse matrix of their values."""
+    from sklearn.feature_extraction import DictVectorizer  # noqa: PLC0415 - takes two seconds to import
+
+    counts = Counter(name for page in pages for name in page)
+    frequent = sorted((name for name, count in counts.items() if count > 1), key=lambda n: (-counts[n], n))
+    kept = set(frequent[:_MOST_FEATURES])
+    vectorizer = DictVectorizer()
+    values = vectorizer.fit_transform(
+        [{name: value for name, value in page.items() if name in kept} for page in pages]
+    )
+    return [str(name) for name in vectorizer.get_feature_names_out()], values
+
+
+def _held_out_scores(values: Any, truth: np.ndarray, types: int) -> Numbers:
+    """Log-odds for each page, by a model that did not see its fold."""
+    fold = np.arange(len(truth)) % _FOLDS
+    scores = np.zeros((len(truth), types))
+    for one in range(_FOLDS):
+        weights = _fitted(values[fold != one], truth[fold != one])
+        scores[fold == one] = values[fold == one] @ weights[1:] + weights[0]
+    return scores
+
+
+def _fitted(values: Any, truth: np.ndarray) -> Numbers:
+    """Weights: a row for the prior and for each feature, a column for each type."""
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - as above
+
+    fit = LogisticRegression(C=_STRENGTH, max_iter=_MOST_STEPS).fit(values, truth)
+    coefficients, intercept = fit.coef_, fit.intercept_
+    if len(coefficients) == 1:  # of two types, scikit-learn gives the weights of the second
+        coefficients, intercept = (
+            np.vstack([-coefficients, coefficients]) / 2,
+            np.array([-1, 1]) * intercept / 2,
+        )
+    return np.vstack([intercept, coefficients.T])
