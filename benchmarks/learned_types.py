@@ -22,7 +22,6 @@ from type_accuracy import SHARED, SITE, Case, page_row, percent, prose, rebuilt,
 from holocron_assets.classify.learned.evaluation import Evaluation
 from holocron_assets.classify.learned.features import Features, infobox_is_known, page_features
 from holocron_assets.classify.learned.model import TypeModel
-from holocron_assets.classify.learned.settled import ANSWERS_FROM
 from holocron_assets.classify.learned.training import SettledPage, train
 from holocron_assets.classify.rules import classify_page, load_rules
 from holocron_assets.lake.declaration.schema import Row
@@ -187,7 +186,7 @@ def answer(page: Known, model: TypeModel) -> Answer:
     return Answer(
         page.type,
         rules["primary_type"] if rules["confidence"] >= settled else None,
-        said.type if said.probability >= ANSWERS_FROM else None,
+        None if said.abstains else said.type,
     )
 
 
@@ -203,7 +202,9 @@ def report(answers: Sequence[Answer], evaluation: Evaluation) -> None:
             f"{name.replace('_', ' '):14}{percent(len(given), len(answers)):>9}"
             f"{percent(right, len(given)):>22}{f'{100 * low:.1f}% to {100 * high:.1f}%':>20}"
         )
-    print(f"\nmodel: macro F1 {evaluation.macro_f1:.3f} over {evaluation.pages} pages of types that it knows,")
+    print(
+        f"\nmodel: macro F1 {evaluation.macro_f1:.3f} over {evaluation.pages} pages of types that it knows,"
+    )
     print(f"calibration error {evaluation.calibration_error:.3f}")
 
 

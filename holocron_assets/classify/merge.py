@@ -24,7 +24,7 @@ _COMPARED: Mapping[Standing, str] = {
 }
 
 
-class _Answer(NamedTuple):
+class Answer(NamedTuple):
     """The answer that counts for a page, by any method."""
 
     type: str
@@ -60,8 +60,7 @@ def page_type_row(  # noqa: PLR0913 - a row of each input
     Returns:
         A row of table page_types.
     """
-    machines = _machines_answer(rules, model, weighing or load_model_weighing())
-    answer = _persons_answer(decision) if decision else machines
+    answer = counting_answer(rules, model, decision, weighing or load_model_weighing())
     agreeing = model if model and model["primary_type"] == answer.type else None
     return {
         **{name: signals[name] for name in ("source", "batch", "title", "title_key", "namespace")},
@@ -87,13 +86,18 @@ def page_type_row(  # noqa: PLR0913 - a row of each input
     }
 
 
-def _persons_answer(decision: Row) -> _Answer:
+def counting_answer(rules: Row, model: Row | None, decision: Row | None, weighing: ModelWeighing) -> Answer:
+    """The answer that counts for a page; the arguments are those of `page_type_row`."""
+    return _persons_answer(decision) if decision else _machines_answer(rules, model, weighing)
+
+
+def _persons_answer(decision: Row) -> Answer:
     reason = f"{decision['author']} decided on {decision['decided_at']:%Y-%m-%d}: {decision['reason']}"
     value = decision["value"]
-    return _Answer(value, [{"type": value, "weight": 1.0}], 1.0, PERSON, needs_review=False, reason=reason)
+    return Answer(value, [{"type": value, "weight": 1.0}], 1.0, PERSON, needs_review=False, reason=reason)
 
 
-def _machines_answer(rules: Row, model: Row | None, weighing: ModelWeighing) -> _Answer:
+def _machines_answer(rules: Row, model: Row | None, weighing: ModelWeighing) -> Answer:
     settled = load_rules().weighing.settled
     by_rules = _rules_answer(rules)
     if model is None or model["primary_type"] == UNKNOWN or rules["confidence"] >= settled:
@@ -102,7 +106,7 @@ def _machines_answer(rules: Row, model: Row | None, weighing: ModelWeighing) -> 
     by_model = f"{model['model']} says {model['primary_type']}"
     if worth.confidence <= rules["confidence"]:
         return by_rules._replace(reason=f"{by_rules.reason}; {by_model}")
-    return _Answer(
+    return Answer(
         type=model["primary_type"],
         types=_weighted(rules, model, worth.confidence),
         confidence=worth.confidence,
@@ -112,8 +116,8 @@ def _machines_answer(rules: Row, model: Row | None, weighing: ModelWeighing) -> 
     )
 
 
-def _rules_answer(rules: Row) -> _Answer:
-    return _Answer(
+def _rules_answer(rules: Row) -> Answer:
+    return Answer(
         rules["primary_type"],
         rules["types"],
         rules["confidence"],

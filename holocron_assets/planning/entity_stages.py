@@ -8,6 +8,11 @@ stage of departures records that before anything is compared, so that the order 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from holocron_assets.classify.learned.store import (
+    LEARNED_VERSION,
+    stale_type_models,
+    stale_type_predictions,
+)
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.entities.departures import DEPARTURES_VERSION, stale_departures
 from holocron_assets.entities.facts.model_tables import CHECKS, LISTED, SENTENCES
@@ -56,11 +61,16 @@ from holocron_assets.lake.tables import (
     PAGE_SIGNALS,
     PAGE_TAGS,
     PAGE_TYPES,
+    PAGES,
     REVIEW_ITEMS,
+    RULE_CLASSIFICATIONS,
     SITES,
     TAG_RELATIONS,
     TAGS,
+    TYPE_MODEL,
+    TYPE_PREDICTIONS,
 )
+from holocron_assets.lake.tables.classify import MODEL_TABLE
 from holocron_assets.lake.tables.identity import EXTRACTION, LINKED
 from holocron_assets.review.store import REVIEW_VERSION, stale_review
 from holocron_assets.settings import tags_file
@@ -189,6 +199,22 @@ BY_SOURCE: tuple[Stage, ...] = (
         stale=lambda snapshot, names: stale_tag_relations(snapshot, names, tags_file()),
     ),
     Stage(
+        TYPE_MODEL,
+        "classification",
+        LEARNED_VERSION,
+        inputs=(),
+        whole_inputs=(PAGES.name, PAGE_SIGNALS.name, RULE_CLASSIFICATIONS.name, MODEL_TABLE),
+        stale=lambda snapshot, names: stale_type_models(snapshot.lake, names),
+    ),
+    Stage(
+        TYPE_PREDICTIONS,
+        "classification",
+        LEARNED_VERSION,
+        inputs=(TYPE_MODEL.name,),
+        whole_inputs=(PAGES.name, PAGE_SIGNALS.name, RULE_CLASSIFICATIONS.name),
+        stale=lambda snapshot, names: stale_type_predictions(snapshot.lake, names),
+    ),
+    Stage(
         REVIEW_ITEMS,
         "review",
         REVIEW_VERSION,
@@ -200,7 +226,7 @@ BY_SOURCE: tuple[Stage, ...] = (
         stale=lambda snapshot, names: stale_review(snapshot.lake, names),
     ),
 )
-"""Stages by source, which follow from those."""
+"""Stages by source: what follows from those, and what a source's own pages teach."""
 
 STAGES = (*BY_TYPE, *BY_SOURCE)
 

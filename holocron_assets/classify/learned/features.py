@@ -6,7 +6,7 @@ length of 1 together, so that a page with many links is not all links.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from holocron_assets.lake.declaration.schema import Row
 
@@ -85,7 +85,8 @@ def _capitalised(title: str) -> str:
 
 
 def _targets(text: str, categories: set[str]) -> Iterator[str]:
-    for target in _LINK.findall(text)[:_MOST_LINKS]:
+    for found in islice(_LINK.finditer(text), _MOST_LINKS):
+        target = found[1]
         if target.partition(":")[2].strip() not in categories:
             yield _capitalised(target)
 

@@ -16,6 +16,9 @@ Numbers = npt.NDArray[np.float64]
 PRIOR = "any page"
 """The feature that every page has: its weights say how frequent the types are."""
 
+ANSWERS_FROM = 0.8
+"""The probability from which the model answers. Below, it abstains."""
+
 _MOST_REASONS = 6
 _LEAST_WEIGHT = 0.05
 
@@ -48,6 +51,11 @@ class Prediction(NamedTuple):
     second_type: str
     second_probability: float
     reasons: Sequence[Reason]
+
+    @property
+    def abstains(self) -> bool:
+        """Whether it is too unsure for an answer."""
+        return self.probability < ANSWERS_FROM
 
 
 class TypeModel:

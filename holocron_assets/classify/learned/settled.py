@@ -1,1 +1,87 @@
-ANSWERS_FROM = 0.8
+"""Which pages of a batch are settled and so teach the model, and which are open and so are asked about."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from holocron_assets.classify.decided_types import read_decided_types
+from holocron_assets.classify.merge import Answer, counting_answer
+from holocron_assets.classify.model_weighing import load_model_weighing
+from holocron_assets.classify.rules import METHOD, load_rules
+from holocron_assets.classify.taxonomy import UNKNOWN
+from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.files.parquet import read_partition, rows_there
+from holocron_assets.lake.freshness import RowsOf
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import PAGE_SIGNALS, RULE_CLASSIFICATIONS
+from holocron_assets.lake.tables.classify import MODEL_TABLE
+
+_TEACHING_STAGES = {"title", "infobox"}
+"""What the rules read there teaches. What they read elsewhere, the model reads too, and would only repeat."""
+
+_COUNTS: dict[tuple[Path, str], tuple[Any, Counter[str]]] = {}
+"""The settled pages of each batch by type, with the state of its files: some 500 bytes a batch."""
+
+
+class SettledPages:
+    """Reads the settled pages of batches; what all batches share is read once."""
+
+    def __init__(self, lake: Lake) -> None:
+        """Read people's decisions, and list the tables."""
+        self._lake = lake
+        self._decided: RowsOf = read_decided_types(lake)
+        self._models = next((table for table in lake.derived_tables if table.name == MODEL_TABLE), None)
+        self._weighing = load_model_weighing()
+        read: list[Table] = [RULE_CLASSIFICATIONS, *([self._models] if self._models else [])]
+        self._listings = [lake.listing(table) for table in read]
+
+    def counts(self, batches: list[str]) -> Counter[str]:
+        """How many pages are settled, by type. Only batches with a change are read again."""
+        total: Counter[str] = Counter()
+        for batch in batches:
+            state = (*(listing.mark(batch) for listing in self._listings), str(self._decided(batch)))
+            known = _COUNTS.get((self._lake.root, batch))
+            if known is None or known[0] != state:
+                known = _COUNTS[self._lake.root, batch] = state, Counter(self.types(batch).values())
+            total += known[1]
+        return total
+
+    def types(self, batch: str) -> Mapping[int, str]:
+        """The types of the settled articles of a batch, by title key."""
+        articles = {row["title_key"] for row in articles_of(self._lake, batch)}
+        decisions = {row["title_key"]: row for row in self._decided(batch)}
+        answered = rows_there(self._lake, self._models, batch) if self._models else []
+        models = {row["title_key"]: row for row in answered}
+        found = {}
+        for rules in read_partition(self._lake, RULE_CLASSIFICATIONS, batch):
+            key = rules["title_key"]
+            answer = counting_answer(rules, models.get(key), decisions.get(key), self._weighing)
+            if key in articles and _teaches(answer, rules):
+                found[key] = answer.type
+        return found
+
+
+def articles_of(lake: Lake, batch: str) -> Iterator[Row]:
+    """The articles of a batch: rows of table page_signals with few columns.
+
+    What redirects and pages of other namespaces are, the rules know in any language.
+    """
+    columns = ["title_key", "namespace", "is_redirect"]
+    for row in read_partition(lake, PAGE_SIGNALS, batch, columns):
+        if row["namespace"] == 0 and not row["is_redirect"]:
+            yield row
+
+
+def is_open(rules: Row) -> bool:
+    """Whether the rules leave a page's type open (`rules` is its row of table rule_classifications)."""
+    return bool(rules["needs_review"] or rules["confidence"] < load_rules().weighing.settled)
+
+
+def _teaches(answer: Answer, rules: Row) -> bool:
+    """Whether an answer is settled, by what the model does not read itself."""
+    if answer.needs_review or answer.type == UNKNOWN or answer.confidence < load_rules().weighing.settled:
+        return False
+    return answer.method != METHOD or any(
+        piece["type"] == answer.type and piece["stage"] in _TEACHING_STAGES for piece in rules["evidence"]
+    )

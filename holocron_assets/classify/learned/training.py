@@ -18,7 +18,7 @@ MOST_PAGES = 10_000
 
 _FOLDS = 5
 _MOST_FEATURES = 60_000
-_STRENGTH = 10.0
+_STRENGTH = 100.0
 """How freely weights may grow: the inverse of the L2 regularization."""
 
 _MOST_STEPS = 300

@@ -19,7 +19,9 @@ _IDENTITY = (*_NAMES, "identity_check")
 _SAID = ("entity_facts", "relationship_extraction", "sentence_statements", "statement_checks")
 
 MADE_FROM_ANSWERS: Mapping[str, Sequence[str]] = {
-    **dict.fromkeys(("page_types", "entity_candidates", "entity_departures"), _TYPES),
+    **dict.fromkeys(
+        ("page_types", "type_model", "type_predictions", "entity_candidates", "entity_departures"), _TYPES
+    ),
     **dict.fromkeys(("page_tags", "tags", "tag_relations"), _LISTS),
     **dict.fromkeys(("entity_mentions", "entity_pairs"), _NAMES),
     **dict.fromkeys(("entities", "entity_aliases", "entity_judgements", "entity_tags"), _IDENTITY),

@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from holocron_assets.classify.learned.plots import calibration_picture, confusion_picture
+from holocron_assets.classify.learned.store import store_type_model, store_type_predictions
 from holocron_assets.entities.departures import store_departures
 from holocron_assets.entities.facts.store import (
     store_facts,
@@ -42,9 +44,11 @@ from holocron_assets.lake.tables import (
     REVIEW_ITEMS,
     TAG_RELATIONS,
     TAGS,
+    TYPE_MODEL,
+    TYPE_PREDICTIONS,
 )
 from holocron_assets.orchestration.assets.events import Stored
-from holocron_assets.orchestration.assets.metadata import large_metadata, timing, written_metadata
+from holocron_assets.orchestration.assets.metadata import large_metadata, picture, timing, written_metadata
 from holocron_assets.planning.entity_stages import TYPES, Stage
 from holocron_assets.review.store import store_review
 from holocron_assets.settings import tags_file
@@ -143,6 +147,27 @@ def _tag_relations(snapshot: Snapshot, source: str, _run_id: str) -> _Made:
     )
 
 
+def _type_model(snapshot: Snapshot, source: str, _run_id: str) -> _Made:
+    footer, evaluation = store_type_model(snapshot.lake, source)
+    learned = {"dagster/row_count": footer.rows, "content_id": footer.content_id}
+    if evaluation is None:
+        return footer, {**learned, "settled_pages": 0}
+    return footer, {
+        **learned,
+        "settled_pages": evaluation.pages,
+        "types": len(evaluation.types),
+        "macro_f1": round(evaluation.macro_f1, 4),
+        "calibration_error": round(evaluation.calibration_error, 4),
+        "calibration": picture(calibration_picture(evaluation), "Share of right answers by probability"),
+        "confusion": picture(confusion_picture(evaluation), "Pages by their type and by the model's answer"),
+    }
+
+
+def _type_predictions(snapshot: Snapshot, source: str, _run_id: str) -> _Made:
+    footer = store_type_predictions(snapshot.lake, source)
+    return footer, large_metadata(snapshot.lake, TYPE_PREDICTIONS, source, footer, counted="primary_type")
+
+
 def _review(snapshot: Snapshot, source: str, _run_id: str) -> _Made:
     footer, rows = store_review(snapshot.lake, source)
     return footer, written_metadata(footer, rows, counted="kind", titles="subject")
@@ -160,6 +185,8 @@ STORES: Mapping[str, Callable[[Snapshot, str, str], _Made]] = {
     ENTITY_TAGS.name: _entity_tags,
     TAGS.name: _tags,
     TAG_RELATIONS.name: _tag_relations,
+    TYPE_MODEL.name: _type_model,
+    TYPE_PREDICTIONS.name: _type_predictions,
     REVIEW_ITEMS.name: _review,
 }
 """By stage, the function that writes a partition in a run. It gives the file's footer and metadata."""

@@ -1,5 +1,6 @@
 """The metadata of a materialization: schema, counts, rates and samples."""
 
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
@@ -135,6 +136,11 @@ def timing(footer: Footer, seconds: float) -> dict[str, Any]:
         "seconds": round(seconds, 3),
         "rows_per_second": round(footer.rows / max(seconds, 1e-6), 1),
     }
+
+
+def picture(png: bytes, about: str) -> dg.MarkdownMetadataValue:
+    """A PNG as metadata that Dagster's UI shows; `about` says what it shows."""
+    return dg.MetadataValue.md(f"![{about}](data:image/png;base64,{b64encode(png).decode('ascii')})")
 
 
 def sample_list(texts: Iterable[str]) -> dg.MarkdownMetadataValue:

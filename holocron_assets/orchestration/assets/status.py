@@ -1,6 +1,5 @@
 """The status as an asset: once an hour its numbers, tables and a picture, for the web UI."""
 
-from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
@@ -12,7 +11,7 @@ from holocron_assets.operations.schedules import STATUS_TIMES
 from holocron_assets.operations.state.plots import plotted
 from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.status_rows import FailureCause, Queue
-from holocron_assets.orchestration.assets.metadata import OWNER, escaped
+from holocron_assets.orchestration.assets.metadata import OWNER, escaped, picture
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.resources.snapshot import snapshot_now
 from holocron_assets.orchestration.runs.failures import clear_failures
@@ -45,12 +44,9 @@ def operation_status(
 
 def status_metadata(status: Status) -> dict[str, Any]:
     """The numbers, tables and picture of a status. The numbers have the same names each time."""
-    picture = b64encode(plotted(status)).decode("ascii")
     causes = [_cause_row(cause) for cause in status.failures[:_MOST_CAUSES]]
     return {
-        "picture": dg.MetadataValue.md(
-            f"![What was done, failed and waits](data:image/png;base64,{picture})"
-        ),
+        "picture": picture(plotted(status), "What was done, failed and waits"),
         "work": dg.MetadataValue.md(_table([_queue_row(queue) for queue in status.queues])),
         "failures": dg.MetadataValue.md(_table(causes)),
         "alerts_and_holds": dg.MetadataValue.md(_list(_held(status))),

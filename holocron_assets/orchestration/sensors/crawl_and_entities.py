@@ -32,6 +32,7 @@ from holocron_assets.lake.tables import (
     PAGE_TAGS,
     PAGE_TYPES,
     PAGES,
+    RULE_CLASSIFICATIONS,
     SEED_TITLES,
     SITES,
     UNREAD_PAGES,
@@ -86,7 +87,7 @@ SETTLED_TABLES = (
     *(table for one in BATCH_DERIVATIONS for table in (one.table, *one.optional_inputs)),
 )
 """The tables that `settle` reads."""
-SOURCE_TABLES = tuple(stage.table for stage in BY_SOURCE)
+SOURCE_TABLES = (RULE_CLASSIFICATIONS, *(stage.table for stage in BY_SOURCE))
 ENTITY_TABLES = (
     *(PAGES, PAGE_LINKS, PAGE_SIGNALS, PAGE_TYPES, PAGE_FACTS, PAGE_TAGS, ENTITY_CANDIDATES),
     *(stage.table for stage in BY_TYPE),

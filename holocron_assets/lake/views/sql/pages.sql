@@ -92,6 +92,14 @@ from lake.page_types as types
 semi join current_answers as current
     on types.batch = current.batch and types.title_key = current.title_key;
 
+create view type_model as from lake.type_model;
+
+create view type_predictions as
+select predictions.*
+from lake.type_predictions as predictions
+semi join current_answers as current
+    on predictions.batch = current.batch and predictions.title_key = current.title_key;
+
 create view page_facts as
 select facts.*
 from lake.page_facts as facts

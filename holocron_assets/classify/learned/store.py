@@ -1,0 +1,233 @@
+"""The tables of the learned model, a source at a time: when they are stale, and how they are made."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from heapq import nsmallest
+
+from holocron_assets.classify.learned.evaluation import Evaluation
+from holocron_assets.classify.learned.features import Features, infobox_is_known, page_features
+from holocron_assets.classify.learned.model import TypeModel
+from holocron_assets.classify.learned.settled import SettledPages, articles_of, is_open
+from holocron_assets.classify.learned.training import MOST_PAGES, SettledPage, train
+from holocron_assets.classify.rule_file import RULES_VERSION
+from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.decisions.log import standing_mark
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.declaration.versions import code_version
+from holocron_assets.lake.files.parquet import (
+    Footer,
+    read_footer,
+    read_partition,
+    read_table,
+    write_partition,
+    write_table,
+)
+from holocron_assets.lake.freshness import LakeListings
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import (
+    DECISIONS,
+    PAGE_SIGNALS,
+    PAGES,
+    RULE_CLASSIFICATIONS,
+    TYPE_MODEL,
+    TYPE_PREDICTIONS,
+)
+from holocron_assets.lake.tables.classify import MODEL_TABLE
+from holocron_assets.lake.views.database import connect
+
+LEARNED_VERSION = f"{code_version(__name__)}-{load_taxonomy().taxonomy_version}-{RULES_VERSION}"
+"""Version of the code, types and rules that both tables follow from."""
+
+_ENOUGH_CHANGED = 0.1
+"""The share of settled pages that must be others before a model is trained again."""
+
+_SETTLED = "settled: "
+"""In a model's footer, what stands before a type: how many pages of it were settled."""
+
+
+def stale_type_models(lake: Lake, sources: Sequence[str]) -> list[str]:
+    """The sources whose model is to be trained: by other code, or from a tenth of other settled pages.
+
+    A source without a classified page has no model.
+    """
+    marks, settled = _marks(lake), SettledPages(lake)
+    batches = _batches(lake)
+    return [
+        name for name in sources if batches[name] and _must_learn(lake, name, batches[name], marks, settled)
+    ]
+
+
+def store_type_model(lake: Lake, source: str) -> tuple[Footer, Evaluation | None]:
+    """Write table `type_model` for one source.
+
+    Args:
+        lake: where everything is.
+        source: the source; it names the partition.
+
+    Returns:
+        The new file's footer, and how right the model is; None if too few pages are settled to learn from.
+        Then the file has no rows.
+    """
+    # Taken before the pages are read: pages that are settled meanwhile count as changed.
+    marks, settled, batches = _marks(lake), SettledPages(lake), _batches(lake)[source]
+    counts = settled.counts(batches)
+    trained = train(list(_lessons(lake, source, batches, settled)))
+    rows = trained[0].as_table(source) if trained else TYPE_MODEL.arrow_schema.empty_table()
+    inputs = {**marks, **{f"{_SETTLED}{name}": str(count) for name, count in sorted(counts.items())}}
+    footer = write_table(lake, TYPE_MODEL, source, rows, code_version=LEARNED_VERSION, inputs=inputs)
+    return footer, trained[1] if trained else None
+
+
+def stale_type_predictions(lake: Lake, sources: Sequence[str]) -> list[str]:
+    """The sources whose model, or open pages, are not those that table `type_predictions` was made from."""
+    listings = LakeListings(lake)
+    batches = _batches(lake)
+    stale = []
+    for name in sources:
+        footer, wanted = read_footer(lake, TYPE_PREDICTIONS, name), _inputs(listings, name, batches[name])
+        if wanted and (footer is None or (footer.code_version, footer.inputs) != (LEARNED_VERSION, wanted)):
+            stale.append(name)
+    return stale
+
+
+def store_type_predictions(lake: Lake, source: str) -> Footer:
+    """Write table `type_predictions` for one source; a batch without a change keeps its rows.
+
+    Args:
+        lake: where everything is.
+        source: the source, which has a model; it names the partition.
+    """
+    before = read_footer(lake, TYPE_PREDICTIONS, source)
+    batches = _batches(lake)[source]
+    inputs = _inputs(LakeListings(lake), source, batches)
+    version = inputs[TYPE_MODEL.name]
+    model = TypeModel.from_table(read_table(lake, TYPE_MODEL, source))
+    current = _current_pages(lake, source)
+    known: dict[str, list[Row]] = defaultdict(list)
+    if before and (before.code_version, before.inputs[TYPE_MODEL.name]) == (LEARNED_VERSION, version):
+        for row in read_partition(lake, TYPE_PREDICTIONS, source):
+            known[row["batch"]].append(row)
+    else:
+        before = None
+    rows: list[Row] = []
+    for batch in batches if model else ():
+        is_known = before is not None and before.inputs.get(batch) == inputs[batch]
+        made = known[batch] if is_known else _predicted(lake, batch, model, version)
+        rows += (row for row in made if row["title_key"] in current[batch])
+    return write_partition(lake, TYPE_PREDICTIONS, source, rows, code_version=LEARNED_VERSION, inputs=inputs)
+
+
+def _batches(lake: Lake) -> Mapping[str, list[str]]:
+    """The classified batches of each source."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for batch in lake.partitions(RULE_CLASSIFICATIONS):
+        found[batch.rpartition("-")[0]].append(batch)
+    return found
+
+
+def _marks(lake: Lake) -> dict[str, str]:
+    """A mark of all that says which pages are settled: while it is the same, nothing needs to be counted."""
+    models = [table for table in lake.derived_tables if table.name == MODEL_TABLE]
+    marks = {table.name: lake.mark([table]) for table in (RULE_CLASSIFICATIONS, *models)}
+    return {**marks, DECISIONS.name: standing_mark(lake, "classify")}
+
+
+def _must_learn(
+    lake: Lake, source: str, batches: list[str], marks: Mapping[str, str], settled: SettledPages
+) -> bool:
+    footer = read_footer(lake, TYPE_MODEL, source)
+    if footer is None or footer.code_version != LEARNED_VERSION:
+        return True
+    if marks.items() <= footer.inputs.items():
+        return False
+    then = Counter(
+        {
+            name.removeprefix(_SETTLED): int(count)
+            for name, count in footer.inputs.items()
+            if name.startswith(_SETTLED)
+        }
+    )
+    now = settled.counts(batches)
+    changed = sum(abs(now[name] - then[name]) for name in now | then)
+    return changed > _ENOUGH_CHANGED * then.total()
+
+
+def _inputs(listings: LakeListings, source: str, batches: Iterable[str]) -> dict[str, str]:
+    """What a source's predictions are made from: its model, and its batches; empty while it has no model."""
+    model = listings.footer(TYPE_MODEL, source)
+    if model is None:
+        return {}
+    found = {TYPE_MODEL.name: model.content_id}
+    for batch in batches:
+        footers = (listings.footer(table, batch) for table in (PAGE_SIGNALS, RULE_CLASSIFICATIONS))
+        found[batch] = " ".join(footer.content_id if footer else "" for footer in footers)
+    return found
+
+
+def _current_pages(lake: Lake, source: str) -> Mapping[str, set[int]]:
+    """Title keys of the pages as they are now, by the batch that holds their text."""
+    found: dict[str, set[int]] = defaultdict(set)
+    sql = "select batch, title_key from current_pages where source = $source"
+    with connect(lake, relations=["current_pages"]) as connection:
+        for batch, key in connection.execute(sql, {"source": source}).fetchall():
+            found[batch].add(key)
+    return found
+
+
+def _lessons(lake: Lake, source: str, batches: Iterable[str], settled: SettledPages) -> Iterator[SettledPage]:
+    """The settled pages that a model learns from; a fair draw of them if they are too many."""
+    current = _current_pages(lake, source)
+    taught = (
+        (key, batch, page_type)
+        for batch in batches
+        for key, page_type in settled.types(batch).items()
+        if key in current[batch]
+    )
+    by_batch: dict[str, dict[int, str]] = defaultdict(dict)
+    for key, batch, page_type in nsmallest(MOST_PAGES, taught):  # keys are hashes: the least are a fair draw
+        by_batch[batch][key] = page_type
+    for batch, types in by_batch.items():
+        for signals, features in _seen(lake, batch, types.keys()):
+            yield SettledPage(signals["title_key"], types[signals["title_key"]], features)
+
+
+def _predicted(lake: Lake, batch: str, model: TypeModel, version: str) -> list[Row]:
+    """Rows for the open pages of a batch."""
+    articles = {row["title_key"] for row in articles_of(lake, batch)}
+    rules = read_partition(lake, RULE_CLASSIFICATIONS, batch, ["title_key", "needs_review", "confidence"])
+    wanted = {row["title_key"] for row in rules if is_open(row)} & articles
+    rows = []
+    for signals, features in _seen(lake, batch, wanted):
+        said = model.predict(features)
+        rows.append(
+            {
+                **{name: signals[name] for name in ("source", "batch", "title", "title_key", "revision_id")},
+                "primary_type": said.type,
+                "probability": said.probability,
+                "second_type": said.second_type,
+                "second_probability": said.second_probability,
+                "abstains": said.abstains,
+                "reasons": [reason._asdict() for reason in said.reasons],
+                "model_version": version,
+            }
+        )
+    return rows
+
+
+def _seen(lake: Lake, batch: str, wanted: AbstractSet[int]) -> Iterator[tuple[Row, Features]]:
+    """The signals and features of some pages of a batch."""
+    if not wanted:
+        return
+    columns = ["title_key", "evidence"]
+    rules = {row["title_key"]: row for row in read_partition(lake, RULE_CLASSIFICATIONS, batch, columns)}
+    columns = ["title_key", "status", "wikitext"]
+    texts = {
+        row["title_key"]: row["wikitext"]
+        for row in read_partition(lake, PAGES, batch, columns)
+        if row["title_key"] in wanted and row["status"] == "ok"
+    }
+    for signals in read_partition(lake, PAGE_SIGNALS, batch):
+        if (key := signals["title_key"]) in wanted and key in texts:
+            hides_infobox = infobox_is_known(rules[key])
+            yield signals, page_features(signals, texts[key] or "", hides_infobox=hides_infobox)
