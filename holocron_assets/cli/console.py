@@ -31,6 +31,13 @@ _PAGE_TOPICS = {
         "Model's answer",
         ("model", "primary_type", "needs_review", "rationale", "description", "tags", "model_digest"),
     ),
+    "predictions": (
+        "Learned model",
+        (
+            *("primary_type", "probability", "second_type", "second_probability", "abstains", "reasons"),
+            "model_version",
+        ),
+    ),
     "classifications": ("Evidence", ("method", "primary_type", "confidence", "rules_version", "evidence")),
     "signals": (
         "Signals",
@@ -134,6 +141,8 @@ def _in_words(name: str, value: Any) -> Any:
         case "evidence":
             line = "{confidence:.2f} {type} by {stage}: {reason} ({matched})"
             return [line.format_map(item) for item in value]
+        case "reasons":
+            return [f"{item['weight']:+.2f} {item['feature']}" for item in value]
         case "infobox_fields":
             return [f"{item['name']}: {item['value']}" for item in value if item["value"]]
         case _:

@@ -14,6 +14,7 @@ from holocron_assets.lake.tables import (
     PAGE_TYPES,
     PAGES,
     RULE_CLASSIFICATIONS,
+    TYPE_PREDICTIONS,
 )
 from holocron_assets.review.highlights import Mark, apart, found_in
 from holocron_assets.review.past_decisions import PastDecision, decisions_about
@@ -34,6 +35,7 @@ class Page:
         type: of `page_types`.
         rules: of `rule_classifications`.
         model: a model's answer, if one was asked.
+        prediction: of `type_predictions`, if the rules leave its type open.
     """
 
     row: Row
@@ -41,6 +43,7 @@ class Page:
     type: Row | None
     rules: Row | None
     model: Row | None
+    prediction: Row | None
 
     @property
     def wikitext(self) -> str:
@@ -131,6 +134,7 @@ def page_of(reader: Reader, batch: str, key: int) -> Page | None:
         model=next(
             iter(reader.answers(_MODELS_ANSWERS, "title_key = $key", {"key": key}, within=[batch])), None
         ),
+        prediction=reader.page_row(TYPE_PREDICTIONS, row["source"], key),
     )
 
 

@@ -52,10 +52,10 @@ class Reader:
         sql = f"select {columns} from ({rows_of(self.lake, table, partitions)}) where {condition}"  # noqa: S608 - SQL of our own
         return query(self._connection, sql, values)
 
-    def page_row(self, table: Table, batch: str, title_key: int) -> Row | None:
-        """The row of one page of a batch in a table; None if there is none."""
+    def page_row(self, table: Table, partition: str, title_key: int) -> Row | None:
+        """The row of one page in a partition of a table, a batch or a source; None if there is none."""
         condition = "title_key = $key and status = 'ok'" if table.name == "pages" else "title_key = $key"
-        found = self.find(table, condition, {"key": title_key}, within=[batch])
+        found = self.find(table, condition, {"key": title_key}, within=[partition])
         return found[0] if found else None
 
     def answers(

@@ -85,7 +85,7 @@ def test_commands_that_only_read_import_no_dagster(
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("HOLOCRON_LLM", "off")
     imported_by(*words)  # the first process checks the interrogations
-    slow = {"dagster", "pandas", "matplotlib", "ollama", "xllamacpp"}
+    slow = {"dagster", "pandas", "matplotlib", "ollama", "xllamacpp", "sklearn"}
     if words != ("status",):
         slow |= {"jsonschema", "jinja2", "mwparserfromhell"}
     assert not imported_by(*words) & slow

@@ -1,7 +1,7 @@
 """What a model sees of a page: features that exist in any language, each with a value.
 
-A feature's name is its kind and its text, as in "category: Moons of Thuum". The values of one kind have a
-length of 1 together, so that a page with many links is not all links.
+A feature's name is its kind and its text, as in "category: Moons of Thuum". The values of one kind have one
+length together, so that a page with many links is not all links.
 """
 
 import re
@@ -19,9 +19,13 @@ _LINK = re.compile(r"\[\[([^\[\]|#\n]{1,100})")
 _TEMPLATE = re.compile(r"\{\{([^{}|#<>\n]{1,100})")
 
 _MOST_LINKS = 100
+_MANY_WORDS = 6
 _MOST_LEAD_WORDS = 40
 _OPENING_WORDS = 12
 """Words of the lead of which pairs count: they say what the subject is."""
+
+_WEIGHTS = {"lead": 0.7, "lead words": 0.7, "lead part": 0.7}
+"""Kinds that weigh less: the words of leads are many, and most are about one page alone."""
 
 _TITLE_GRAMS = (2, 3, 4)
 _LEAD_GRAMS = (4,)
@@ -70,7 +74,7 @@ def _after_infobox(signals: Row, wikitext: str) -> str:
 
 def _valued(kind: str, texts: Iterable[str]) -> Iterator[tuple[str, float]]:
     each = set(texts)
-    value = round(len(each) ** -0.5, 6) if each else 0.0
+    value = round(_WEIGHTS.get(kind, 1.0) * len(each) ** -0.5, 6) if each else 0.0
     return ((f"{kind}: {text}", value) for text in each)
 
 
@@ -97,15 +101,15 @@ def _of_title(name: str) -> dict[str, Iterable[str]]:
     words = _words(bare)
     return {
         "qualifier": _words(qualifier[1]) if qualifier else (),
-        "title shape": _shape(bare, words),
+        "words of the title": [str(min(len(words), _MANY_WORDS))],
+        "title shape": _shape(bare),
         "title word": words,
         "title end": words[-1:],
         "title part": _grams(words, _TITLE_GRAMS),
     }
 
 
-def _shape(name: str, words: list[str]) -> Iterator[str]:
-    yield f"{min(len(words), 6)} words"
+def _shape(name: str) -> Iterator[str]:
     if any(letter.isdigit() for letter in name):
         yield "a digit"
     if name.isupper():

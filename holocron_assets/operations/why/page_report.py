@@ -36,6 +36,10 @@ _PAGE_QUERIES = {
         order by decision_id
     """,
     "type": "select * exclude (source, title, title_key) from page_types where title_key = $key",
+    "predictions": """
+        select primary_type, probability, second_type, second_probability, abstains, reasons, model_version
+        from type_predictions where title_key = $key
+    """,
     "entities": """
         select
             entities.entity_id, entities.entity_type, entities.name, entities.continuity, entities.state,
@@ -62,7 +66,15 @@ _PAGE_QUERIES = {
 
 _PAGE_RELATIONS = (
     *("pages", "page_signals", "current_pages", "rule_classifications", "decisions", "standing_decisions"),
-    *("page_types", "entities", "entity_aliases", "lake.batch_pages", "dead_letters", "page_links"),
+    *(
+        "page_types",
+        "type_predictions",
+        "entities",
+        "entity_aliases",
+        "lake.batch_pages",
+        "dead_letters",
+        "page_links",
+    ),
 )
 """Relations that these queries read, beside the views of the frontier."""
 
@@ -88,9 +100,9 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
         title: its canonical title.
 
     Returns:
-        Rows by topic (revisions, signals, classifications, models_answers, decisions, type, entities,
-        aliases, frontier, batches, dead_letters, linked_from), and `stuck`: how far the page came and what
-        it waits for, in a sentence.
+        Rows by topic (revisions, signals, classifications, models_answers, decisions, type, predictions,
+        entities, aliases, frontier, batches, dead_letters, linked_from), and `stuck`: how far the page came
+        and what it waits for, in a sentence.
     """
     key = title_key(source, title)
     is_asked = any(table.name == MODEL_TABLE for table in lake.derived_tables)
