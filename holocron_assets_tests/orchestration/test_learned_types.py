@@ -1,0 +1,175 @@
+"""The learned model of the sample wiki: when it is trained, what it says, and what it leaves as it was."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from click.testing import CliRunner
+from sample_dagster import definitions_of, metadata_of, run_job
+from sample_holocron import SAMPLE_BATCH, Holocron
+
+from holocron_assets.classify.decided_types import decide_types
+from holocron_assets.classify.learned import store
+from holocron_assets.classify.learned.store import (
+    stale_type_models,
+    stale_type_predictions,
+    store_type_model,
+    store_type_predictions,
+)
+from holocron_assets.cli.main import main
+from holocron_assets.decisions.log import standing
+from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
+from holocron_assets.lake.tables import PAGE_TYPES, RULE_CLASSIFICATIONS, TYPE_MODEL, TYPE_PREDICTIONS
+from holocron_assets.planning.job_names import SOURCES_JOB
+from holocron_assets.planning.work import sources_to_tag
+
+SAMPLE = "sample"
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as ephemeral:
+        ephemeral.add_dynamic_partitions("sources", [SAMPLE])
+        yield ephemeral
+
+
+@pytest.fixture
+def sample(finished_sample: Holocron, tmp_path: Path) -> Holocron:
+    return finished_sample.copy_to(tmp_path)
+
+
+def predictions(holocron: Holocron) -> dict[str, dict[str, Any]]:
+    return {row["title"]: row for row in read_partition(holocron.lake, TYPE_PREDICTIONS, SAMPLE)}
+
+
+def unsettled(holocron: Holocron) -> list[str]:
+    rules = read_partition(holocron.lake, RULE_CLASSIFICATIONS, SAMPLE_BATCH)
+    return [row["title"] for row in rows_open(rules)]
+
+
+def rows_open(rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rules if row["needs_review"] or row["confidence"] < 0.8]
+
+
+def decide(holocron: Holocron, titles: list[str]) -> None:
+    decide_types(
+        holocron.lake, source=SAMPLE, titles=titles, type_name="Concept", author="Bo", reason="It says so"
+    )
+
+
+def test_the_model_is_asked_about_what_the_rules_leave_open(finished_sample: Holocron) -> None:
+    found = predictions(finished_sample)
+    assert found.keys() == set(unsettled(finished_sample))
+    footer = read_footer(finished_sample.lake, TYPE_MODEL, SAMPLE)
+    assert footer
+    assert {row["model_version"] for row in found.values()} == {footer.content_id}
+
+
+def test_a_model_of_the_same_lake_has_the_same_content(sample: Holocron) -> None:
+    before = read_footer(sample.lake, TYPE_MODEL, SAMPLE)
+    after, _ = store_type_model(sample.lake, SAMPLE)
+    assert before
+    assert after.content_id == before.content_id
+
+
+def test_a_finished_lake_leaves_nothing_to_learn(finished_sample: Holocron) -> None:
+    assert stale_type_models(finished_sample.lake, [SAMPLE]) == []
+    assert stale_type_predictions(finished_sample.lake, [SAMPLE]) == []
+
+
+def test_a_source_without_a_classified_page_has_no_model(finished_sample: Holocron) -> None:
+    assert stale_type_models(finished_sample.lake, ["another"]) == []
+    assert stale_type_predictions(finished_sample.lake, ["another"]) == []
+
+
+def test_a_few_decisions_train_no_model_and_a_tenth_of_all_pages_do(sample: Holocron) -> None:
+    decide(sample, unsettled(sample)[:2])
+    assert stale_type_models(sample.lake, [SAMPLE]) == []
+    settled = [row for row in read_partition(sample.lake, PAGE_TYPES, SAMPLE_BATCH) if row["namespace"] == 0]
+    decide(sample, [row["title"] for row in settled if row["primary_type"] == "LocationPlace"])
+    assert stale_type_models(sample.lake, [SAMPLE]) == [SAMPLE]
+
+
+def test_a_persons_decision_teaches(sample: Holocron) -> None:
+    [before] = [row["weights"] for row in model_rows(sample) if row["feature"] == "any page"]
+    assert "Concept" in {weight["type"] for weight in before}
+    title = unsettled(sample)[0]
+    decide(sample, [title])
+    taught = store.SettledPages(sample.lake).types(SAMPLE_BATCH)
+    [decision] = standing(sample.lake).types.values()
+    assert taught[decision["title_key"]] == "Concept"
+
+
+def model_rows(holocron: Holocron) -> list[dict[str, Any]]:
+    return read_partition(holocron.lake, TYPE_MODEL, SAMPLE)
+
+
+def test_a_page_that_the_rules_settle_now_is_asked_about_no_more(sample: Holocron) -> None:
+    footer = read_footer(sample.lake, RULE_CLASSIFICATIONS, SAMPLE_BATCH)
+    assert footer
+    rows = read_partition(sample.lake, RULE_CLASSIFICATIONS, SAMPLE_BATCH)
+    first = rows_open(rows)[0]
+    settled = [{**row, "confidence": 0.95, "needs_review": False} if row is first else row for row in rows]
+    write_partition(
+        sample.lake,
+        RULE_CLASSIFICATIONS,
+        SAMPLE_BATCH,
+        settled,
+        code_version=footer.code_version,
+        inputs=footer.inputs,
+    )
+    assert stale_type_predictions(sample.lake, [SAMPLE]) == [SAMPLE]
+    before = predictions(sample)
+    store_type_predictions(sample.lake, SAMPLE)
+    assert predictions(sample) == {title: row for title, row in before.items() if title != first["title"]}
+
+
+def test_a_batch_without_a_change_keeps_its_predictions(
+    sample: Holocron, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("the batch was read again")
+
+    before = predictions(sample)
+    monkeypatch.setattr(store, "_predicted", fail)
+    store_type_predictions(sample.lake, SAMPLE)
+    assert predictions(sample) == before
+
+
+def test_a_run_over_sources_trains_and_asks_the_model_once(
+    sample: Holocron, instance: dg.DagsterInstance
+) -> None:
+    sample.lake.file(TYPE_MODEL, SAMPLE).unlink()
+    [work] = sources_to_tag(sample.lake)
+    assert work.job == SOURCES_JOB
+    result = run_job(sample, instance, SOURCES_JOB, None)
+    assert result.success
+    assert metadata_of(result, TYPE_MODEL)["settled_pages"] > 100
+    assert sources_to_tag(sample.lake) == []
+
+
+def test_a_person_who_materializes_a_model_sees_how_right_it_is(
+    sample: Holocron, instance: dg.DagsterInstance
+) -> None:
+    job = definitions_of(sample).resolve_implicit_global_asset_job_def()
+    result = job.execute_in_process(
+        instance=instance, partition_key=SAMPLE, asset_selection=[dg.AssetKey(TYPE_MODEL.name)]
+    )
+    said = metadata_of(result, TYPE_MODEL)
+    assert 0 < said["macro_f1"] <= 1
+    assert 0 <= said["calibration_error"] < 0.3
+    for picture in ("calibration", "confusion"):
+        assert "](data:image/png;base64," in str(said[picture])
+
+
+@pytest.mark.system
+def test_why_says_what_the_learned_model_says(finished_sample: Holocron) -> None:
+    title, said = next(iter(predictions(finished_sample).items()))
+    result = CliRunner().invoke(
+        main, ["why", title, "--json"], env={**finished_sample.environment, "HOLOCRON_LLM": "off"}
+    )
+    assert result.exit_code == 0, result.output
+    assert "the learned model " in result.stdout
+    assert f"{said['primary_type']} at {said['probability']:.2f}" in result.stdout
