@@ -194,6 +194,7 @@ ENTITY_JOBS = [
         SOURCES_JOB,
         selection=_steps(BY_SOURCE),
         tags={**DEFERRED, RANGE_OF_TAG: str(SOURCES.name)},
-        description="Collect the tags and the review queue of all stale sources, once entities are resolved.",
+        description="Collect the tags and the review queue of all stale sources, and train models of their "
+        "types, once entities are resolved.",
     ),
 ]
