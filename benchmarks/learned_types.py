@@ -1,18 +1,19 @@
 """How often a model that a wiki taught types a page rightly, where the infobox is removed.
 
-Run: python benchmarks/learned_types.py [--test]
+Run: python benchmarks/learned_types.py [--test] [--questions]
 
 Needs ../shared/wookieepedia. The pages are those of `sample_pages`, `lead_pages` and `category_pages` that
 keep a lead, text or categories without their infobox, once each by page id. The true type of a page is what
 the rules say with its infobox, where they are certain. The split is a rule, and was committed before anything
 was tuned: a page is for the test if the hash of its page id is odd, else for development. `--test` scores the
-half for the test; without it, the development half is scored by five folds.
+half for the test; without it, the development half is scored by five folds. `--questions` asks about pages
+of that half in small rounds, with training in between: a person who is always right is simulated.
 """
 
 import argparse
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from holocron_assets.signals.extract import signal_row
 
 DEVELOPMENT, TEST = "development", "test"
 _FOLDS = 5
+_ROUNDS, _QUESTIONS = 5, 4
 _Z = 1.96  # of a 95% interval
 
 
@@ -104,7 +106,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--test", action="store_true", help="score the half for the test")
-    is_test = parser.parse_args().test
+    parser.add_argument("--questions", action="store_true", help="ask about pages of that half")
+    arguments = parser.parse_args()
     if not (SHARED / "wookieepedia").is_dir():
         sys.exit(f"{SHARED / 'wookieepedia'} is missing; this measurement needs it")
     halves: dict[str, list[Known]] = {DEVELOPMENT: [], TEST: []}
@@ -114,7 +117,9 @@ def main() -> None:
         if known := known_page(page):
             halves[page.half].append(known)
     print(f"{pages} pages, of which {sum(map(len, halves.values()))} have a type that is certain")
-    if is_test:
+    if arguments.questions:
+        ask_in_rounds(halves[DEVELOPMENT], halves[TEST])
+    elif arguments.test:
         report(*asked(halves[DEVELOPMENT], halves[TEST]))
     else:
         report(*cross_validated(halves[DEVELOPMENT]))
@@ -132,12 +137,12 @@ def known_page(page: WikiPage) -> Known | None:
     without = signal_row({**page.hidden, "wikitext": text}, SITE)
     if without["infobox_template"] == signals["infobox_template"]:
         sys.exit(f"page {page.shown['title']!r} still shows an infobox: the measurement is void")
-    by_rules = classify_page(without)
+    rules_without = classify_page(without)
     return Known(
         rules["primary_type"],
         SettledPage(page.shown["title_key"], rules["primary_type"], seen),
-        page_features(without, text, hides_infobox=infobox_is_known(by_rules)),
-        by_rules,
+        page_features(without, text, hides_infobox=infobox_is_known(rules_without)),
+        rules_without,
     )
 
 
@@ -178,16 +183,52 @@ def joined(parts: Sequence[Evaluation]) -> Evaluation:
     return Evaluation(types, np.vstack(probabilities), np.concatenate(truth))
 
 
+def ask_in_rounds(taught: Sequence[Known], pages: Sequence[Known]) -> None:
+    """Print how much is settled after each round of questions, which teach the model too."""
+    left = sum(by_rules(page) is None for page in pages)
+    print(f"{len(pages)} pages, of which rules leave {left} open\n")
+    print(f"{'asked first':18}{'questions':>10}{'settled':>9}{'right of the settled':>22}")
+    for order in ("the most unsure", "in page order"):
+        asked_about: dict[int, Known] = {}
+        for _ in range(_ROUNDS):
+            answers, chances = _answers_after(taught, pages, asked_about)
+            given = [one for one in answers if one.by_both]
+            right = sum(one.by_both == one.truth for one in given)
+            print(
+                f"{order:18}{len(asked_about):10}{percent(len(given), len(pages)):>9}"
+                f"{percent(right, len(given)):>22}"
+            )
+            open_now = [place for place, one in enumerate(answers) if one.by_both is None]
+            if order == "the most unsure":
+                open_now.sort(key=lambda place: chances[place])
+            asked_about |= {place: pages[place] for place in open_now[:_QUESTIONS]}
+
+
+def _answers_after(
+    taught: Sequence[Known], pages: Sequence[Known], asked_about: Mapping[int, Known]
+) -> tuple[list[Answer], list[float]]:
+    """All answers, and how sure the model is of each, when some pages were asked about."""
+    more = [SettledPage(page.taught.title_key, page.type, page.asked) for page in asked_about.values()]
+    trained = train([*(page.taught for page in taught), *more])
+    if trained is None:
+        sys.exit("the pages have too few types to learn from")
+    answers = [
+        Answer(page.type, page.type, None) if place in asked_about else answer(page, trained[0])
+        for place, page in enumerate(pages)
+    ]
+    return answers, [trained[0].predict(page.asked).probability for page in pages]
+
+
 def answer(page: Known, model: TypeModel) -> Answer:
     """The answers about one page."""
-    settled = load_rules().weighing.settled
     said = model.predict(page.asked)
-    rules = page.rules
-    return Answer(
-        page.type,
-        rules["primary_type"] if rules["confidence"] >= settled else None,
-        None if said.abstains else said.type,
-    )
+    return Answer(page.type, by_rules(page), None if said.abstains else said.type)
+
+
+def by_rules(page: Known) -> str | None:
+    """The rules' answer, if it settles the page."""
+    is_settled = page.rules["confidence"] >= load_rules().weighing.settled
+    return str(page.rules["primary_type"]) if is_settled else None
 
 
 def report(answers: Sequence[Answer], evaluation: Evaluation) -> None:

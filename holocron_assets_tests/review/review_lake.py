@@ -25,6 +25,7 @@ from holocron_assets.lake.tables import (
     PAGES,
     RULE_CLASSIFICATIONS,
     SITES,
+    TYPE_PREDICTIONS,
 )
 from holocron_assets.review.store import store_review
 
@@ -72,6 +73,7 @@ def review_lake(folder: Path) -> Lake:
     write(lake, PAGE_SIGNALS, BATCH, [_signals(title) for title in _TEXTS])
     write(lake, PAGE_TYPES, BATCH, [_type(title) for title in _TEXTS])
     write(lake, RULE_CLASSIFICATIONS, BATCH, [_rules(title) for title in _TEXTS])
+    write(lake, TYPE_PREDICTIONS, SOURCE, [_prediction(title) for title in ("Shoal-chess", HOSTILE)])
     write(lake, PAGE_LINKS, BATCH, [_link(title, "Shoal-chess") for title in ("Osk", "Old Quay")])
     write(lake, ENTITIES, PERSON, _people())
     write(lake, ENTITIES, "LocationPlace", [_entity("Old Quay"), _entity("Osk")])
@@ -133,6 +135,18 @@ def _type(title: str) -> dict[str, Any]:
     }
     asked = {"model": "small:1b", "model_type": "WorkMedia", "model_confidence": 0.8}
     return {"title": title, **settled, **(asked if title == "Shoal-chess" else {})}
+
+
+def _prediction(title: str) -> Row:
+    reasons = [("title word: chess", 1.5), (f"link: {HOSTILE}", -0.5)]
+    return {
+        "title": title,
+        "primary_type": "WorkMedia",
+        "probability": 0.93,
+        "second_type": "Concept",
+        "second_probability": 0.05,
+        "reasons": [{"feature": feature, "weight": weight} for feature, weight in reasons],
+    }
 
 
 def _rules(title: str) -> dict[str, Any]:

@@ -5,8 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from holocron_assets.classify.learned.model import Numbers, softmax
+
+Places = npt.NDArray[np.int64]
+"""Places in a list of types, or counts."""
 
 _BINS = 10
 _TEMPERATURES = np.geomspace(0.1, 10, 201)
@@ -24,7 +28,7 @@ class Evaluation:
 
     types: Sequence[str]
     probabilities: Numbers
-    truth: np.ndarray
+    truth: Places
 
     @property
     def pages(self) -> int:
@@ -32,9 +36,10 @@ class Evaluation:
         return len(self.truth)
 
     @cached_property
-    def answers(self) -> np.ndarray:
+    def answers(self) -> Places:
         """The place of the most probable type of each page."""
-        return self.probabilities.argmax(axis=1)
+        likeliest: Places = self.probabilities.argmax(axis=1)
+        return likeliest
 
     @cached_property
     def certainty(self) -> Numbers:
@@ -43,14 +48,15 @@ class Evaluation:
         return highest
 
     @cached_property
-    def right(self) -> np.ndarray:
+    def right(self) -> npt.NDArray[np.bool_]:
         """Whether each answer is right."""
-        return self.answers == self.truth
+        agreeing: npt.NDArray[np.bool_] = self.answers == self.truth
+        return agreeing
 
     @cached_property
-    def confusion(self) -> np.ndarray:
+    def confusion(self) -> Places:
         """Pages by true type (rows) and answer (columns)."""
-        counts = np.zeros((len(self.types), len(self.types)), dtype=int)
+        counts = np.zeros((len(self.types), len(self.types)), dtype=np.int64)
         np.add.at(counts, (self.truth, self.answers), 1)
         return counts
 
@@ -77,7 +83,7 @@ class Evaluation:
         return sum(abs(said - right) * pages for said, right, pages in self.curve) / self.pages
 
 
-def temperature(scores: Numbers, truth: np.ndarray) -> float:
+def temperature(scores: Numbers, truth: Places) -> float:
     """By what to divide log-odds, so that their probabilities fit the truth best (the least log loss).
 
     Args:

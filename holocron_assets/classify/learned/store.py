@@ -96,13 +96,16 @@ def store_type_predictions(lake: Lake, source: str) -> Footer:
 
     Args:
         lake: where everything is.
-        source: the source, which has a model; it names the partition.
+        source: the source; it names the partition.
+
+    Raises:
+        MissingPartitionError: the source has no model yet.
     """
     before = read_footer(lake, TYPE_PREDICTIONS, source)
     batches = _batches(lake)[source]
     inputs = _inputs(LakeListings(lake), source, batches)
-    version = inputs[TYPE_MODEL.name]
     model = TypeModel.from_table(read_table(lake, TYPE_MODEL, source))
+    version = inputs[TYPE_MODEL.name]
     current = _current_pages(lake, source)
     known: dict[str, list[Row]] = defaultdict(list)
     if before and (before.code_version, before.inputs[TYPE_MODEL.name]) == (LEARNED_VERSION, version):
@@ -111,7 +114,7 @@ def store_type_predictions(lake: Lake, source: str) -> Footer:
     else:
         before = None
     rows: list[Row] = []
-    for batch in batches if model else ():
+    for batch in batches:
         is_known = before is not None and before.inputs.get(batch) == inputs[batch]
         made = known[batch] if is_known else _predicted(lake, batch, model, version)
         rows += (row for row in made if row["title_key"] in current[batch])
@@ -192,8 +195,10 @@ def _lessons(lake: Lake, source: str, batches: Iterable[str], settled: SettledPa
             yield SettledPage(signals["title_key"], types[signals["title_key"]], features)
 
 
-def _predicted(lake: Lake, batch: str, model: TypeModel, version: str) -> list[Row]:
-    """Rows for the open pages of a batch."""
+def _predicted(lake: Lake, batch: str, model: TypeModel | None, version: str) -> Sequence[Row]:
+    """Rows for the open pages of a batch; none where nothing was learned."""
+    if model is None:
+        return []
     articles = {row["title_key"] for row in articles_of(lake, batch)}
     rules = read_partition(lake, RULE_CLASSIFICATIONS, batch, ["title_key", "needs_review", "confidence"])
     wanted = {row["title_key"] for row in rules if is_open(row)} & articles

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holocron_assets.classify.learned.evaluation import Evaluation, temperature
+from holocron_assets.classify.learned.evaluation import Evaluation, Places, temperature
 from holocron_assets.classify.learned.features import Features
 from holocron_assets.classify.learned.model import PRIOR, Numbers, TypeModel, softmax
 
@@ -93,7 +93,7 @@ def _matrix(pages: Sequence[Features]) -> tuple[list[str], Any]:
     return [str(name) for name in vectorizer.get_feature_names_out()], values
 
 
-def _held_out_scores(values: Any, truth: np.ndarray, types: int) -> Numbers:
+def _held_out_scores(values: Any, truth: Places, types: int) -> Numbers:
     """Log-odds for each page, by a model that did not see its fold."""
     fold = np.arange(len(truth)) % _FOLDS
     scores = np.zeros((len(truth), types))
@@ -103,7 +103,7 @@ def _held_out_scores(values: Any, truth: np.ndarray, types: int) -> Numbers:
     return scores
 
 
-def _fitted(values: Any, truth: np.ndarray) -> Numbers:
+def _fitted(values: Any, truth: Places) -> Numbers:
     """Weights: a row for the prior and for each feature, a column for each type."""
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - as above
 

@@ -142,6 +142,13 @@ def test_a_hostile_title_is_shown_as_it_is_written(page: TestClient) -> None:
     assert "<img src=x onerror=alert(2)>" in seen.text
 
 
+def test_an_unsure_page_shows_what_the_learned_model_says_and_why(page: TestClient) -> None:
+    text = " ".join(read(page.get(CHESS).text).text.split())
+    said = text.partition("What the learned model says ")[2]
+    assert said.startswith("WorkMedia 0.93; next Concept, 0.05 ")
+    assert "for it title word: chess against it link: " in said
+
+
 def test_the_queue_shows_the_most_important_first_and_can_be_filtered(page: TestClient) -> None:
     html = page.get("/").text
     rows = [
