@@ -12,6 +12,7 @@ from sample_holocron import SAMPLE_BATCH, Holocron
 
 from holocron_assets.classify.decided_types import decide_types
 from holocron_assets.classify.learned import store
+from holocron_assets.classify.learned.settled import SettledPages
 from holocron_assets.classify.learned.store import (
     stale_type_models,
     stale_type_predictions,
@@ -97,7 +98,7 @@ def test_a_persons_decision_teaches(sample: Holocron) -> None:
     assert "Concept" in {weight["type"] for weight in before}
     title = unsettled(sample)[0]
     decide(sample, [title])
-    taught = store.SettledPages(sample.lake).types(SAMPLE_BATCH)
+    taught = SettledPages(sample.lake).types(SAMPLE_BATCH)
     [decision] = standing(sample.lake).types.values()
     assert taught[decision["title_key"]] == "Concept"
 
