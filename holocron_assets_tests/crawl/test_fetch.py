@@ -23,7 +23,7 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGES
+from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGES, TRACEBACKS
 
 pytestmark = pytest.mark.system
 
@@ -106,6 +106,9 @@ def test_a_page_at_fault_is_found_in_ever_smaller_groups_and_fails_alone(lake: L
     assert (failed["status"], failed["attempts"], failed["error"]) == ("failed", 1, "C: it breaks")
     assert before + DELAYS[0] <= failed["due_at"] <= utc_now() + DELAYS[0]
     assert all(row["status"] == "ok" and row["attempts"] == 1 for row in rows if row is not failed)
+    [kept] = read_partition(lake, TRACEBACKS, BATCH)
+    assert (kept["stage"], kept["item"]) == ("pages", str(failed["title_key"]))
+    assert kept["traceback"].endswith("GroupError: it breaks\n")
 
 
 @pytest.mark.parametrize(
@@ -250,6 +253,8 @@ def _one_page_answers_500(lake: Lake) -> None:
             rows = fetch_batch(lake, BATCH, reader, "test")
     assert {title for title, found in by_title(rows).items() if found != ("ok", 1)} == {"Page 7"}
     assert by_title(rows)["Page 7"] == ("failed", 1)
+    [kept] = read_partition(lake, TRACEBACKS, BATCH)
+    assert kept["traceback"].index("WikiUnavailable") < kept["traceback"].index("GroupError")
 
 
 @pytest.mark.parametrize("lists_go_on", [True, False])

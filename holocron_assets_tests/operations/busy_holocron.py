@@ -63,7 +63,9 @@ def _crawl(holocron: Holocron, now: datetime) -> None:
         row_of(HTTP_ATTEMPTS, attempt_id=f"a{n}", source="sample", scope=SAMPLE_BATCH, outcome=outcome)
         for n, outcome in enumerate(["ok", "ok", "ok", "throttled"])
     ]
-    lately = [{**row, "started_at": now, "bytes": 1000} for row in attempts]
+    sent = {"started_at": now, "bytes": 1000, "host": "wiki.example", "verb": "POST", "latency_ms": 200.0}
+    lately = [{**row, **sent} for row in attempts]
+    lately[-1]["retry_wait_s"] = 5.0
     _write(holocron, HTTP_ATTEMPTS, SAMPLE_BATCH, lately)
     latest = {"source": "sample", "told": [], "looked_at": now, "due_at": now + OLD}
     _write(holocron, CHANGE_LOOKS, "sample", [row_of(CHANGE_LOOKS, **latest)])
@@ -77,9 +79,10 @@ def _ask(holocron: Holocron, now: datetime) -> None:
     ]
     _write(holocron, LLM_RUNS, SCOPE, answers)
     calls = [
-        row_of(LLM_ATTEMPTS, call_id=f"c{n}", started_at=now, outcome=outcome, **of)
-        for n, outcome in enumerate(["ok"] * 9 + ["timeout"])
+        row_of(LLM_ATTEMPTS, call_id=f"c{n}", started_at=now, outcome=outcome, total_ms=1500.0, **of)
+        for n, outcome in enumerate(["timeout"] + ["ok"] * 9)
     ]
+    calls[1]["attempt"] = 2
     _write(holocron, LLM_ATTEMPTS, SCOPE, calls)
     for minutes, model in ((30, SMALL), (20, LARGE), (10, SMALL)):
         counts = {"items": 3, "calls": 4, "calls_saved": 1, "loads": 1, "tokens_in": 900, "tokens_out": 60}

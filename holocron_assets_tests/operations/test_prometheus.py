@@ -158,7 +158,8 @@ def test_prometheus_takes_our_rules_and_finds_what_is_wrong(prometheus: httpx.Cl
     assert [rule.get("lastError") for rule in group["rules"] if rule["health"] == "err"] == []
     for rule in rules():
         for metric in metrics_in(rule["expr"]):
-            assert asked(prometheus, metric), f"{rule['alert']} asks for {metric}"
+            series = f'{{__name__=~"{metric}(_bucket)?"}}'
+            assert asked(prometheus, series), f"{rule['alert']} asks for {metric}"
 
 
 def test_counters_go_on_when_the_endpoint_is_restarted(prometheus: httpx.Client, web: Web) -> None:
