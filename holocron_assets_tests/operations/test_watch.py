@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from busy_holocron import ASKED, LARGE, SCOPE, SMALL, add_session
+from busy_holocron import ASKED, LARGE, SCOPE, SMALL, add_session, go_on
 from sample_holocron import SAMPLE_BATCH, Holocron
 from watched_sample import Series, living_dagster, series, series_of, watch_over
 
@@ -111,6 +111,25 @@ def test_durations_of_requests_and_calls_are_exported_as_histograms(found: Serie
 def test_retries_are_exported_by_the_reason_for_them(found: Series) -> None:
     assert value(found, "holocron_http_retries_total", source="sample", reason="throttled") == 1
     assert value(found, "holocron_model_retries_total", interrogation=ASKED, reason="timeout") == 1
+
+
+def test_every_histogram_and_counter_of_retries_grows_with_the_work(
+    own: Holocron, busy_status: Status
+) -> None:
+    go_on(own, 1)
+    before = series_of(watch_over(own, status=lambda: busy_status))
+    go_on(own, 2)
+    after = series_of(watch_over(own, status=lambda: busy_status))
+    grown = {name for (name, labels), number in after.items() if number > before.get((name, labels), 0)}
+    assert grown >= {
+        *("holocron_http_request_seconds_bucket", "holocron_model_call_seconds_bucket"),
+        *(
+            "holocron_file_request_seconds_bucket",
+            "holocron_http_retries_total",
+            "holocron_model_retries_total",
+        ),
+        *("holocron_file_retries_total", "holocron_file_attempts_total", "holocron_file_outcomes_total"),
+    }
 
 
 def test_the_depth_of_each_queue_is_exported(busy_status: Status, found: Series) -> None:
