@@ -21,6 +21,7 @@ def raised(message: str) -> ValueError:
             raise ValueError(message) from cause
     except ValueError as error:
         return error
+    pytest.fail("it did not raise")
 
 
 def kept(lake: Lake) -> dict[str, str]:
