@@ -13,24 +13,32 @@ from dagster import DagsterInstance, DagsterRunStatus, RunsFilter
 from dagster._core.scheduler.instigation import InstigatorType, SensorInstigatorData
 
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.operations.state.dagster_state import DagsterState
+from holocron_assets.operations.state.dagster_state import DagsterState, EndedRun, RunTimes
 from holocron_assets.orchestration.internals.runs import count_runs, events_of_run
 from holocron_assets.orchestration.runs.failures import failure_of_step
 from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY
 from holocron_assets.planning.job_names import PARTITION_TAG
 
 _MOST_FAILED_STEPS = 100
+_MOST_ENDED = 1000
+"""Runs whose durations are read at once; if more have ended, the others are read the next time."""
+_ENDED = (DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED)
 _HIDDEN = ".dagster/"
 """Dagster's tags for itself, which its web UI does not show either."""
 
 
-def read_dagster_state(instance: DagsterInstance) -> DagsterState:
+def read_dagster_state(instance: DagsterInstance, run_times: RunTimes | None = None) -> DagsterState:
     """Take a snapshot of Dagster: runs under way, and when each part of the daemon last showed that it lives.
+
+    Args:
+        instance: knows it.
+        run_times: counts the durations of runs from snapshot to snapshot; by default those of the last day.
 
     Raises:
         Exception: any error of a storage that cannot be read.
     """
-    heartbeats = instance.get_daemon_heartbeats()
+    heartbeats, run_times = instance.get_daemon_heartbeats(), run_times or RunTimes()
+    run_times.add(_ended_runs(instance, run_times.since))
     return DagsterState(
         at=utc_now(),
         runs={
@@ -41,7 +49,24 @@ def read_dagster_state(instance: DagsterInstance) -> DagsterState:
             for name in instance.get_required_daemon_types()
         },
         ticked_at=_ticked_at(instance),
+        run_times=run_times.rows(),
     )
+
+
+def _ended_runs(instance: DagsterInstance, since: datetime) -> list[EndedRun]:
+    """Runs that ended after a moment, as far as they ever started; also some that ended before."""
+    wanted = RunsFilter(statuses=list(_ENDED), updated_after=since.astimezone(UTC))
+    records = instance.get_run_records(wanted, limit=_MOST_ENDED, order_by="update_timestamp", ascending=True)
+    return [
+        EndedRun(
+            record.dagster_run.run_id,
+            record.dagster_run.job_name,
+            datetime.fromtimestamp(record.end_time, UTC),
+            record.end_time - record.start_time,
+        )
+        for record in records
+        if record.start_time and record.end_time
+    ]
 
 
 def _ticked_at(instance: DagsterInstance) -> datetime | None:

@@ -15,6 +15,7 @@ from holocron_assets.crawl.sources.files import read_any_sources
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.operations.state.dagster_state import RunTimes
 from holocron_assets.operations.state.totals import read_totals
 from holocron_assets.operations.state.watch import Watch
 from holocron_assets.orchestration.internals.dagster_state import read_dagster_state, run_report
@@ -41,12 +42,13 @@ def make_endpoints(instance: Callable[[], dg.DagsterInstance], ui: str | None = 
         instance: returns Dagster's instance, and raises if it cannot be opened.
         ui: the address of Dagster's web UI, with a slash; by default the address of the request.
     """
+    run_times = RunTimes()
     watch = Watch(
         status=lambda: snapshot_now(
             _lake(), list(read_any_sources(sources_folder())[0].values()), politeness_folder(), instance
         ),
         totals=lambda: read_totals(_lake()),
-        dagster=lambda: read_dagster_state(instance()),
+        dagster=lambda: read_dagster_state(instance(), run_times),
         settings=broken_settings,
     )
 
