@@ -62,8 +62,9 @@ def _traceback(instance: dg.DagsterInstance, run_id: str, steps: Sequence[EventL
         return _traceback_of_step(steps[0])
     for record in events_of_run(instance, run_id, DagsterEventType.RUN_FAILURE, limit=1):
         event = record.event_log_entry.dagster_event
-        if event and event.job_failure_data.error:
-            return without_secrets(event.job_failure_data.error.to_string())
+        data = event.job_failure_data if event else None  # none if the run was reported from outside
+        if data and data.error:
+            return without_secrets(data.error.to_string())
     return None
 
 
