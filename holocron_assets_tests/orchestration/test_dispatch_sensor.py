@@ -180,13 +180,14 @@ def test_after_failures_the_model_is_tried_again_later_and_later(
     asked, why = dispatched.tick()
     assert asked == []
     assert why.startswith(f"{SMALL} is due at ")
-    later(monkeypatch, timedelta(seconds=31))
-    ((second,), _) = dispatched.tick()
-    assert second.run_key != first.run_key
-    dispatched.watched.store_run(second, DagsterRunStatus.FAILURE)
-    assert dispatched.tick()[0] == []
-    later(monkeypatch, timedelta(seconds=121))
-    assert dispatched.tick()[0]
+    for seconds in (10, 20, 40, 120, 600, 600):
+        later(monkeypatch, timedelta(seconds=seconds - 1))
+        assert dispatched.tick()[0] == []
+        later(monkeypatch, timedelta(seconds=seconds + 1))
+        ((again,), _) = dispatched.tick()
+        assert again.run_key != first.run_key
+        assert ("dagster/parent_run_id" in again.tags) == (seconds <= 40)
+        dispatched.watched.store_run(again, DagsterRunStatus.FAILURE)
 
 
 def test_while_a_model_rests_after_a_failure_another_has_its_place(dispatched: Dispatched) -> None:

@@ -1,7 +1,8 @@
 """Runs that ask models, for the dispatcher: which are at work, and which failed."""
 
-from datetime import datetime
+from collections.abc import Mapping
 from itertools import takewhile
+from types import MappingProxyType
 from typing import NamedTuple
 
 import dagster as dg
@@ -14,7 +15,8 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.internals.runs import runs_in_pool
 from holocron_assets.orchestration.runs.held import is_held
-from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY, due_after
+from holocron_assets.orchestration.runs.run_retries import MOST_COUNTED, NextTry, next_try
+from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY
 from holocron_assets.planning.job_names import (
     MODEL_POOL_TAG,
     MODEL_TAG,
@@ -22,9 +24,6 @@ from holocron_assets.planning.job_names import (
     WORK_TAG,
 )
 from holocron_assets.planning.work import Work
-
-_MOST_FAILURES = 4
-"""How many past runs count: after so many, the pause does not grow any more."""
 
 _STOPPED = (DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED)
 
@@ -48,10 +47,12 @@ class History(NamedTuple):
     Attributes:
         last_run: the last run's id; None if there was none.
         rests: why the work rests, and until when; None if it may be tried now.
+        retry_tags: what makes the next run a retry of the last one.
     """
 
-    last_run: str | None
-    rests: str | None
+    last_run: str | None = None
+    rests: str | None = None
+    retry_tags: Mapping[str, str] = MappingProxyType({})
 
 
 def history(instance: dg.DagsterInstance, work: Work, progress: str) -> History:
@@ -66,20 +67,23 @@ def history(instance: dg.DagsterInstance, work: Work, progress: str) -> History:
         work: their work.
         progress: the work that is left now; see `Plan.progress`.
     """
-    records = instance.get_run_records(RunsFilter(tags={WORK_TAG: work.key}), limit=_MOST_FAILURES)
+    records = instance.get_run_records(RunsFilter(tags={WORK_TAG: work.key}), limit=MOST_COUNTED)
     if not records:
-        return History(None, None)
+        return History()
     in_vain = list(takewhile(lambda record: _was_in_vain(record.dagster_run, progress), records))
     last_run = records[0].dagster_run.run_id
-    due = _due(instance, records[0], len(in_vain), progress) if in_vain else None
-    rests = f"is due at {due:%H:%M:%S} UTC, after run {last_run}" if due and due > utc_now() else None
-    return History(last_run, rests)
+    if not in_vain:
+        return History(last_run)
+    due_at, tags = _next_try(instance, records[0], len(in_vain), progress)
+    rests = f"is due at {due_at:%H:%M:%S} UTC, after run {last_run}" if due_at > utc_now() else None
+    return History(last_run, rests, tags)
 
 
-def _due(instance: dg.DagsterInstance, last: dg.RunRecord, in_vain: int, progress: str) -> datetime:
+def _next_try(instance: dg.DagsterInstance, last: dg.RunRecord, in_vain: int, progress: str) -> NextTry:
+    due_at, tags = next_try(instance, last, in_vain)
     if last.dagster_run.tags.get(PROGRESS_TAG) != progress:
-        return last.update_timestamp + delay_after(in_vain)
-    return due_after(instance, last, in_vain)
+        due_at = min(due_at, last.update_timestamp + delay_after(in_vain))
+    return NextTry(due_at, tags)
 
 
 def _was_in_vain(run: dg.DagsterRun, progress: str) -> bool:

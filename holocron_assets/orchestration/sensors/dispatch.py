@@ -141,15 +141,20 @@ def _answer(
     if model is None or job is None:
         return _Answer(wanted, None, None)
     work = Work(job, None, version_of(interrogations, model, served.digests[model]))
-    last_run, rests = history(instance, work, wanted.progress)
-    if rests:
-        return _Answer(wanted, None, rests)
+    past = history(instance, work, wanted.progress)
+    if past.rests:
+        return _Answer(wanted, None, past.rests)
     request = dg.RunRequest(
         # A used run key is refused for ever, even after a failure; so it names the run that came before.
-        run_key=f"{work.key}/{wanted.progress}/{last_run or 'first'}",
+        run_key=f"{work.key}/{wanted.progress}/{past.last_run or 'first'}",
         job_name=job,
         run_config=WhatToAsk(model=model).run_config(),
-        tags={**run_tags(wanted.pool, model), WORK_TAG: work.key, PROGRESS_TAG: wanted.progress},
+        tags={
+            **run_tags(wanted.pool, model),
+            **past.retry_tags,
+            WORK_TAG: work.key,
+            PROGRESS_TAG: wanted.progress,
+        },
     )
     return _Answer(wanted, request, None)
 
