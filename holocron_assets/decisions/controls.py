@@ -24,7 +24,7 @@ _DONE = {PAUSE: "paused", DRAIN: "drained"}
 
 
 class HeldBackError(HolocronError):
-    """A person holds the work back. The message says who, why, and how to resume. It is no failure."""
+    """The work is held back. The message says by whom, why, and what lets it go on. It is no failure."""
 
 
 class Scope(NamedTuple):
@@ -53,33 +53,34 @@ ALL = Scope("all")
 
 @dataclass(frozen=True)
 class Hold:
-    """Work that a person holds back.
+    """Work that is held back: by a person, or by a rule.
 
     Attributes:
         scope: which work.
         action: 'pause' or 'drain'.
-        author: who holds it back.
+        author: who or what holds it back.
         reason: why.
-        since: since when.
+        since: since when; None if that is not known.
+        ends: how a hold that no person set ends; None for a person's.
     """
 
     scope: Scope
     action: str
     author: str
     reason: str
-    since: datetime
+    since: datetime | None
+    ends: str | None = None
 
     @property
-    def resume_command(self) -> str:
-        """The command that lets it go on."""
-        return f"holocron resume {self.scope.option} --reason WHY"
+    def resume(self) -> str:
+        """What lets it go on: a command, or how it ends."""
+        return self.ends or f"holocron resume {self.scope.option} --reason WHY"
 
     def __str__(self) -> str:
-        """The hold in words: what, since when, by whom and why, and the command that lets it go on."""
-        return (
-            f"{self.scope} is {_DONE[self.action]} since {self.since:%Y-%m-%d %H:%M} UTC by {self.author}: "
-            f"{self.reason} (`{self.resume_command}` lets it go on)"
-        )
+        """The hold in words: what, since when, by whom and why, and what lets it go on."""
+        since = f" since {self.since:%Y-%m-%d %H:%M} UTC" if self.since else ""
+        end = self.ends or f"`{self.resume}` lets it go on"
+        return f"{self.scope} is {_DONE[self.action]}{since} by {self.author}: {self.reason} ({end})"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from holocron_assets.cli.console import print_records, to_json
 from holocron_assets.cli.shared import clear_errors, fail, json_option, opened_lake, waiting_reported
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
+from holocron_assets.derive.dispatch.standing_controls import refuse_disabled
 from holocron_assets.derive.gpu.question import Answered, Question
 from holocron_assets.derive.gpu.slots import place_of
 from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -47,6 +48,7 @@ def ask(interrogation: str, title: str, source_name: str | None, *, as_json: boo
             else _unknown(title)
         )
     refuse_held(lake, source=found[0][0], interrogation=asked.name)
+    refuse_disabled(asked)
     model = asked.models[0]
     try:
         with (

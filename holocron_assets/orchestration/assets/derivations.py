@@ -207,6 +207,7 @@ def _declared(interrogation: Interrogation) -> dict[str, Any]:
         "version": interrogation.version,
         "wants": dg.MetadataValue.json(interrogation.wants.model_dump(exclude_none=True)),
         **{name: dg.MetadataValue.text(text) for name, text in asked.items() if text},
+        **({"domain": interrogation.domain} if interrogation.domain else {}),
         **(searched or {}),
         "answer_schema": dg.MetadataValue.json(interrogation.answer_schema),
     }

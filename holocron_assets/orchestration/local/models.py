@@ -114,7 +114,11 @@ class ModelStage:
     def _stale_unsure(self) -> list[StalePartition]:
         asked = _about_rules()
         stale = stale_partitions(self.lake, asked, digests=served_models(asked).digests)
-        return [part for part in StandingControls(self.lake).heeded(stale) if self._is_own(part.partition)]
+        return [
+            part
+            for part in StandingControls(self.lake).heeded(stale)
+            if part.not_before is None and self._is_own(part.partition)
+        ]
 
     def most_linked(self) -> list[WhatToAsk]:
         """The other interrogations, the most important first, each about the pages that most link to.
@@ -128,7 +132,7 @@ class ModelStage:
         others = [one for one in _over_pages() if not _is_about_rules(one)]
         digests = served_models(others).digests
         asked = []
-        free = [one for one in others if not controls.is_held(interrogation=one.name)]
+        free = [one for one in others if StandingControls(self.lake).is_free(one)]
         ranks = {one.name: controls.priority(Scope("interrogation", one.name), one.priority) for one in free}
         for one in sorted(free, key=lambda one: -ranks[one.name]):
             pages = self._first_wanted(one, ranked)
@@ -149,12 +153,12 @@ class ModelStage:
         Raises:
             ModelServerUnavailable: the server does not answer.
         """
-        controls = standing_controls(self.lake)
+        controls = StandingControls(self.lake)
         asked = [one for one in load_interrogations() if one.over == "entities" and not one.is_of_code]
         digests, found = served_models(asked).digests, []
         for one in sorted(asked, key=lambda one: -one.priority):
             chosen = model_to_ask(one, digests)
-            if chosen is None or controls.is_held(interrogation=one.name):
+            if chosen is None or not controls.is_free(one):
                 continue
             model, digest = chosen
             names = self.lake.partitions(derivation_of(one).inputs[0])

@@ -80,10 +80,10 @@ def _tick(
     busy = at_work(context.instance, lake, pool)
     if len(busy) >= settings.limits[pool]:
         return dg.SkipReason(f"models are at work: {', '.join(sorted(busy))}")
-    interrogations = [one for one in load_interrogations() if one.is_of_code == (pool == CODE_POOL)]
-    served = served_models(interrogations)
-    heed = StandingControls(lake).heeded
-    waiting = backlog(lake, interrogations, digests=served.digests, now=utc_now(), heed=heed)
+    named = [one for one in load_interrogations() if one.is_of_code == (pool == CODE_POOL)]
+    interrogations = [one for one in named if one.enabled]
+    served, controls = served_models(interrogations), StandingControls(lake)
+    waiting = backlog(lake, interrogations, digests=served.digests, now=utc_now(), heed=controls.heeded)
     answers, resting = _answers(context.instance, pool, waiting, settings, interrogations, served, busy)
     requests = [answer.request for answer in answers if answer.request]
     for answer in answers:
@@ -97,7 +97,8 @@ def _tick(
         for reason in reasons:  # a tick without requests says them itself, and each tick's log is a file
             context.log.info(reason)
         return dg.SensorResult(run_requests=requests)
-    return dg.SkipReason("; ".join([*(resting or reasons), *holds_named(lake), *_lacks(served)]))
+    held = [*holds_named(lake), *map(str, controls.holds_of_files(named))]
+    return dg.SkipReason("; ".join([*(resting or reasons), *held, *_lacks(served)]))
 
 
 def _lacks(served: ServedModels) -> list[str]:
