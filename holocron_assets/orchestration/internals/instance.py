@@ -45,9 +45,12 @@ def pool_limits() -> Mapping[str, int]:
         SettingsError: the file of the models' pools cannot be used.
         SettingError: HOLOCRON_CRAWLERS or HOLOCRON_PROCESSES cannot.
     """
-    limits = read_dispatch_settings(dispatch_file()).limits
-    # The dispatcher gives code one run at a time; the processes of `holocron run` share code's partitions.
-    return {**limits, CRAWL_POOL: crawlers(), CODE_POOL: max(limits[CODE_POOL], processes())}
+    settings = read_dispatch_settings(dispatch_file())
+    limits = {**settings.limits, CRAWL_POOL: crawlers()}
+    if settings.policy == "resource":
+        # The dispatcher gives code one run at a time; the processes of `holocron run` share its partitions.
+        limits[CODE_POOL] = max(limits[CODE_POOL], processes())
+    return limits
 
 
 def prepare_home() -> Path:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 
+import dagster as dg
 from rich.console import Console
 
 from holocron_assets.crawl.frontier.batches import source_of
@@ -17,6 +18,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import Scope, standing_controls
 from holocron_assets.derive.dispatch.backlog import StalePartition, model_to_ask, stale_partitions, waiting_of
 from holocron_assets.derive.dispatch.most_linked import most_linked
+from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.derive.dispatch.served import served_models
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.gpu.slots import GPU_POOL
@@ -34,9 +36,11 @@ from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import RULE_CLASSIFICATIONS
+from holocron_assets.orchestration.model_runs.dispatch_runs import at_work
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 from holocron_assets.planning.derive_job_names import is_by_type, job_of
 from holocron_assets.planning.work import Work
+from holocron_assets.settings import dispatch_file
 
 _EMBEDDED = 500
 """Pages that a run embeds: all of a small wiki, and the start of a large one."""
@@ -191,8 +195,19 @@ class ModelStage:
         config = what.run_config()
         version = f"{content_hash(repr(config))} {next(self._rounds)}"
         named = [one for one in load_interrogations() if one.name in (what.interrogations or ())]
-        job = job_of(GPU_POOL, by_type=any(map(is_by_type, named)))
+        job = job_of(self.pool_of(what), by_type=any(map(is_by_type, named)))
         return Work(job, None, version, config=config, about=", ".join(what.interrogations or ()))
+
+    def pool_of(self, what: WhatToAsk) -> str:
+        """The pool of the model that is asked."""
+        asked = [one for one in load_interrogations() if one.name in (what.interrogations or ())]
+        settings = read_dispatch_settings(dispatch_file())
+        return settings.pool_of(asked[0].models[0]) if asked else GPU_POOL
+
+    def at_work(self, instance: dg.DagsterInstance, what: WhatToAsk) -> set[str]:
+        """Who holds the places that are needed to ask."""
+        settings = read_dispatch_settings(dispatch_file())
+        return at_work(instance, self.lake, settings, settings.turns_of(self.pool_of(what)))
 
     def _first_wanted(
         self, interrogation: Interrogation, ranked: Sequence[tuple[int, str]]
