@@ -29,11 +29,12 @@ class Commands:
         self.settings = holocron.folder / "dispatch.yaml"
         self.spaces = holocron.folder / "spaces"
         self.spaces.mkdir()
+        self.more: dict[str, str] = {}
 
     def run(self, *arguments: str, **environment: str) -> Result:
         variables = {"HOLOCRON_LLM": "auto", "OLLAMA_HOST": self.ollama.url, "COLUMNS": "140"}
         settings = {"HOLOCRON_DISPATCH": str(self.settings), "HOLOCRON_SPACES": str(self.spaces)}
-        everything = {**self.holocron.environment, **settings, **variables, **environment}
+        everything = {**self.holocron.environment, **settings, **variables, **self.more, **environment}
         return CliRunner().invoke(main, arguments, env=everything)
 
     def json(self, *arguments: str, **environment: str) -> Any:
@@ -178,7 +179,7 @@ def two_domains(commands: Commands, tmp_path: Path) -> Commands:
     """Two interrogations: one of biology that is not enabled, and one of history."""
     write_interrogation(tmp_path, "organs", MODEL, 500, domain="biology", enabled=False)
     write_interrogation(tmp_path, "battles", MODEL, 400, domain="history", scale_limit={"hour": 5})
-    commands.holocron.environment["HOLOCRON_INTERROGATIONS"] = str(tmp_path / "interrogations")
+    commands.more["HOLOCRON_INTERROGATIONS"] = str(tmp_path / "interrogations")
     return commands
 
 

@@ -109,7 +109,7 @@ def test_no_more_items_are_asked_in_an_hour_than_the_file_says_and_the_model_ser
         restart(monkeypatch)
         decision = decide(waiting(lake, [THREE_AN_HOUR, MORE], now), set(), now)
         next_hour = now.replace(minute=0, second=0, microsecond=0) + HOUR
-        assert (decision.model, decision.due) == (None, next_hour)
+        assert (decision.model, decision.next_due) == (None, next_hour)
         assert f"kinds is at {next_hour:%Y-%m-%d %H:%M:%S} UTC" in decision.reasons[0]
         in_turns(lake, fake.url, [THREE_AN_HOUR])
         assert len(fake.chats) == 8 + 3
