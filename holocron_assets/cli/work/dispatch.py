@@ -15,7 +15,7 @@ from holocron_assets.cli.shared import (
     of_domain,
     opened_lake,
 )
-from holocron_assets.decisions.controls import standing_controls
+from holocron_assets.decisions.controls import refuse_full, standing_controls
 from holocron_assets.derive.dispatch.backlog import backlog
 from holocron_assets.derive.dispatch.plans import Plan, plan
 from holocron_assets.derive.dispatch.pools import DispatchSettings, read_dispatch_settings
@@ -46,6 +46,7 @@ def dispatch(*, dry_run: bool, as_json: bool) -> None:
     _print_report(report, as_json=as_json)
     if dry_run or settings.mode == "shadow" or report["at_work"]:
         return
+    refuse_full(opened_lake())
     from holocron_assets.orchestration.model_runs.dispatching import launch_plans
 
     error = launch_plans(

@@ -26,6 +26,7 @@ from holocron_assets.orchestration.resources.known_lake import expect_lake
 from holocron_assets.orchestration.runs.reaper import reap_dead_runs
 from holocron_assets.settings import (
     PROJECT_FOLDER,
+    bounds,
     broker,
     crawlers,
     dagster_home,
@@ -140,7 +141,7 @@ def open_instance() -> dg.DagsterInstance:
         SettingError: a variable that is needed later has a wrong value; no work was begun.
         FolderGoneError: Dagster knows of work on a lake that is gone.
     """
-    limits, *_ = pool_limits(), run_retention(), processes()
+    limits, *_ = pool_limits(), run_retention(), processes(), bounds()
     refuse_unmounted(data_folder(), state_folder())
     remember_mount(data_folder(), state_folder())
     lake = Lake(data_folder())

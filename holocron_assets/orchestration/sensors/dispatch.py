@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import dagster as dg
 
+from holocron_assets.decisions.controls import HeldBackError, refuse_full
 from holocron_assets.derive.dispatch.backlog import backlog
 from holocron_assets.derive.dispatch.choosing import Waiting
 from holocron_assets.derive.dispatch.plans import Plan, plan_turns, version_of
@@ -62,7 +63,7 @@ def _dispatch_sensor(pool: str, jobs: Sequence[AssetJob]) -> dg.SensorDefinition
             return dg.SkipReason("no model is asked: HOLOCRON_LLM is off")
         try:
             return _tick(context, lake.open(), pool, read_dispatch_settings(dispatch_file()))
-        except (SettingsError, ModelServerError, ModelServerUnavailable) as error:
+        except (HeldBackError, SettingsError, ModelServerError, ModelServerUnavailable) as error:
             return dg.SkipReason(str(error))
 
     return dispatch
@@ -82,6 +83,7 @@ def _tick(
     """Request a run for each free place that has work; or record what would be requested."""
     if pool not in settings.pools_now:
         return dg.SkipReason(f"there is no pool {pool} any more; reload the code location")
+    refuse_full(lake)  # a drain would let begun partitions be finished
     turns = settings.turns_of(pool)
     busy = at_work(context.instance, lake, settings, turns)
     if len(busy) >= settings.limits[turns]:
