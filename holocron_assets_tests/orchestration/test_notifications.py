@@ -128,6 +128,7 @@ def test_webhooks_are_told_which_runs_were_skipped_by_a_hold_and_which_a_person_
     before = good_job.execute_in_process(instance=instance)
     _, cursor = tick(holocron, instance, None)
     control(holocron.lake, PAUSE, ALL, author="ada", reason="the disk is being replaced")
+    instance.add_dynamic_partitions("batches", [SAMPLE_BATCH])
     skipped = run_job(holocron, instance, "crawl_batch", SAMPLE_BATCH)
     queued = instance.create_run_for_job(good_job)
     instance.report_run_canceled(queued, message="ben ended it")
