@@ -89,7 +89,9 @@ class Interrogation(Standing):
         model: the model that is asked, as the server calls it.
         alternatives: models to ask where the server lacks the first, best first.
         priority: from 0 to 1,000; a higher number goes first.
-        enabled: see `Standing`, as for `scale_limit` and `domain`. None of them is part of a result key.
+        enabled: whether anything new is asked. Answers stay, whichever it is.
+        scale_limit: the most items that are asked about in a time; without it, there is no limit.
+        domain: a word for people, to find what belongs together.
         over: what it is about: pages, pairs of entities, or entities.
         wants: which of these are asked about; every key narrows the choice.
         inputs: keys of other interrogations. An item is asked about after these have answers about it. The

@@ -23,7 +23,9 @@ class Space(Standing):
         model: the model that is asked, as the server calls it.
         alternatives: models that give the same vectors, for servers that lack the first.
         priority: from 0 to 1,000; a higher number goes first.
-        enabled: see `Standing`, as for `scale_limit` and `domain`.
+        enabled: whether anything new is asked. Answers stay, whichever it is.
+        scale_limit: the most items that are asked about in a time; without it, there is no limit.
+        domain: a word for people, to find what belongs together.
         wants: which pages' passages are embedded; all by default.
         embedding: what is embedded, and how.
         num_ctx: tokens that the model reads at once; what is longer is cut by the server.
