@@ -63,7 +63,9 @@ class StandingControls:
                 ends="`enabled: true` there lets it go on",
             )
         reached = reached_limit(self.lake, interrogation, utc_now(), partition)
-        return reached and Hold(
+        if reached is None:
+            return None
+        return Hold(
             *(scope, PAUSE, _ITS_FILE, f"{reached} is reached", reached.since),
             ends=f"it goes on by itself at {reached.until:%Y-%m-%d %H:%M} UTC",
         )
