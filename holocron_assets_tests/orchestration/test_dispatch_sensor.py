@@ -53,8 +53,8 @@ class Dispatched:
     def settings(self, text: str) -> None:
         (self.folder / "dispatch.yaml").write_text(text, encoding="utf-8")
 
-    def tick(self) -> tuple[list[dg.RunRequest], str]:
-        tick = self.watched.tick(model_dispatch(), self.cursor)
+    def tick(self, pool: str = "gpu") -> tuple[list[dg.RunRequest], str]:
+        tick = self.watched.tick(model_dispatch(pool), self.cursor)
         self.cursor = tick.cursor
         return tick.asked, tick.skipped or ""
 
@@ -296,3 +296,30 @@ def test_a_settings_file_that_cannot_be_read_stops_nothing_but_the_dispatcher(di
     asked, why = dispatched.tick()
     assert asked == []
     assert "dispatch.yaml: mode: " in why
+
+
+def test_with_one_run_over_everything_code_and_models_take_turns_by_priority(
+    dispatched: Dispatched, tmp_path: Path
+) -> None:
+    counts = {key: QUESTION[key] for key in ("version", "title", "answer_schema")}
+    asked = {**counts, "key": "counts", "kind": "sql", "sql": "select 'person' as kind", "priority": 900}
+    (tmp_path / "interrogations" / "counts.yaml").write_text(json.dumps(asked), encoding="utf-8")
+    dispatched.settings("policy: global")
+    nothing, why = dispatched.tick()
+    assert (nothing, why.startswith("sql has the highest priority, 900")) == ([], True)
+    ((request,), _) = dispatched.tick("code")
+    assert request.job_name == "derive_code"
+    dispatched.watched.store_run(request, DagsterRunStatus.STARTED)
+    assert dispatched.tick() == ([], "models are at work: sql")
+
+
+def test_with_one_run_over_everything_code_goes_on_without_a_model_server(
+    dispatched: Dispatched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = {key: QUESTION[key] for key in ("version", "title", "answer_schema")}
+    asked = {**counts, "key": "counts", "kind": "sql", "sql": "select 'person' as kind", "priority": 1}
+    (tmp_path / "interrogations" / "counts.yaml").write_text(json.dumps(asked), encoding="utf-8")
+    dispatched.settings("policy: global")
+    assert dispatched.tick("code")[0] == []
+    monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+    assert len(dispatched.tick("code")[0]) == 1

@@ -234,9 +234,11 @@ class PartitionWork:
         keep_tracebacks(self._lake, self.scope, self.interrogation.name, found)
 
     def abandon(self, *items: Item) -> None:
-        """Record that this process broke attempts off: they do not count."""
-        records = [abandoned(item.item_id, self._keys[item.item_id]) for item in items]
-        self._take_in(*records)
+        """Record that this process broke attempts off, if they are under way: they do not count."""
+        keys = {item.item_id: self._keys[item.item_id] for item in items}
+        records = [abandoned(item_id, key) for item_id, key in keys.items() if key in self._under_way]
+        if records:
+            self._take_in(*records)
         self._under_way.difference_update(record["key"] for record in records)
 
     def _take_in(self, *records: Record) -> None:

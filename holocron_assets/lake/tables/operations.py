@@ -47,8 +47,8 @@ GROUP_STEPS = Table(
         Column(
             "status",
             type_string,
-            "'waiting', 'started', 'done', 'failed', 'skipped' (a step that it needs failed) or 'stopped' "
-            "(the group ended before it)",
+            "'waiting', 'started', 'done' or 'failed'; 'skipped' or 'canceled' if one before it failed "
+            "(earlier versions wrote 'stopped' for 'canceled')",
         ),
         Column("exit_code", type_int, "Exit code of the command; empty before its end", nullable=True),
         Column("started_at", type_time, "When it was last started", nullable=True),

@@ -65,7 +65,7 @@ def status_metrics(status: Status) -> Iterator[Metric]:
     yield from _source_metrics(status)
     yield _gauge(
         "holocron_held_back",
-        "1 for each hold of a person that stands",
+        "1 for each hold that stands",
         ("scope", "name", "action"),
         (((held.scope, held.name or "", held.action), 1) for held in status.paused),
     )

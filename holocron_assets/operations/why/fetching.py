@@ -175,7 +175,7 @@ def obstacles(
     hold = standing_controls(lake).holds(source=source.name)
     if hold:
         reasons.append(str(hold))
-        commands.append(hold.resume_command)
+        commands += [] if hold.ends else [hold.resume]
     reasons += left_alone([source], politeness_folder, now).values()
     return tuple(reasons), tuple(commands)
 

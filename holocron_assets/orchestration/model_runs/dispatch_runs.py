@@ -8,6 +8,7 @@ from typing import NamedTuple
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
 
+from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import gpu_holder
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.lake.attempts import delay_after
@@ -28,15 +29,23 @@ from holocron_assets.planning.work import Work
 _STOPPED = (DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED)
 
 
-def at_work(instance: dg.DagsterInstance, lake: Lake, pool: str) -> set[str]:
-    """Who holds places of a pool: models that runs ask, runs that a person started, or other processes."""
-    wanted = RunsFilter(tags={MODEL_POOL_TAG: pool}, statuses=list(UNDER_WAY))
+def at_work(instance: dg.DagsterInstance, lake: Lake, settings: DispatchSettings, turns: str) -> set[str]:
+    """Who holds places: models that runs ask, runs that a person started, or other processes.
+
+    Args:
+        instance: knows the runs.
+        lake: knows the processes.
+        settings: what may be done at once.
+        turns: which places: one of the `limits` of the settings.
+    """
+    pools = settings.sharing(turns)
+    wanted = RunsFilter(tags={MODEL_POOL_TAG: pools}, statuses=list(UNDER_WAY))
     runs = [record.dagster_run for record in instance.get_run_records(wanted)]
     found = {run.tags.get(MODEL_TAG, run.run_id) for run in runs}
     # A person's run bears no tags, but its op holds a slot of the pool, or waits for one.
-    by_hand = runs_in_pool(instance, pool) - {run.run_id for run in runs}
+    by_hand = runs_in_pool(instance, turns) - {run.run_id for run in runs}
     found.update(f"run {run_id}" for run_id in by_hand)
-    if pool == GPU_POOL and not found and (holder := gpu_holder(lake)):
+    if GPU_POOL in pools and not found and (holder := gpu_holder(lake)):
         found.add(holder)
     return found
 

@@ -94,7 +94,7 @@ def test_health_names_each_check_with_its_reason(client: TestClient) -> None:
     assert answer.json()["health"] == "ok"
     assert answer.json()["checks"]["lake"] == {"outcome": "ok", "reason": "it can be read"}
     assert set(answer.json()["checks"]) == {
-        *("lake", "models", "progress", "settings", "dagster_storage", "daemon")
+        *("lake", "room", "models", "progress", "settings", "dagster_storage", "daemon")
     }
 
 
