@@ -14,8 +14,8 @@ from typing import Any
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.code.answering import CodeAnswerer
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
-from holocron_assets.derive.dispatch.standing_controls import refuse_disabled
 from holocron_assets.derive.dispatch.served import served_by_code
+from holocron_assets.derive.dispatch.standing_controls import refuse_disabled
 from holocron_assets.derive.engine.calls import ChosenModel, Outcome
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
