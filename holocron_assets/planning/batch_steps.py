@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from holocron_assets.classify.merge import page_type_row
-from holocron_assets.classify.rules import classify_page, unclassified_row
+from holocron_assets.classify.rules import classify_page, load_rules, unclassified_row
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.entities.facts.page_facts import page_fact_rows
@@ -186,9 +186,10 @@ def _file_uses(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
 
 
 def _rule_classifications(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
+    book = load_rules(_site(inputs).language)
     return pages.rows(
         inputs[PAGE_SIGNALS.name],
-        lambda signals: [classify_page(signals)],
+        lambda signals: [classify_page(signals, book)],
         lambda signals: [unclassified_row(signals)],
     )
 
