@@ -113,7 +113,9 @@ def read_phrase(tokens: Sequence[str], lower: Sequence[str], start: int, grammar
 
 def _is_determiner(lower: Sequence[str], position: int, grammar: Grammar) -> bool:
     """Whether a word opens a noun phrase. Before "of" it is the head itself: "one of the moons"."""
-    return lower[position] in grammar.determiners and grammar.of.isdisjoint(lower[position + 1 : position + 2])
+    return lower[position] in grammar.determiners and grammar.of.isdisjoint(
+        lower[position + 1 : position + 2]
+    )
 
 
 def _starts_another_clause(lower: Sequence[str], position: int, grammar: Grammar) -> bool:

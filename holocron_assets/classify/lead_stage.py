@@ -117,7 +117,11 @@ class LeadStage:
 
     def _transparent_word(self, phrase: Phrase, lower: list[str]) -> str:
         """The word to skip, such as "type" in "a type of"; empty if the phrase itself names something."""
-        if len(phrase.chunks) != 1 or phrase.end >= len(lower) or lower[phrase.end] not in self._grammar.of_what:
+        if (
+            len(phrase.chunks) != 1
+            or phrase.end >= len(lower)
+            or lower[phrase.end] not in self._grammar.of_what
+        ):
             return ""
         words = [word.lower() for word in phrase.chunks[0]]
         if words[-1] not in self._grammar.transparent | self._grammar.transparent_kinds:
@@ -154,7 +158,9 @@ class LeadStage:
             if not start:
                 return None
         phrase, head, names_kind = self._head_before_verb(read_phrase(tokens, lower, start, self._grammar))
-        any_one = phrase.determiner in self._grammar.indefinite and _starts_with_name(lower[start + 1 :], name)
+        any_one = phrase.determiner in self._grammar.indefinite and _starts_with_name(
+            lower[start + 1 :], name
+        )
         return Definition(
             head, phrase, of_class=names_kind or any_one, by_name=False, share=self._subject_share
         )

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from holocron_assets.classify.rule_file import CONTEXTS_OF_MATCHERS, Rule, RuleError
 from holocron_assets.errors import details_of
 
-# A title's conditions are one rule, all of which must match. Those of English hold on any wiki, as do names of
-# templates and fields: wikis of all languages take them from each other.
+# A title's conditions are one rule, all of which must match. Those of English hold on any wiki, as do names
+# of templates and fields: wikis of all languages take them from each other.
 _TITLE = ("namespaces", "flag", "title_pattern", "name_pattern")
 _OF_ANY_WIKI = frozenset({*_TITLE, "templates", "fields"})
 
@@ -29,8 +29,10 @@ def in_language(rules: Sequence[Rule], words: Mapping[str, Mapping[str, Any]], n
         Rules that have something to match. A rule that matches in several ways is there once for each.
 
     Raises:
-        RuleError: no rule has such an id, or the words are none that it can match; names the rule.
+        RuleError: no rule has such an id, the words are none that it can match, or two rules share a noun;
+            names the rule.
     """
+    _refuse_shared_nouns(words, name)
     if unknown := words.keys() - {rule.id for rule in rules}:
         raise RuleError(f"rules of {name}: there is no rule {min(unknown)!r}")
     found: list[Rule] = []
@@ -42,6 +44,14 @@ def in_language(rules: Sequence[Rule], words: Mapping[str, Mapping[str, Any]], n
             where = ".".join(map(str, first["loc"]))
             raise RuleError(f"rules of {name}: rule {rule.id!r}: {where}: {first['msg']}") from error
     return found
+
+
+def _refuse_shared_nouns(words: Mapping[str, Mapping[str, Any]], name: str) -> None:
+    claims: dict[str, str] = {}
+    for rule_id, matchers in words.items():
+        for noun in matchers.get("nouns", ()):
+            if (other := claims.setdefault(noun.casefold(), rule_id)) != rule_id:
+                raise RuleError(f"rules of {name}: rule {rule_id!r}: noun {noun!r} is taken by {other!r}")
 
 
 def _in_language(rule: Rule, words: Mapping[str, Any]) -> Iterator[Rule]:

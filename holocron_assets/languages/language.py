@@ -103,6 +103,7 @@ class Values(_Strict):
     counts: Patterns = ()
     before_place: Patterns = ()
     span: Patterns = ()
+    ended: Words = frozenset()
 
 
 class Grammar(_Strict):
@@ -169,8 +170,13 @@ class Language(_Strict):
     rules: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
 
     def english_labels(self) -> dict[str, str]:
-        """The English name of each infobox field that the language names."""
-        return {own: english for english, names in self.labels.items() for own in names}
+        """The English name of each infobox field that the language names, in lower case and casefolded."""
+        return {
+            form: english
+            for english, names in self.labels.items()
+            for own in names
+            for form in (own.lower(), own.casefold())
+        }
 
 
 def language_code(stated: str | None) -> str:

@@ -67,7 +67,9 @@ def find_lead(
     skipped = bold or 0
     pieces: list[str] = []
     offset = 0
-    for paragraph, is_lead_section in _in_reach(blocks, skipped, first_heading, cleaner, words.closing_sections):
+    for paragraph, is_lead_section in _in_reach(
+        blocks, skipped, first_heading, cleaner, words.closing_sections
+    ):
         have = sum(map(len, pieces))
         if have >= (LONGEST_EXCERPT if is_lead_section else SHORTEST_EXCERPT):
             break

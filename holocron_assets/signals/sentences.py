@@ -47,9 +47,7 @@ def _goes_on(text: str, match: re.Match[str], abbreviations: frozenset[str]) -> 
 
 @lru_cache(maxsize=4096)
 def _is_abbreviation(word: str, abbreviations: frozenset[str]) -> bool:
-    return word.lower() in abbreviations or (
-        not word.isdigit() and _INITIALS.fullmatch(word) is not None
-    )
+    return word.lower() in abbreviations or (not word.isdigit() and _INITIALS.fullmatch(word) is not None)
 
 
 def _inside_parenthesis(text: str, start: int, end: int) -> bool:

@@ -60,7 +60,7 @@ class TimelineWords:
 
 @dataclass(frozen=True)
 class PageWords:
-    """The words of a language, compiled. Markers of pages that are known in English hold in every language."""
+    """The words of a language, compiled. English markers of pages hold in every language."""
 
     closing_sections: frozenset[str]
     abbreviations: frozenset[str]

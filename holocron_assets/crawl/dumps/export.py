@@ -193,4 +193,9 @@ def _namespaces_by_default(known: _Names) -> list[dict[str, Any]]:
 
 def _namespace(key: int, name: str, known: _Names) -> dict[str, Any]:
     canonical = DEFAULT_SITE.local_names.get(key, name)
-    return {"id": key, "name": name, "canonical": canonical, "aliases": [own for own in known.get(key, ()) if own != name]}
+    return {
+        "id": key,
+        "name": name,
+        "canonical": canonical,
+        "aliases": [own for own in known.get(key, ()) if own != name],
+    }

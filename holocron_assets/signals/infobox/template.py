@@ -52,9 +52,7 @@ def template_name(markup: str) -> str | None:
     return match[1].replace(FILLER, "").strip() or None
 
 
-def find_infobox(
-    head: str, head_outline: Outline, cleaner: Cleaner, words: PageWords
-) -> Infobox | None:
+def find_infobox(head: str, head_outline: Outline, cleaner: Cleaner, words: PageWords) -> Infobox | None:
     """The infobox of a page.
 
     Args:
@@ -88,9 +86,7 @@ def _infobox(markup: str, cleaner: Cleaner, words: PageWords) -> Infobox | None:
 
 
 def _may_be_infobox(name: str, words: PageWords) -> bool:
-    return _is_called_infobox(name, words) or not words.not_infobox_names.fullmatch(
-        normalised_name(name)
-    )
+    return _is_called_infobox(name, words) or not words.not_infobox_names.fullmatch(normalised_name(name))
 
 
 def _is_called_infobox(name: str, words: PageWords) -> bool:
