@@ -16,8 +16,8 @@ from holocron_assets.lake.titles import Site
 from holocron_assets.signals.extract import signal_row
 from holocron_assets.signals.infobox.values import infobox_values
 
-ALL = [pytest.param(code, page, id=f"{code}-{page.kind}") for code, pages in PAGES.items() for page in pages]
-ARTICLES = [each for each in ALL if each.values[1].kind in {"person", "place", "work"}]
+ALL = [(code, page) for code, pages in PAGES.items() for page in pages]
+ARTICLES = [(code, page) for code, page in ALL if page.kind in {"person", "place", "work"}]
 
 
 @cache

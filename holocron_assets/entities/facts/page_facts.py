@@ -26,7 +26,7 @@ class _Words(NamedTuple):
     span_goes_on: re.Pattern[str]
     dash: re.Pattern[str]
     before_place: re.Pattern[str]
-    count: re.Pattern[str]
+    amount: re.Pattern[str]
 
 
 @cache
@@ -48,7 +48,7 @@ def _words(code: str) -> _Words:
         dash=re.compile(rf"\s*(?:\u2013|\u2014|-|\b(?:{_any(words.span)})\b)\s*", re.IGNORECASE),
         before_place=re.compile(rf"(?:(?:{_any(words.before_place)})\b\s*)+", re.IGNORECASE),
         # "6 moons", "at least two": a number of things, and not which ones
-        count=re.compile(
+        amount=re.compile(
             rf"(?:{_any(words.counts_about)})?\s*(?:[\d,.]+|{_any(words.counts)})(?:\s+\w+)?", re.IGNORECASE
         ),
     )
@@ -140,7 +140,7 @@ def _stated(value: Value, rule: InfoboxRule, rules: RuleBook) -> Iterator[_State
         return
     language = rules.language
     text = _besides_dates(value.text, language) if rule.reads == "besides_date" else value.text
-    names_nobody = rule.kind == "relation" and not value.links and _words(language).count.fullmatch(text)
+    names_nobody = rule.kind == "relation" and not value.links and _words(language).amount.fullmatch(text)
     if names_nobody or text.lower() in load_language(language).values.nothing:
         return
     more = _number(text, rule.unit, language) if rule.reads == "number" else {}
@@ -162,7 +162,7 @@ def _number(text: str, unit: str | None, language: str) -> dict[str, Any]:
 
 
 def _figure(written: str, decimal: str) -> float:
-    """A number as it is written. Where a comma marks decimals, a point before three digits marks thousands."""
+    """A number as written. Where a comma marks decimals, a point before three digits marks thousands."""
     if decimal == "," and ("," in written or _POINTED_THOUSANDS.search(written)):
         written = written.replace(".", "").replace(",", ".")
     return float(_NOT_FIGURES.sub("", written))
