@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pages_read import signals
 from wiki_pages import FACTS, PAGES, Written
 
 from holocron_assets.classify.rules import classify_page, load_rules
@@ -31,6 +32,10 @@ def site_of(code: str, tmp: Path) -> Site:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("exports")
+
+
+def typed(title: str, lead: str, code: str) -> Row:
+    return classify_page(signals(title, lead), load_rules(code))
 
 
 def row_of(page: Written) -> dict[str, Any]:
@@ -79,6 +84,48 @@ def test_a_category_alone_shows_the_type(code: str, page: Written, folder: Path)
     answer = classify_page(signals, load_rules(code))
     assert answer["primary_type"] == page.type
     assert answer["needs_review"]
+
+
+@pytest.mark.parametrize(
+    ("code", "lead", "page_type"),
+    [
+        ("de", "Der Seewolf war ein Sternjäger, der dem Bund diente.", "VehicleCraft"),
+        ("de", "Ida Fern war eine bekannte Schriftstellerin und Malerin.", "PersonCharacter"),
+        ("de", "Die Schlacht am Kap war eine Seeschlacht.", "EventConflict"),
+        ("de", "Die Windmöwen sind eine der ältesten Spezies von Ondrel.", "Species"),
+        ("de", "Das Ankerlied ist eine Art Lied der Matrosen.", "WorkMedia"),
+        ("fr", "Le Mistral était un chasseur stellaire de la garde.", "VehicleCraft"),
+        ("fr", "L'Ordre du Phare est une organisation secrète.", "Organization"),
+        ("fr", "La lame de sel est une arme utilisée par les marins.", "ObjectItem"),
+        ("fr", "Les Marées est une bande dessinée d'Ida Fern.", "WorkMedia"),
+        ("es", "El Albatros era un carguero ligero.", "VehicleCraft"),
+        ("es", "Los salinos eran una especie de anfibios.", "Species"),
+        ("es", "La guerra del faro fue un conflicto entre dos ciudades.", "EventConflict"),
+        ("ru", "Варн — ледяная планета на краю сектора.", "LocationPlace"),
+        ("ru", "Битва у маяка была крупным сражением войны.", "EventConflict"),
+        ("ru", "Т-7 — ремонтный дроид, построенный на Ондреле.", "Droid"),
+        ("ru", "Соляной клинок — оружие моряков.", "ObjectItem"),
+        ("ru", "Орден Маяка является тайной организацией.", "Organization"),
+    ],
+)
+def test_a_lead_is_read_by_the_grammar_of_its_language(code: str, lead: str, page_type: str) -> None:
+    answer = typed("Kap", lead, code)
+    assert (answer["primary_type"], answer["needs_review"]) == (page_type, False)
+
+
+@pytest.mark.parametrize(
+    ("code", "lead"),
+    [
+        ("de", "Ein Kapitän ist ein Offizier auf einem Schiff."),
+        ("fr", "Un capitaine est un officier de la flotte."),
+        ("de", "Die Möwen sind eine Familie der Vögel."),
+        ("fr", "Le Phare est une nouvelle d'Ida Fern."),
+        ("es", "Anclar es muy importante."),
+        ("ru", "Кап был очень красив."),
+    ],
+)
+def test_a_lead_that_names_a_role_or_nothing_known_is_left_to_review(code: str, lead: str) -> None:
+    assert typed(lead.split()[1], lead, code)["needs_review"]
 
 
 @pytest.mark.parametrize("code", PAGES)
