@@ -33,6 +33,7 @@ kind: mediawiki_api
 address: {address}
 private_hosts: [127.0.0.1]
 seeds: {{all_pages: true}}
+depth: unlimited
 politeness: {{contact: test@example.org, requests_per_second: 100, requests_in_flight: 2}}
 """
 _OWN_RULE = """\

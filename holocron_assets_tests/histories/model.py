@@ -235,31 +235,29 @@ class Model:
         """A run came to its end."""
         lake = self.lake
         lake.asked |= self.must_fetch() | lake.touched
-        before, lake.pages, lake.revision = lake.pages, dict(self.wiki), self.revisions
+        lake.pages, lake.revision = dict(self.wiki), self.revisions
         lake.touched.clear()
         lake.again.clear()
         lake.answered.update(prompts)
-        self._inherit(before)
-        by_page = {one.page_id: one for one in lake.entities}
         standing = {page.page_id: title for title, page in lake.pages.items()}
         for title, page in lake.pages.items():
-            if page.page_id not in by_page and self._is_worthy(title, page):
+            is_known = any(one.page_id == page.page_id for one in lake.entities)
+            if is_known or not self._is_worthy(title, page):
+                continue
+            if heir := self._heir(title, page, standing):
+                heir.page_id = page.page_id
+            else:
                 lake.entities.append(Entity(page.page_id, title, self.typed(title, page), "new"))
         for entity in lake.entities:
-            title = standing.get(entity.page_id)
-            self._settle(entity, title, lake.pages[title] if title else None)
+            now = standing.get(entity.page_id)
+            self._settle(entity, now, lake.pages[now] if now else None)
 
-    def _inherit(self, before: Mapping[str, Page]) -> None:
-        """A page that is written anew where one was deleted stands for the same thing."""
-        there = {page.page_id for page in self.lake.pages.values()}
-        for title, page in self.lake.pages.items():
-            gone = before.get(title)
-            if page.target or gone is None or gone.page_id in there or gone.page_id == page.page_id:
-                continue
-            known = {one.page_id for one in self.lake.entities}
-            for entity in self.lake.entities:
-                if entity.page_id == gone.page_id and page.page_id not in known:
-                    entity.page_id = page.page_id
+    def _heir(self, title: str, page: Page, standing: Mapping[int, str]) -> Entity | None:
+        """The thing of a deleted page that a new page at its title stands for, if it has the same type."""
+        gone = [one for one in self.lake.entities if one.title == title and one.page_id not in standing]
+        typed = self.typed(title, page).type
+        same = [one for one in gone if one.state != LOST and one.typed.type == typed]
+        return next(iter(same or [one for one in gone if one.state == LOST and page.born == title]), None)
 
     def _settle(self, entity: Entity, title: str | None, page: Page | None) -> None:
         """Give an entity the type and state that it has to have now."""
@@ -328,7 +326,7 @@ class Model:
                 yield f"{entity} is {row}"
             elif entity.state != "suppressed":
                 is_, wanted = (row["title"], row["entity_type"]), (entity.title, entity.typed.type)
-                yield from _differences("entity", {entity.identifier: wanted}, {entity.identifier: is_})
+                yield from _differences("entity", {row["entity_id"]: wanted}, {row["entity_id"]: is_})
         known = {one.identifier for one in self.lake.entities}
         for identifier in rows.keys() - known:
             if rows[identifier]["state"] != "suppressed":
