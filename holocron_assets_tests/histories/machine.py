@@ -64,9 +64,10 @@ def step(act: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(act)
     def counted(self: "Histories", *arguments: Any, **given: Any) -> None:
-        began = monotonic()
+        began, self.went_well = monotonic(), False
         try:
             act(self, *arguments, **given)
+            self.went_well = True
             self.changes += act.__name__ not in UNCHANGING
         finally:
             self.tally.steps[act.__name__] += 1
@@ -97,7 +98,7 @@ class Histories(RuleBasedStateMachine):
             self._finish(self._mark(), kills=0)
             self.driven.keep()
             Histories.first = deepcopy(self.model.lake)
-        self.changes = 1
+        self.changes, self.went_well = 1, True
 
     # --- the wiki
 
@@ -326,4 +327,7 @@ class Histories(RuleBasedStateMachine):
         assert not differing, differing
 
     def teardown(self) -> None:
+        """A history that went well ends with a run: many draw none."""
+        if self.went_well and self.changes > 1:
+            self._finish(self._mark(), kills=0)
         self.driven.end_life()

@@ -13,7 +13,7 @@ from machine import Histories, Tally
 
 pytestmark = pytest.mark.system
 
-FEW, FEW_STEPS, STEPS = 3, 12, 50
+FEW, FEW_STEPS, STEPS = 2, 8, 50
 
 
 def test_a_lake_is_as_the_model_says_after_every_step_of_random_histories(
