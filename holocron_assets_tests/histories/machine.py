@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class Tally:
 
     histories: int = 0
     steps: Counter[str] = field(default_factory=Counter)
-    seconds: Counter[str] = field(default_factory=Counter)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def table(self) -> list[str]:
         """Lines: a rule each, and all together."""
@@ -55,7 +55,7 @@ class Tally:
         lines += [
             f"{name:<22}{times:>8,}{self.seconds[name]:>10,.1f}" for name, times in self.steps.most_common()
         ]
-        total, seconds = self.steps.total(), self.seconds.total()
+        total, seconds = self.steps.total(), sum(self.seconds.values())
         return [*lines, f"{f'{self.histories:,} histories':<22}{total:>8,}{seconds:>10,.1f}"]
 
 
