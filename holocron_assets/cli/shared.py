@@ -44,9 +44,8 @@ def of_domain(domain: str | None) -> "list[Interrogation]":
         return asked
     if not (found := [one for one in asked if one.domain == domain]):
         known = sorted({one.domain for one in asked if one.domain})
-        raise click.UsageError(
-            f"no interrogation is of domain {domain!r}; there are {', '.join(known) or 'none'}"
-        )
+        others = f"there are {', '.join(known)}" if known else "no file of an interrogation names a domain"
+        raise click.UsageError(f"no interrogation is of domain {domain!r}; {others}")
     return found
 
 

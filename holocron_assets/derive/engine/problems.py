@@ -83,7 +83,7 @@ class Failure:
     Attributes:
         outcome: the outcome of the call.
         reason: in a line, for people; it does not name the item.
-        traceback: that of the error that told of it, if one did.
+        traceback: of the error that caused it; None if no error did.
     """
 
     outcome: CallOutcome
