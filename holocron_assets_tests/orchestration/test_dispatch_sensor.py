@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,11 @@ def later(monkeypatch: pytest.MonkeyPatch, wait: timedelta) -> None:
     monkeypatch.setattr(dispatch_runs, "utc_now", lambda: utc_now() + wait)
 
 
+def at(monkeypatch: pytest.MonkeyPatch, moment: datetime) -> None:
+    """Let the clock of the next ticks stand at a moment."""
+    monkeypatch.setattr(dispatch_runs, "utc_now", lambda: moment)
+
+
 def test_one_run_is_asked_for_of_the_model_with_the_most_important_work(dispatched: Dispatched) -> None:
     ((request,), _) = dispatched.tick()
     assert request.job_name == "derive"
@@ -176,18 +181,25 @@ def test_after_failures_the_model_is_tried_again_later_and_later(
 ) -> None:
     del dispatched.ollama.models[LARGE]
     ((first,), _) = dispatched.tick()
-    dispatched.watched.store_run(first, DagsterRunStatus.FAILURE)
+    earliest, latest = store_failure(dispatched, first)
     asked, why = dispatched.tick()
     assert asked == []
     assert why.startswith(f"{SMALL} is due at ")
     for seconds in (10, 20, 40, 120, 600, 600):
-        later(monkeypatch, timedelta(seconds=seconds - 1))
+        at(monkeypatch, earliest + timedelta(seconds=seconds - 1))
         assert dispatched.tick()[0] == []
-        later(monkeypatch, timedelta(seconds=seconds + 1))
+        at(monkeypatch, latest + timedelta(seconds=seconds + 1))
         ((again,), _) = dispatched.tick()
         assert again.run_key != first.run_key
         assert ("dagster/parent_run_id" in again.tags) == (seconds <= 40)
-        dispatched.watched.store_run(again, DagsterRunStatus.FAILURE)
+        earliest, latest = store_failure(dispatched, again)
+
+
+def store_failure(dispatched: Dispatched, request: dg.RunRequest) -> tuple[datetime, datetime]:
+    """Record that the run failed, and give the moments between which it did, on a machine of any speed."""
+    earliest = utc_now()
+    dispatched.watched.store_run(request, DagsterRunStatus.FAILURE)
+    return earliest, utc_now()
 
 
 def test_while_a_model_rests_after_a_failure_another_has_its_place(dispatched: Dispatched) -> None:
