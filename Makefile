@@ -12,9 +12,10 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --universal --no-strip-extras --generate-hashes
 WORKERS ?= 2
 MINUTES ?= 10
+HISTORIES ?= 1000
 
 .PHONY: setup run ui test test-system test-browser test-realwiki faults fuzz soak test-all lint format bench bench-quick audit \
-  lock clean
+  lock clean histories
 
 setup: $(RUNTIME) ## Only the virtual environment, .venv
 
@@ -41,6 +42,9 @@ faults: $(DEV) ## Break the running system on purpose, in every way we know; end
 
 fuzz: $(DEV) $(FUZZER) ## Make up inputs for the parsers, guided by the code that they reach; MINUTES in all
 	$(BIN)/python holocron_assets_tests/fuzz/fuzz.py --minutes $(MINUTES)
+
+histories: $(DEV) ## Random histories of 50 steps, compared with a model after each; HISTORIES of them, SEED repeats some
+	HOLOCRON_HISTORIES=$(HISTORIES) HOLOCRON_HISTORIES_SEED=$(SEED) $(BIN)/pytest holocron_assets_tests/histories
 
 soak: $(DEV) ## An hour of the whole with a wiki that changes and faults at random; SOAK="--minutes N --seed N"
 	$(BIN)/python benchmarks/soak.py $(SOAK)

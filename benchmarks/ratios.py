@@ -92,7 +92,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--full", action="store_true", help="as much work as the docs tell of; hours")
+    parser.add_argument("--full", action="store_true", help="as much work as the docs tell of; half an hour")
     parser.add_argument(
         "--only",
         nargs="+",

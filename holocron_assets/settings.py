@@ -41,6 +41,9 @@ VARIABLES: Mapping[str, str] = {
     "the lake is in the data folder",
     "HOLOCRON_BROKER": "The Redis that hands runs to workers on all machines; without it, they start here",
     "HOLOCRON_CRAWLERS": "Runs that fetch pages at once, on all machines together (2)",
+    "HOLOCRON_FREE_GB": "Gigabytes that must be free on the data folder's disk for new work to start (1)",
+    "HOLOCRON_DISK_SECONDS": "The longest that a small write to that disk may take for new work to start (5)",
+    "HOLOCRON_STORE_SECONDS": "The same for the store of a lake that machines share (10)",
     "HOLOCRON_PROCESSES": "Processes in which `holocron run` and `import` work (one a core, at most 4)",
     "HOLOCRON_LLM": "`off`: no model is asked; `embedded`: the embedded server is, always; "
     "`auto`: OLLAMA_HOST is asked if it is set, else the embedded server",
@@ -77,6 +80,41 @@ class RunRetention(NamedTuple):
 
     succeeded: timedelta
     failed: timedelta
+
+
+class Bounds(NamedTuple):
+    """What the disk and the store must keep for new work to start; 0 is no bound.
+
+    Attributes:
+        free_gb: gigabytes that must be free on the disk of the data folder.
+        disk_seconds: the longest that a small write to that disk may take.
+        store_seconds: the longest that one to the store of a shared lake may take.
+    """
+
+    free_gb: float
+    disk_seconds: float
+    store_seconds: float
+
+
+def bounds(environment: Mapping[str, str] = os.environ) -> Bounds:
+    """The bounds of disk and store: HOLOCRON_FREE_GB, HOLOCRON_DISK_SECONDS and HOLOCRON_STORE_SECONDS.
+
+    Raises:
+        SettingError: one is no number from 0 on.
+    """
+    usual = {"HOLOCRON_FREE_GB": 1.0, "HOLOCRON_DISK_SECONDS": 5.0, "HOLOCRON_STORE_SECONDS": 10.0}
+    return Bounds(*(_number(name, default, environment) for name, default in usual.items()))
+
+
+def _number(name: str, default: float, environment: Mapping[str, str]) -> float:
+    text = environment.get(name) or str(default)
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise SettingError(f"{name} must be a number from 0 on, and 0 sets no bound; it is {text!r}")
+    return number
 
 
 def data_folder(environment: Mapping[str, str] = os.environ) -> Path:

@@ -63,6 +63,8 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
 FOR_EXAMPLE: Mapping[str, str] = {
     "FACT_ID": "$(holocron sql --json \"select fact_id from entity_facts where title = 'Issa Dorrane' "
     'order by fact_id limit 1" | python -c \'import json, sys; print(json.load(sys.stdin)[0]["fact_id"])\')',
+    "RUN_ID": "$(curl --silent http://127.0.0.1:3000/runs | "
+    'python -c \'import json, sys; print(json.load(sys.stdin)["runs"][0]["run_id"])\')',
     "DECISION_ID": "$(holocron decisions list --json | "
     "python -c 'import json, sys; print(json.load(sys.stdin)[-1][\"decision_id\"])')",
 }

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from holocron_assets.classify.evidence import Evidence, fired
-from holocron_assets.classify.grammar import Grammar
 from holocron_assets.classify.rule_file import Rule
-from holocron_assets.classify.vocabulary import Head, Vocabulary, singulars
+from holocron_assets.classify.vocabulary import Head, Vocabulary
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.languages.language import Grammar
 
 _WORD = re.compile(r"[^\s,:;/()]+")
-_STUB = "stubs"
 _CACHED_CATEGORIES = 65_536
 
 
@@ -32,7 +31,7 @@ class CategoryStage:
         return [
             evidence
             for category in signals["categories"]
-            if (evidence := self._read(category)) and not _is_named_after(category, name)
+            if (evidence := self._read(category)) and not self._is_named_after(category, name)
         ]
 
     def of_name(self, category: str) -> Evidence | None:
@@ -49,7 +48,7 @@ class CategoryStage:
     def _head(self, words: list[str]) -> Head | None:
         if not words:
             return None
-        if words[-1] == _STUB:
+        if words[-1] in self._grammar.stubs:
             return self._vocabulary.head(words[:-1], "category")
         named = self._before_preposition(words)
         if not self._grammar.upkeep.isdisjoint((words[0], named[-1], words[-1])):
@@ -71,8 +70,7 @@ class CategoryStage:
                 return words[:position]
         return words
 
-
-def _is_named_after(category: str, name: str) -> bool:
-    """Whether the page is its category's main article, which is no member of the class."""
-    plain = category.casefold()
-    return plain == name or name in singulars(plain)
+    def _is_named_after(self, category: str, name: str) -> bool:
+        """Whether the page is its category's main article, which is no member of the class."""
+        plain = category.casefold()
+        return plain == name or name in self._vocabulary.singulars(plain)

@@ -1,48 +1,17 @@
-"""A small grammar of English definitions, "X was a ... NOUN who ...". Its words are in rules/grammar.yaml."""
+"""A small grammar of definitions, "X was a ... NOUN who ...". Its words are in the file of the language."""
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from functools import lru_cache
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from holocron_assets.languages.language import Grammar
 
-from holocron_assets.classify.rule_file import read_figures
-
-_TOKEN = re.compile(r"[^\W_]+(?:['\u2019.\-\u2013][^\W_]+)*|[,;:.!?&]")
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _LONGEST_SENTENCE = 400  # characters: the verb of a definition comes early
 _MOST_ADVERBS = 4
 _MOST_CHUNKS = 3
 _STOPS = frozenset(".;:!?")
-
-
-class Grammar(BaseModel):
-    """Closed classes of English words, all lower case; the file says what each is for."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    copulas_singular: frozenset[str]
-    copulas_plural: frozenset[str]
-    as_verbs: frozenset[str]
-    adverbs: frozenset[str]
-    determiners: frozenset[str]
-    boundaries: frozenset[str]
-    joiners: frozenset[str]
-    transparent: frozenset[str]
-    transparent_kinds: frozenset[str]
-    collectives: frozenset[str]
-    infobox_words: frozenset[str]
-    upkeep: frozenset[str]
-
-
-def read_grammar(path: Path) -> Grammar:
-    """Read the grammar's words.
-
-    Raises:
-        RuleError: the file cannot be read, or a key is missing, unknown or no list of words.
-    """
-    return read_figures(path, Grammar)
 
 
 class Phrase(NamedTuple):
@@ -74,21 +43,30 @@ class Clause(NamedTuple):
     plural: bool
 
 
-def tokens_of(sentence: str) -> list[str]:
-    """Words and clause marks of a sentence, without text in parentheses."""
-    return _TOKEN.findall(_PARENTHESES.sub(" ", sentence[: 2 * _LONGEST_SENTENCE])[:_LONGEST_SENTENCE])
+def tokens_of(sentence: str, grammar: Grammar) -> list[str]:
+    """Words and clause marks of a sentence, without text in parentheses. An elided word ("l'") is a word."""
+    text = _PARENTHESES.sub(" ", sentence[: 2 * _LONGEST_SENTENCE])[:_LONGEST_SENTENCE]
+    return _token(grammar.marks, grammar.elided).findall(text)
+
+
+@lru_cache
+def _token(marks: str, elided: frozenset[str]) -> re.Pattern[str]:
+    word = r"[^\W_]+(?:['\u2019.\-\u2013][^\W_]+)*"
+    words = f"(?:{'|'.join(sorted(elided))})(?=['\u2019])|{word}" if elided else word
+    return re.compile(rf"{words}|[{re.escape(marks)}]", re.IGNORECASE)
 
 
 def find_clause(tokens: Sequence[str], lower: Sequence[str], grammar: Grammar) -> Clause | None:
     """The first verb of a sentence before a noun phrase; None if the sentence defines nothing."""
     for position, word in enumerate(lower[1:-1], start=1):
         plural = word in grammar.copulas_plural
-        by_role = word in grammar.as_verbs and lower[position + 1] == "as"
+        by_role = word in grammar.as_verbs and lower[position + 1] in grammar.as_words
         if not (plural or by_role or word in grammar.copulas_singular):
             continue
         start = _skip_adverbs(lower, position + 1 + by_role, grammar)
+        needs_determiner = not (plural or by_role) and bool(grammar.indefinite)
         if start < len(lower) and _opens_phrase(
-            lower[start], needs_determiner=not (plural or by_role), grammar=grammar
+            lower[start], needs_determiner=needs_determiner, grammar=grammar
         ):
             return Clause(list(tokens[:position]), start, plural)
     return None
@@ -98,7 +76,7 @@ def _skip_adverbs(lower: Sequence[str], start: int, grammar: Grammar) -> int:
     position = start
     while position < min(len(lower), start + _MOST_ADVERBS):
         word = lower[position]
-        if word not in grammar.adverbs and not word.endswith("ly"):
+        if word not in grammar.adverbs and not word.endswith(grammar.adverb_endings):
             break
         position += 1
     return position
@@ -135,10 +113,12 @@ def read_phrase(tokens: Sequence[str], lower: Sequence[str], start: int, grammar
 
 def _is_determiner(lower: Sequence[str], position: int, grammar: Grammar) -> bool:
     """Whether a word opens a noun phrase. Before "of" it is the head itself: "one of the moons"."""
-    return lower[position] in grammar.determiners and lower[position + 1 : position + 2] != ["of"]
+    return lower[position] in grammar.determiners and grammar.of.isdisjoint(
+        lower[position + 1 : position + 2]
+    )
 
 
 def _starts_another_clause(lower: Sequence[str], position: int, grammar: Grammar) -> bool:
     """Whether ", and the ..." or ", which ..." follows: another subject, or more about the same one."""
     following = [word for word in lower[position + 1 : position + 3] if word not in grammar.joiners]
-    return bool(following) and (following[0] in grammar.boundaries or following[0] == "the")
+    return bool(following) and (following[0] in grammar.boundaries or following[0] in grammar.definite)

@@ -1,10 +1,9 @@
 """Second stage: what the infobox's template says of the type, or else its fields."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from holocron_assets.classify.evidence import Evidence, fired
-from holocron_assets.classify.grammar import Grammar
 from holocron_assets.classify.rule_file import Rule
 from holocron_assets.classify.vocabulary import Vocabulary
 from holocron_assets.lake.declaration.schema import Row
@@ -17,18 +16,22 @@ class InfoboxStage:
     """Recognizes infobox templates by name, by head noun ("Infobox film director"), and by their fields."""
 
     def __init__(
-        self, rules: Sequence[Rule], vocabulary: Vocabulary, grammar: Grammar, settled: float
+        self,
+        rules: Sequence[Rule],
+        vocabularies: Sequence[Vocabulary],
+        labels: Mapping[str, str],
+        settled: float,
     ) -> None:
         """Index template names.
 
         Args:
             rules: all rules; those that cannot fire on infoboxes are ignored.
-            vocabulary: head nouns for names that no rule lists.
-            grammar: words in names that only say that it is an infobox.
+            vocabularies: head nouns for names that no rule lists. The first that knows a name counts.
+            labels: the English names of the language's fields.
             settled: confidence from which a name needs no support from fields.
         """
-        self._vocabulary = vocabulary
-        self._grammar = grammar
+        self._vocabularies = vocabularies
+        self._labels = labels
         self._settled = settled
         self._templates = {_plain(template): rule for rule in rules for template in rule.templates or ()}
         self._fields = [(rule, rule.fields) for rule in rules if rule.fields]
@@ -48,22 +51,24 @@ class InfoboxStage:
         rule = self._templates.get(plain)
         if rule:
             return fired(rule, "infobox", template)
-        words = [word for word in plain.split() if word not in self._grammar.infobox_words]
-        head = self._vocabulary.head(words, "infobox")
-        return fired(head.rule, "infobox", template) if head else None
+        for vocabulary in self._vocabularies:
+            words = [word for word in plain.split() if word not in vocabulary.grammar.infobox_words]
+            if head := vocabulary.head(words, "infobox"):
+                return fired(head.rule, "infobox", template)
+        return None
 
     def _by_fields(self, fields: Sequence[Row]) -> Iterator[Evidence]:
-        names = {_field_name(field["name"]) for field in fields}
+        names = {self._field_name(field["name"]) for field in fields}
         for rule, expected in self._fields:
             present = names & expected
             if len(present) >= rule.at_least:
                 yield fired(rule, "infobox", "fields " + ", ".join(sorted(present)))
 
+    def _field_name(self, name: str) -> str:
+        plain = _plain(name)
+        return _FIELD_PLURAL.sub("", self._labels.get(plain, plain).replace(" ", "_"))
+
 
 def _plain(template: str) -> str:
     """A template's name in lower case, with one space between words."""
     return " ".join(_NOT_WORDS.sub(" ", template.casefold()).split())
-
-
-def _field_name(name: str) -> str:
-    return _FIELD_PLURAL.sub("", _plain(name).replace(" ", "_"))

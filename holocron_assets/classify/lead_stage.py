@@ -8,7 +8,6 @@ from typing import NamedTuple
 from holocron_assets.classify.evidence import Evidence, fired
 from holocron_assets.classify.grammar import (
     Clause,
-    Grammar,
     Phrase,
     find_clause,
     read_phrase,
@@ -17,14 +16,11 @@ from holocron_assets.classify.grammar import (
 from holocron_assets.classify.rule_file import Reading, Rule
 from holocron_assets.classify.vocabulary import Head, Vocabulary
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.languages.language import Grammar
 
 _SEARCHED = 2_000  # characters of the lead that are searched for a pronoun
 _MOST_HOPS = 3  # "one of several types of ..."
-_SENTENCE_PRONOUN = re.compile(r"""[.!?]["\u201d\u2019)\]]*\s+(He|She|It|They|His|Her|Its|Their)\b""")
 _PATTERN_REACH = 300  # characters in which a lead pattern must match
-_SUBJECT_OPENERS = frozenset({"a", "an", "the", "this", "these"})
-_SINGULAR_OPENERS = frozenset({"a", "an", "this"})
-_ARTICLES = frozenset({"a", "an"})
 
 
 class Definition(NamedTuple):
@@ -62,6 +58,9 @@ class LeadStage:
         self._vocabulary = vocabulary
         self._grammar = grammar
         self._subject_share = subject_share
+        self._subject_openers = grammar.indefinite | grammar.definite | grammar.this | grammar.these
+        self._singular_openers = grammar.indefinite | grammar.this
+        self._sentence_pronoun = _sentence_pronoun(grammar.pronouns)
         self._patterns = [(rule, rule.lead_pattern) for rule in rules if rule.lead_pattern]
         self._cues = [rule for rule in rules if rule.modifiers or rule.relatives or rule.proper_kind]
         self._pronouns = [(rule, rule.pronouns) for rule in rules if rule.pronouns]
@@ -71,8 +70,8 @@ class LeadStage:
         sentence = signals["lead_sentence"] or ""
         if not sentence:
             return []
-        tokens = tokens_of(sentence)
-        if len(tokens) <= len(tokens_of(signals["name"])):
+        tokens = tokens_of(sentence, self._grammar)
+        if len(tokens) <= len(tokens_of(signals["name"], self._grammar)):
             return []  # A stub that only repeats its title adds nothing to the title.
         lower = [token.lower() for token in tokens]
         definition = self._define(tokens, lower, signals["name"])
@@ -100,7 +99,7 @@ class LeadStage:
 
     def _from_predicate(self, tokens: list[str], lower: list[str], clause: Clause, name: str) -> Definition:
         phrase = read_phrase(tokens, lower, clause.start, self._grammar)
-        of_class, of_kind = _is_class(clause, phrase, name), False
+        of_class, of_kind = _is_class(clause, phrase, name, self._grammar), False
         for _ in range(_MOST_HOPS):
             opened = self._transparent_word(phrase, lower)
             if not opened:
@@ -112,13 +111,17 @@ class LeadStage:
             head=head,
             phrase=phrase,
             of_class=of_class or of_kind or named_kind,
-            by_name=bool(clause.subject) and clause.subject[0].lower() not in _SUBJECT_OPENERS,
+            by_name=bool(clause.subject) and clause.subject[0].lower() not in self._subject_openers,
             share=1.0,
         )
 
     def _transparent_word(self, phrase: Phrase, lower: list[str]) -> str:
         """The word to skip, such as "type" in "a type of"; empty if the phrase itself names something."""
-        if len(phrase.chunks) != 1 or phrase.end >= len(lower) or lower[phrase.end] not in {"of", "for"}:
+        if (
+            len(phrase.chunks) != 1
+            or phrase.end >= len(lower)
+            or lower[phrase.end] not in self._grammar.of_what
+        ):
             return ""
         words = [word.lower() for word in phrase.chunks[0]]
         if words[-1] not in self._grammar.transparent | self._grammar.transparent_kinds:
@@ -142,20 +145,22 @@ class LeadStage:
     def _head_before_verb(self, phrase: Phrase) -> tuple[Phrase, Head | None, bool]:
         """Like `_head_of`, but with the phrase cut before a verb in it; returns this phrase too."""
         head, names_kind = self._head_of(phrase)
-        if head is None or (head.plural and phrase.determiner in _SINGULAR_OPENERS):
-            phrase = _before_verb(phrase)
+        if head is None or (head.plural and phrase.determiner in self._singular_openers):
+            phrase = _before_verb(phrase, self._grammar)
             head, names_kind = self._head_of(phrase)
         return phrase, head, names_kind
 
     def _from_subject(self, tokens: list[str], lower: list[str], name: str) -> Definition | None:
         """The subject of a sentence that defines nothing: "A cantina was located on ..."."""
         start = _past_opening_adverbial(lower, self._grammar)
-        if start >= len(lower) or lower[start] not in _SUBJECT_OPENERS:
+        if start >= len(lower) or lower[start] not in self._subject_openers:
             start = _apposition(lower, self._grammar)
             if not start:
                 return None
         phrase, head, names_kind = self._head_before_verb(read_phrase(tokens, lower, start, self._grammar))
-        any_one = phrase.determiner in _ARTICLES and _starts_with_name(lower[start + 1 :], name)
+        any_one = phrase.determiner in self._grammar.indefinite and _starts_with_name(
+            lower[start + 1 :], name
+        )
         return Definition(
             head, phrase, of_class=names_kind or any_one, by_name=False, share=self._subject_share
         )
@@ -169,17 +174,30 @@ class LeadStage:
             elif rule.relatives:
                 matched = following if following in rule.relatives else ""
             else:
-                matched = _proper_kind(definition)
+                matched = self._proper_kind(definition)
             if matched:
                 yield fired(rule, "lead", matched)
 
     def _pronoun_cues(self, text: str) -> Iterator[Evidence]:
-        match = _SENTENCE_PRONOUN.search(text[:_SEARCHED])
+        match = self._sentence_pronoun.search(text[:_SEARCHED])
         if not match:
             return
         for rule, pronouns in self._pronouns:
             if match[1].lower() in pronouns:
                 yield fired(rule, "lead", match[1])
+
+    def _proper_kind(self, definition: Definition) -> str:
+        """The capitalised noun of "was an Icelander"; empty for anything else."""
+        if definition.phrase.determiner not in self._singular_openers or not definition.phrase.chunks:
+            return ""
+        last = definition.phrase.chunks[0][-1]
+        return last if last[0].isupper() and not last.isupper() else ""
+
+
+def _sentence_pronoun(pronouns: Sequence[str]) -> re.Pattern[str]:
+    """Finds a pronoun that opens a sentence."""
+    opening = "|".join(re.escape(word.capitalize()) for word in pronouns) or "(?!)"
+    return re.compile(rf"""[.!?]["\u201d\u2019)\]]*\s+({opening})\b""")
 
 
 def _head_evidence(definition: Definition, head: Head) -> Evidence:
@@ -194,12 +212,12 @@ def _is_single(head: Head | None) -> bool:
     return head is None or len(head.words) == 1
 
 
-def _is_class(clause: Clause, phrase: Phrase, name: str) -> bool:
+def _is_class(clause: Clause, phrase: Phrase, name: str, grammar: Grammar) -> bool:
     """Whether the subject is any X or all Xs, on page X. "A captain was the hero" is about one captain."""
     lower = [word.lower() for word in clause.subject]
     if clause.plural:
-        return "and" not in lower
-    any_one = bool(lower) and lower[0] in _ARTICLES and phrase.determiner in _ARTICLES
+        return grammar.conjunctions.isdisjoint(lower)
+    any_one = bool(lower) and lower[0] in grammar.indefinite and phrase.determiner in grammar.indefinite
     return any_one and _starts_with_name(lower[1:], name)
 
 
@@ -225,16 +243,16 @@ def _apposition(lower: Sequence[str], grammar: Grammar) -> int:
     for position, (word, following) in enumerate(pairwise(lower)):
         if word in grammar.copulas_singular or word in grammar.copulas_plural:
             break
-        if word == "," and following in _ARTICLES:
+        if word == "," and following in grammar.indefinite:
             return position + 1
     return 0
 
 
-def _before_verb(phrase: Phrase) -> Phrase:
+def _before_verb(phrase: Phrase, grammar: Grammar) -> Phrase:
     """The phrase up to a past tense in it: "smuggler exported spices"."""
     for chunk in phrase.chunks[:1]:
         for position, word in enumerate(chunk):
-            if position and word.endswith("ed"):
+            if position and word.endswith(grammar.verb_endings):
                 return phrase._replace(chunks=[chunk[:position]])
     return phrase
 
@@ -243,11 +261,3 @@ def _word_after(lower: Sequence[str], position: int, grammar: Grammar) -> str:
     while position < len(lower) and lower[position] in grammar.joiners:
         position += 1
     return lower[position] if position < len(lower) else ""
-
-
-def _proper_kind(definition: Definition) -> str:
-    """The capitalised noun of "was an Icelander"; empty for anything else."""
-    if definition.phrase.determiner not in _SINGULAR_OPENERS or not definition.phrase.chunks:
-        return ""
-    last = definition.phrase.chunks[0][-1]
-    return last if last[0].isupper() and not last.isupper() else ""

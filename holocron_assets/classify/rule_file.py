@@ -15,6 +15,7 @@ from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.people_yaml import load_yaml
 
 RULES_FOLDER = Path(__file__).with_name("rules")
+_CODE = ("holocron_assets.classify.rules", "holocron_assets.languages.language")
 
 Context = Literal["title", "qualifier", "title_word", "infobox", "category", "lead"]
 Flag = Literal["is_redirect", "is_disambiguation", "is_list", "timeline_markers"]
@@ -24,7 +25,7 @@ _TITLE = frozenset({"title"})
 _LEAD = frozenset({"lead"})
 
 # Where each matcher can fire. A rule has one matcher; a title rule may have several, which must all match.
-_MATCHER_CONTEXTS: dict[str, frozenset[str]] = {
+CONTEXTS_OF_MATCHERS: dict[str, frozenset[str]] = {
     "namespaces": _TITLE,
     "flag": _TITLE,
     "title_pattern": _TITLE,
@@ -118,13 +119,13 @@ class Rule(_Strict):
 
     @model_validator(mode="after")
     def _can_fire(self) -> Self:
-        matchers = [name for name in _MATCHER_CONTEXTS if getattr(self, name) is not None]
+        matchers = [name for name in CONTEXTS_OF_MATCHERS if getattr(self, name) is not None]
         if not matchers:
-            raise ValueError(f"has nothing to match: give one of {', '.join(_MATCHER_CONTEXTS)}")
+            raise ValueError(f"has nothing to match: give one of {', '.join(CONTEXTS_OF_MATCHERS)}")
         if len(matchers) > 1 and "title" not in self.confidence:
             raise ValueError(f"matches in several ways: {', '.join(matchers)}; make it several rules")
         for matcher in matchers:
-            if wrong := self.confidence.keys() - _MATCHER_CONTEXTS[matcher]:
+            if wrong := self.confidence.keys() - CONTEXTS_OF_MATCHERS[matcher]:
                 raise ValueError(f"{matcher} cannot fire in {', '.join(sorted(wrong))}")
         return self
 
@@ -226,7 +227,7 @@ def rules_version(folder: Path) -> str:
     for path in sorted(folder.glob("*.yaml")):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
-    return f"{code_version('holocron_assets.classify.rules')}-{digest.hexdigest()[:12]}"
+    return f"{code_version(*_CODE)}-{digest.hexdigest()[:12]}"
 
 
 RULES_VERSION = rules_version(RULES_FOLDER)

@@ -6,19 +6,19 @@ from pathlib import Path
 
 from holocron_assets.classify.category_stage import CategoryStage
 from holocron_assets.classify.evidence import Evidence
-from holocron_assets.classify.grammar import read_grammar
 from holocron_assets.classify.infobox_stage import InfoboxStage
 from holocron_assets.classify.lead_stage import LeadStage
 from holocron_assets.classify.rule_file import RULES_FOLDER, read_rule_folder, rules_version
+from holocron_assets.classify.rules_of_language import in_language
 from holocron_assets.classify.taxonomy import WORK, Taxonomy, load_taxonomy
 from holocron_assets.classify.title_stage import TitleStage
 from holocron_assets.classify.vocabulary import Vocabulary
 from holocron_assets.classify.weighing import Verdict, read_weighing, weigh
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.languages.language import ENGLISH, language_code, load_language
 
 METHOD = "rules"
 
-_GRAMMAR_FILE = "grammar.yaml"
 _WEIGHING_FILE = "weighing.yaml"
 NOT_SAID = "unknown"
 """Medium or continuity of a work if nothing says it."""
@@ -27,23 +27,32 @@ _BOTH = "both"
 
 
 class RuleBook:
-    """All rules of a folder, compiled."""
+    """All rules of a folder, compiled for one language."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, language: str = ENGLISH) -> None:
         """Read, validate and index the rules.
+
+        Args:
+            folder: the folder.
+            language: code of the language of the pages, as `language_code` gives it.
 
         Raises:
             RuleError: a file cannot be read, a rule is not valid, or two rules have the same id, noun or
                 template. It names the file and the rule.
+            LanguageError: the language's file cannot be used.
         """
-        rules = read_rule_folder(folder, {_GRAMMAR_FILE, _WEIGHING_FILE})
-        grammar = read_grammar(folder / _GRAMMAR_FILE)
-        vocabulary = Vocabulary(rules)
-        self.rules = {rule.id: rule for rule in rules}
+        english = read_rule_folder(folder, {_WEIGHING_FILE})
+        names = [Vocabulary(english, load_language(ENGLISH).grammar)]
+        rules, words = english, load_language(language)
+        if language != ENGLISH:
+            rules = in_language(english, words.rules, words.name or language)
+            names.append(Vocabulary(rules, words.grammar))
+        vocabulary, grammar = names[-1], words.grammar
+        self.rules = {rule.id: rule for rule in english}
         self.weighing = read_weighing(folder / _WEIGHING_FILE)
         self.version = rules_version(folder)
         self._title = TitleStage(rules, vocabulary, grammar)
-        self._infobox = InfoboxStage(rules, vocabulary, grammar, self.weighing.settled)
+        self._infobox = InfoboxStage(rules, names, words.english_labels(), self.weighing.settled)
         self._category = CategoryStage(rules, vocabulary, grammar)
         self._lead = LeadStage(rules, vocabulary, grammar, self.weighing.subject_share)
 
@@ -63,10 +72,18 @@ class RuleBook:
         return found.type if found else None
 
 
+def load_rules(language: str | None = None) -> RuleBook:
+    """The project's rules, compiled once per process and language (see `RuleBook`).
+
+    Args:
+        language: what the wiki says of its language; English by default.
+    """
+    return _rules_in(language_code(language))
+
+
 @cache
-def load_rules() -> RuleBook:
-    """The project's rules, compiled once per process (see `RuleBook`)."""
-    return RuleBook(RULES_FOLDER)
+def _rules_in(language: str) -> RuleBook:
+    return RuleBook(RULES_FOLDER, language)
 
 
 def classify_page(signals: Row, book: RuleBook | None = None) -> Row:
@@ -74,7 +91,7 @@ def classify_page(signals: Row, book: RuleBook | None = None) -> Row:
 
     Args:
         signals: a row of table page_signals.
-        book: the rules to use; by default the project's own.
+        book: the rules to use; by default the project's own, in English.
 
     Returns:
         A row of table rule_classifications.

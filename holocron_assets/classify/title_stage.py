@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from holocron_assets.classify.evidence import Evidence, fired
-from holocron_assets.classify.grammar import Grammar
 from holocron_assets.classify.rule_file import Flag, Rule
 from holocron_assets.classify.vocabulary import Vocabulary
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.languages.language import Grammar
 
 _QUALIFIER = re.compile(r"\s\(([^()]+)\)$")
 _SEPARATORS = re.compile(r"[\s_]+")
@@ -42,7 +42,7 @@ class TitleStage:
     def _noun_evidence(self, name: str) -> Iterator[Evidence]:
         qualifier = _QUALIFIER.search(name)
         # A qualifier with a capital letter is a name: "(Capital City)" says where somebody was met.
-        if qualifier and qualifier[1].islower():
+        if qualifier and (qualifier[1].islower() or self._grammar.nouns_are_capitalised):
             head = self._vocabulary.head(_words(qualifier[1]), "qualifier")
             if head:
                 yield fired(head.rule, "qualifier", qualifier[1])

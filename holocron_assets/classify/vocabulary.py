@@ -1,58 +1,60 @@
-"""Head nouns: which rule knows the last noun of a phrase. Whole words only, longest phrase first."""
+"""Head nouns: which rule knows the noun that names a phrase. Whole words only, longest phrase first."""
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from holocron_assets.classify.rule_file import Context, Rule
+from holocron_assets.languages.language import Grammar
 
 _LONGEST_PHRASE = 4
 _SHORTEST_STEM = 3
 
-# English plural endings and the endings of the singular, most specific first.
-_PLURALS = (("ies", "y"), ("ves", "f"), ("ves", "fe"), ("men", "man"), ("ae", "a"), ("es", ""), ("s", ""))
-
 
 class Head(NamedTuple):
-    """The last noun of a phrase: the rule that knows it, and the matched words."""
+    """The noun that names a phrase: the rule that knows it, and the matched words."""
 
     rule: Rule
     words: tuple[str, ...]
     plural: bool
 
 
-def singulars(word: str) -> tuple[str, ...]:
-    """The possible singulars of a lower-case English plural; empty for a word that cannot be a plural."""
-    return tuple(
-        word[: -len(ending)] + replacement
-        for ending, replacement in _PLURALS
-        if word.endswith(ending) and len(word) > len(ending) + 1
-    )
-
-
 class Vocabulary:
-    """The nouns and endings of all rules."""
+    """The nouns and endings of all rules, in one language."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[Rule], grammar: Grammar) -> None:
         """Index the rules' nouns, which no two rules share."""
+        self.grammar = grammar
         self._nouns: dict[tuple[str, ...], Rule] = {}
         self._suffixes: list[tuple[str, Rule]] = []
         for rule in rules:
             self._nouns |= {tuple(noun.casefold().split()): rule for noun in rule.nouns or ()}
             self._suffixes += [(suffix, rule) for suffix in rule.suffixes or ()]
+        self._longest = max(map(len, self._nouns), default=1)
         self._suffixes.sort(key=lambda entry: (-len(entry[0]), entry[0]))
 
+    def singulars(self, word: str) -> tuple[str, ...]:
+        """The possible singulars of a lower-case plural; empty for a word that cannot be a plural."""
+        return _with_other_endings(word, self.grammar.plurals)
+
     def head(self, words: Sequence[str], context: Context, *, split: bool = True) -> Head | None:
-        """The rule that knows a phrase's last noun, as singular or plural, in a context.
+        """The rule that knows the noun of a phrase, as singular or plural, in a context.
+
+        It is the last noun, or the first that a rule knows where the language's head comes first.
 
         Args:
             words: the phrase's lower-case words.
             context: where the phrase was found; a rule without a confidence for it does not know the noun.
-            split: whether a hyphenated last word that is not known as a whole counts by its last part; not
-                for possible adjectives ("third-person").
+            split: whether a hyphenated word that is not known as a whole counts by its last part; not for
+                possible adjectives ("third-person").
         """
-        if not words:
-            return None
-        phrase = tuple(words[-_LONGEST_PHRASE:])
+        if self.grammar.head == "last":
+            return self._last(words[-_LONGEST_PHRASE:], context, split=split) if words else None
+        beginnings = (words[start : start + self._longest] for start in range(len(words)))
+        return next(filter(None, (self._first(phrase, context) for phrase in beginnings)), None)
+
+    def _last(self, words: Sequence[str], context: Context, *, split: bool) -> Head | None:
+        phrase = tuple(words)
         found = self._known(phrase, context)
         if found is None and split and "-" in phrase[-1]:
             found = self._known((phrase[-1].rpartition("-")[2],), context)
@@ -60,19 +62,43 @@ class Vocabulary:
 
     def _known(self, phrase: tuple[str, ...], context: Context) -> Head | None:
         *before, last = phrase
-        lasts = (last, *singulars(last))
+        lasts = self._forms(last)
         for start in range(len(phrase)):
-            for form in lasts:
+            for form, plural in lasts:
                 words = (*before[start:], form)
                 rule = self._nouns.get(words)
                 if rule and context in rule.confidence:
-                    return Head(rule, words, plural=form != last)
+                    return Head(rule, words, plural)
         return None
 
+    def _first(self, words: Sequence[str], context: Context) -> Head | None:
+        """The noun that begins a phrase; all of its words may be plural."""
+        forms = [self._forms(word) for word in words]
+        for length in range(len(words), 0, -1):
+            for found in product(*forms[:length]):
+                noun = tuple(form for form, _ in found)
+                rule = self._nouns.get(noun)
+                if rule and context in rule.confidence:
+                    return Head(rule, noun, found[0][1])
+        return self._by_suffix(words[0], context)
+
+    def _forms(self, word: str) -> list[tuple[str, bool]]:
+        """A word, and what it may be a form of; each with whether the word is its plural."""
+        singular = (word, *_with_other_endings(word, self.grammar.cases))
+        return [*((form, False) for form in singular), *((form, True) for form in self.singulars(word))]
+
     def _by_suffix(self, word: str, context: Context) -> Head | None:
-        for form in (word, *singulars(word)):
+        for form, plural in self._forms(word):
             for suffix, rule in self._suffixes:
                 long_enough = len(form) >= len(suffix) + _SHORTEST_STEM
                 if context in rule.confidence and long_enough and form.endswith(suffix):
-                    return Head(rule, (form,), plural=form != word or suffix.endswith("s"))
+                    return Head(rule, (form,), plural=plural or suffix.endswith("s"))
         return None
+
+
+def _with_other_endings(word: str, endings: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(
+        word[: -len(ending)] + replacement
+        for ending, replacement in endings
+        if word.endswith(ending) and len(word) > len(ending) + 1
+    )

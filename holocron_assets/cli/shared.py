@@ -8,13 +8,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from holocron_assets.crawl.sources.files import AnySource, load_any_source, load_source, read_any_sources
 from holocron_assets.crawl.sources.source import Source
-from holocron_assets.derive.interrogations.loading import left_out
+from holocron_assets.derive.interrogations.loading import left_out, load_interrogations
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.errors import HolocronError
 from holocron_assets.lake.place.mounts import refuse_unmounted
@@ -22,11 +22,31 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import data_folder, sources_folder, state_folder
 from holocron_assets.telemetry.long_work import progress_lines
 
+if TYPE_CHECKING:
+    from holocron_assets.derive.interrogations.interrogation import Interrogation
+
 _TAG_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 _TAG_VALUE = re.compile(r"[A-Za-z0-9_.-]{1,63}")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 source_option = click.option("--source", "source_name", metavar="NAME", help="Only this source.")
+domain_option = click.option("--domain", metavar="WORD", help="Only interrogations of this domain.")
+
+
+def of_domain(domain: str | None) -> "list[Interrogation]":
+    """The interrogations of a domain; all without one.
+
+    Raises:
+        click.UsageError: no interrogation is of this domain; names those that there are.
+    """
+    asked = list(load_interrogations())
+    if domain is None:
+        return asked
+    if not (found := [one for one in asked if one.domain == domain]):
+        known = sorted({one.domain for one in asked if one.domain})
+        others = f"there are {', '.join(known)}" if known else "no file of an interrogation names a domain"
+        raise click.UsageError(f"no interrogation is of domain {domain!r}; {others}")
+    return found
 
 
 def _tags(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
+from holocron_assets.lake.tracebacks import keep_tracebacks, traceback_of
 from holocron_assets.telemetry.context import carried
 from holocron_assets.telemetry.logs import logger
 
@@ -145,7 +146,8 @@ def fetch_batch(
     """
     wanted = kind.manifest(lake, batch)
     with Journal(lake.journal(kind.table, batch)) as journal:
-        reading = _Reading(wanted, _progress(lake, batch, journal, kind), reader, journal, run_id)
+        progress = _progress(lake, batch, journal, kind)
+        reading = _Reading(lake, wanted, progress, reader, journal, run_id=run_id)
         reading.bury_killers()
         reading.read_all()
     rows = [reading.progress.rows[key] for key in reading.progress.keys(wanted)]
@@ -171,11 +173,19 @@ def _progress(lake: Lake, batch: str, journal: Journal, kind: BatchKind) -> _Pro
 class _Reading:
     """The reading of one batch's items, group after group, several at once."""
 
-    def __init__(
-        self, wanted: Sequence[Row], progress: _Progress, reader: BatchReader, journal: Journal, run_id: str
+    def __init__(  # noqa: PLR0913 - two places, and what is between them
+        self,
+        lake: Lake,
+        wanted: Sequence[Row],
+        progress: _Progress,
+        reader: BatchReader,
+        journal: Journal,
+        *,
+        run_id: str,
     ) -> None:
         self.progress = progress
-        self._wanted, self._reader, self._journal, self._run_id = wanted, reader, journal, run_id
+        self._lake, self._wanted, self._reader = lake, wanted, reader
+        self._journal, self._run_id = journal, run_id
         self._running: dict[Future[list[dict[str, Any]]], Group] = {}
         self._waiting = Waiting(progress.kind.host)
         self._last_chances: deque[Row] = deque()
@@ -263,9 +273,15 @@ class _Reading:
                 if len(group) > 1:
                     suspects.append(group)
                     continue
+                self._keep_traceback(group[0], error)
                 rows = [self._failed(group[0], str(error))]
             read.update(zip(self.progress.keys(group), rows, strict=True))
         return read, suspects
+
+    def _keep_traceback(self, wanted: Row, error: GroupError) -> None:
+        kind = self.progress.kind
+        found = {str(self.progress.key(wanted)): traceback_of(error)}
+        keep_tracebacks(self._lake, wanted["batch"], kind.table.name, found)
 
     def _keys_of(self, groups: Iterable[Group]) -> list[int]:
         return [key for group in groups for key in self.progress.keys(group)]

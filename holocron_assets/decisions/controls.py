@@ -15,16 +15,20 @@ from holocron_assets.decisions.log import refuse_unsaid
 from holocron_assets.errors import HolocronError
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.pressure import pressure_on
 from holocron_assets.lake.tables import CONTROLS
 
 PAUSE, DRAIN, RESUME, PRIORITIZE = "pause", "drain", "resume", "prioritize"
+
+MACHINE = "this machine"
+"""The author of a hold because of a full or slow disk or store. Runs under way finish; none is started."""
 
 _LOG = AppendLog(CONTROLS, "control_id", "said_at")
 _DONE = {PAUSE: "paused", DRAIN: "drained"}
 
 
 class HeldBackError(HolocronError):
-    """A person holds the work back. The message says who, why, and how to resume. It is no failure."""
+    """The work is held back. The message says by whom, why, and what lets it go on. It is no failure."""
 
 
 class Scope(NamedTuple):
@@ -53,33 +57,34 @@ ALL = Scope("all")
 
 @dataclass(frozen=True)
 class Hold:
-    """Work that a person holds back.
+    """Work that is held back: by a person, or by a rule.
 
     Attributes:
         scope: which work.
         action: 'pause' or 'drain'.
-        author: who holds it back.
+        author: who or what holds it back.
         reason: why.
-        since: since when.
+        since: since when; None if that is not known.
+        ends: how a hold that no person set ends; None for a person's.
     """
 
     scope: Scope
     action: str
     author: str
     reason: str
-    since: datetime
+    since: datetime | None
+    ends: str | None = None
 
     @property
-    def resume_command(self) -> str:
-        """The command that lets it go on."""
-        return f"holocron resume {self.scope.option} --reason WHY"
+    def resume(self) -> str:
+        """What lets it go on: a command, or how it ends."""
+        return self.ends or f"holocron resume {self.scope.option} --reason WHY"
 
     def __str__(self) -> str:
-        """The hold in words: what, since when, by whom and why, and the command that lets it go on."""
-        return (
-            f"{self.scope} is {_DONE[self.action]} since {self.since:%Y-%m-%d %H:%M} UTC by {self.author}: "
-            f"{self.reason} (`{self.resume_command}` lets it go on)"
-        )
+        """The hold in words: what, since when, by whom and why, and what lets it go on."""
+        since = f" since {self.since:%Y-%m-%d %H:%M} UTC" if self.since else ""
+        end = self.ends or f"`{self.resume}` lets it go on"
+        return f"{self.scope} is {_DONE[self.action]}{since} by {self.author}: {self.reason} ({end})"
 
 
 @dataclass(frozen=True)
@@ -123,13 +128,21 @@ class Controls:
 
 
 def standing_controls(lake: Lake) -> Controls:
-    """The holds and priorities that count now; read again only when the log has changed.
+    """The holds and priorities that count now; the log is read again only when it has changed.
+
+    A full or slow disk or store holds everything back, unless a person does so anyway.
 
     Raises:
         DamagedPartitionError: a file of the log cannot be read. Then nothing is started, so that held work
             does not go on.
+        SettingError: a bound of the disk or the store is no number.
     """
-    return _standing(lake, _LOG.mark(lake))
+    said, pressure = _standing(lake, _LOG.mark(lake)), pressure_on(lake.root)
+    if pressure is None or ALL in said.held:
+        return said
+    ends = "it goes on by itself when there is more room, or writes are faster"
+    hold = Hold(ALL, DRAIN, MACHINE, pressure.reason, pressure.since, ends)
+    return Controls({ALL: hold, **said.held}, said.priorities)
 
 
 def refuse_held(
@@ -145,6 +158,13 @@ def refuse_held(
     """
     hold = standing_controls(lake).holds(source=source, interrogation=interrogation)
     if hold and not (is_begun and hold.action == DRAIN):
+        raise HeldBackError(str(hold))
+
+
+def refuse_full(lake: Lake) -> None:
+    """Raise HeldBackError if the machine's disk or store is too full or too slow for anything new."""
+    hold = standing_controls(lake).holds()
+    if hold and hold.author == MACHINE:
         raise HeldBackError(str(hold))
 
 
@@ -190,7 +210,7 @@ def control(  # noqa: PLR0913 - each is a column
     """
     refuse_unsaid("a control", author, reason)
     with lake.lock("controls"):
-        if _stands(standing_controls(lake), action, scope, priority):
+        if _stands(_standing(lake, _LOG.mark(lake)), action, scope, priority):
             return None
         now = _LOG.next_moment(lake)
         row: Row = {

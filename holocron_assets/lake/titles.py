@@ -145,12 +145,14 @@ class Site:
         namespace_numbers: every name of a namespace, in lower case, to its number.
         interwiki_prefixes: prefixes that lead to other wikis, in lower case.
         capitalises: whether the first letter of a title is capitalised.
+        language: code of the language that its pages are written in; None if it is not known.
     """
 
     local_names: Mapping[int, str]
     namespace_numbers: Mapping[str, int]
     interwiki_prefixes: frozenset[str] = field(default=_STANDARD_INTERWIKI)
     capitalises: bool = True
+    language: str | None = None
 
     @classmethod
     def from_row(cls, row: Row) -> "Site":
@@ -165,6 +167,7 @@ class Site:
             namespace_numbers=dict(_known_names(namespaces)),
             interwiki_prefixes=frozenset(prefix.lower() for prefix in row["interwiki_prefixes"]),
             capitalises=row["title_case"] != "case-sensitive",
+            language=row.get("language"),
         )
 
     def parse_title(self, text: str) -> PageTitle:

@@ -22,7 +22,11 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GROUP_STEPS
 
 _Name = Annotated[StrictStr, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
-_ENDED = ("done", "failed", "skipped", "stopped")
+_ENDED = ("done", "failed", "skipped", "canceled", "stopped")
+"""States of steps that are over. Earlier versions wrote 'stopped' for 'canceled'."""
+
+_OF_THE_REST = {"stop": "canceled", "skip": "skipped"}
+"""What becomes of the steps after one that failed, by its rule."""
 
 
 class Step(BaseModel):
@@ -34,7 +38,9 @@ class Step(BaseModel):
     run: StrictStr = Field(description="a command without `holocron`, such as crawl --source sample")
     needs: tuple[_Name, ...] = Field(default=(), description="a list of earlier steps that this one needs")
     on_failure: Literal["stop", "continue", "skip"] = Field(
-        default="stop", description="stop, continue, or skip for skipping the steps that need this one"
+        default="stop",
+        description="what becomes of later steps: stop (canceled), skip (skipped), or continue (run, except "
+        "those that need this one)",
     )
 
     @property
@@ -127,7 +133,7 @@ class GroupRun:
                 continue
             if lacking := self._lacking(step):
                 self._note(row, status="skipped", ended_at=utc_now())
-                report(f"{step.name}: skipped, since {', '.join(lacking)} failed")
+                report(f"{step.name}: skipped, since {', '.join(lacking)} was not done")
                 continue
             self._note(row, status="started", started_at=utc_now())
             report(f"{step.name}: holocron {step.run}")
@@ -139,22 +145,17 @@ class GroupRun:
                 return
 
     def _lacking(self, step: Step) -> list[str]:
-        """The steps that a step needs and that were skipped, or failed with rule `skip`."""
-        by_name = {one.name: (one, row) for one, row in zip(self.group.steps, self.rows, strict=True)}
-        found = [by_name[name] for name in step.needs]
-        return [
-            one.name
-            for one, row in found
-            if row["status"] == "skipped" or (row["status"] == "failed" and one.on_failure == "skip")
-        ]
+        """The steps that a step needs and that were not done. It comes after them."""
+        statuses = {row["step"]: row["status"] for row in self.rows}
+        return [name for name in step.needs if statuses[name] != "done"]
 
     def _end(self, step: Step, ended: dict[str, object], **changed: object) -> None:
         """Record a step's end and its effect on the rest in one write: a kill leaves both or neither."""
         ended.update(changed)
-        if ended["status"] == "failed" and step.on_failure == "stop":
+        if ended["status"] == "failed" and (status := _OF_THE_REST.get(step.on_failure)):
             for row in self.rows:
                 if row["status"] == "waiting":
-                    row["status"] = "stopped"
+                    row.update(status=status, ended_at=utc_now())
         self._write()
 
     def _note(self, row: dict[str, object], **changed: object) -> None:

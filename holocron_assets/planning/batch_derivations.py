@@ -33,6 +33,7 @@ from holocron_assets.lake.tables.identity import EXTRACTION
 from holocron_assets.planning.page_by_page import unread_input
 from holocron_assets.settings import infobox_rules_folder
 
+_LANGUAGES = "holocron_assets.languages.language"
 _DERIVED = {table.name: table for table in derived_tables()}
 
 
@@ -45,14 +46,14 @@ LINKS_DERIVATION = Derivation(
     PAGE_LINKS,
     (PAGES,),
     (SITES,),
-    code_version("holocron_assets.signals.links"),
+    code_version("holocron_assets.signals.links", _LANGUAGES),
     row_input=unread_input(PAGE_LINKS),
 )
 SIGNALS_DERIVATION = Derivation(
     PAGE_SIGNALS,
     (PAGES,),
     (SITES,),
-    code_version("holocron_assets.signals.extract"),
+    code_version("holocron_assets.signals.extract", _LANGUAGES),
     row_input=unread_input(PAGE_SIGNALS),
 )
 FILE_USES_DERIVATION = Derivation(
@@ -65,7 +66,7 @@ FILE_USES_DERIVATION = Derivation(
 RULES_DERIVATION = Derivation(
     RULE_CLASSIFICATIONS,
     (PAGE_SIGNALS,),
-    (),
+    (SITES,),
     f"{load_taxonomy().taxonomy_version}-{RULES_VERSION}",
     row_input=unread_input(RULE_CLASSIFICATIONS),
 )
@@ -91,7 +92,7 @@ TAGS_DERIVATION = Derivation(
     optional_inputs=_if_declared(EXTRACTION),
 )
 _FACTS_CODE = code_version(
-    "holocron_assets.entities.facts.page_facts", "holocron_assets.signals.infobox.values"
+    "holocron_assets.entities.facts.page_facts", "holocron_assets.signals.infobox.values", _LANGUAGES
 )
 FACTS_DERIVATION = Derivation(
     PAGE_FACTS,
@@ -109,6 +110,7 @@ CHUNKS_DERIVATION = Derivation(
         "holocron_assets.retrieval.passages",
         "holocron_assets.derive.evidence.page_text",
         "holocron_assets.derive.evidence.chunks",
+        _LANGUAGES,
     ),
     row_input=unread_input(PAGE_CHUNKS),
 )

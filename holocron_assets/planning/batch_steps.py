@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from holocron_assets.classify.merge import page_type_row
-from holocron_assets.classify.rules import classify_page, unclassified_row
+from holocron_assets.classify.rules import classify_page, load_rules, unclassified_row
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.entities.facts.page_facts import page_fact_rows
@@ -186,9 +186,10 @@ def _file_uses(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
 
 
 def _rule_classifications(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
+    book = load_rules(_site(inputs).language)
     return pages.rows(
         inputs[PAGE_SIGNALS.name],
-        lambda signals: [classify_page(signals)],
+        lambda signals: [classify_page(signals, book)],
         lambda signals: [unclassified_row(signals)],
     )
 
@@ -225,7 +226,7 @@ def _entity_candidates(inputs: Inputs, run_id: str, _pages: PageByPage) -> list[
 
 
 def _page_facts(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
-    site, rules = _site(inputs), _infobox_rules(inputs[SITES.name][0]["source"])
+    site, rules = _site(inputs), _infobox_rules(inputs[SITES.name][0])
     templates = {row["title_key"]: row["infobox_template"] for row in inputs[PAGE_SIGNALS.name]}
 
     def read(page: Row) -> list[Row]:
@@ -244,13 +245,13 @@ def _page_chunks(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
     return pages.rows(with_text, lambda page: passage_rows(page, site, names[page["title_key"]]))
 
 
-def _infobox_rules(source: str) -> RuleBook:
-    return load_rule_book(source, infobox_rules_folder())
+def _infobox_rules(site: Row) -> RuleBook:
+    return load_rule_book(site["source"], infobox_rules_folder(), language=site["language"])
 
 
 def _fields_without_rule(lake: Lake, batch: str) -> Mapping[str, Sequence[str]]:
     """The infobox fields of a batch that no rule knows, the most frequent first."""
-    rules = _infobox_rules(source_of(batch))
+    rules = _infobox_rules(read_partition(lake, SITES, source_of(batch))[0])
     rows = read_partition(lake, PAGE_SIGNALS, batch, ["infobox_template", "infobox_fields"])
     counts = Counter(
         f"{row['infobox_template']}: {field['name']}"

@@ -1,17 +1,33 @@
-"""Applies people's holds: which work is not requested, and why. For how a run ends, see `runs.held`."""
+"""Applies holds: which work is not requested, and why. For how a run ends, see `runs.held`."""
 
-from holocron_assets.decisions.controls import DRAIN, Hold, standing_controls
+from holocron_assets.decisions.controls import DRAIN, MACHINE, Hold, standing_controls
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import FILE_LIST, FILES, PAGES, SEED_TITLES
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
-from holocron_assets.planning.job_names import BATCH_JOB, FILES_JOB, LIST_FILES_JOB, SEEDS_JOB, SETTLE_JOB
+from holocron_assets.planning.job_names import (
+    BATCH_JOB,
+    COMPACTION_JOB,
+    FILES_JOB,
+    LIST_FILES_JOB,
+    SEEDS_JOB,
+    SETTLE_JOB,
+    UPKEEP_JOB,
+)
 from holocron_assets.planning.work import Work
+
+_FREEING = {UPKEEP_JOB, COMPACTION_JOB}
+"""Jobs that free space."""
 
 
 def hold_on(lake: Lake, work: Work) -> Hold | None:
-    """The hold that keeps some work from being started, if any. A drain lets begun work be finished."""
+    """The hold that keeps some work from being started, if any. A drain lets begun work be finished.
+
+    A full or slow machine starts no run at all, except those that free space.
+    """
     hold = standing_controls(lake).holds(source=work.source)
+    if hold and hold.author == MACHINE:
+        return None if work.job in _FREEING else hold
     return None if hold and hold.action == DRAIN and _is_begun(lake, work) else hold
 
 

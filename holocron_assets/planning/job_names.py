@@ -26,6 +26,8 @@ WORK_TAG = "holocron/work"
 SOURCE_TAG = "holocron/source"
 GROUP_TAG = "holocron/group"
 PARTITION_TAG = "dagster/partition"
+PARENT_TAG = "dagster/parent_run_id"
+ROOT_TAG = "dagster/root_run_id"
 PARTITIONS_TAG = "holocron/partitions"
 PRIORITY_TAG = "dagster/priority"
 GPU_MODEL_TAG = "holocron/gpu_model"
@@ -52,6 +54,8 @@ TAGS = {
     GROUP_TAG: "Group of work whose schedule started the run.",
     WORK_TAG: "The work that the run is for: job, partition and version. Failures are counted by it.",
     PARTITION_TAG: "Partition of the run, by Dagster. One run per value at a time.",
+    PARENT_TAG: "Run that this one retries, by Dagster, by a sensor or by a person.",
+    ROOT_TAG: "First run of its chain of retries.",
     PARTITIONS_TAG: "Partitions that the run may make, with commas between, if it makes several. Dagster's "
     "own range only lets it resolve what steps read.",
     PRIORITY_TAG: "Priority of the run's source, if it has one: the highest leaves the queue first.",

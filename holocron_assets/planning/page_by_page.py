@@ -27,6 +27,7 @@ from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import UNREAD_PAGES
+from holocron_assets.lake.tracebacks import keep_tracebacks, traceback_of
 from holocron_assets.telemetry.logs import logger
 
 LONGEST_SECONDS = 60.0
@@ -63,17 +64,20 @@ class PageByPage:
         self._stored: Sequence[Row] = ()
         self._deaths: Counter[int] = Counter()
         self._hangs: Counter[int] = Counter()
+        self._tracebacks: dict[int, str] = {}
 
     def __enter__(self) -> Self:
         """Go on after the last reading: count the page that ended it, and read which pages were given up."""
         version = self._derivation.code_version
         self._note.open()
         if death := self._note.last_death():
-            self._note_death(death.key, hung=death.hung)
+            self._note_death(death)
         self._note.clear()
         records = [record for record in self._journal.records() if record["code_version"] == version]
         self._deaths = Counter(record["died"] for record in records)
         self._hangs = Counter(record["died"] for record in records if record["hung"])
+        # A journal of an earlier version has none.
+        self._tracebacks = {record["died"]: text for record in records if (text := record.get("traceback"))}
         self._stored = _stored(self._lake, self._derivation.table, self._batch)
         standing_rows = _not_requeued(self._lake, self._stored)
         self.given_up = {row["title_key"]: row for row in standing_rows if row["code_version"] == version}
@@ -109,16 +113,20 @@ class PageByPage:
         rows = sorted(self.given_up.values(), key=lambda row: str(row["title"]))
         if rows == sorted(self._stored, key=lambda row: str(row["title"])):
             return False
-        write_partition(self._lake, UNREAD_PAGES, _scope(self._batch, self._derivation.table), rows)
+        scope, step = _scope(self._batch, self._derivation.table), self._derivation.table.name
+        found = {str(key): text for key, text in self._tracebacks.items() if key in self.given_up}
+        keep_tracebacks(self._lake, scope, step, found)
+        write_partition(self._lake, UNREAD_PAGES, scope, rows)
         return True
 
     def conclude(self) -> None:
         """Forget the deaths: the step's partition is written."""
         self._journal.remove()
 
-    def _note_death(self, key: int, *, hung: bool) -> None:
-        version = self._derivation.code_version
-        self._journal.append({"died": key, "hung": hung, "code_version": version})
+    def _note_death(self, death: "_Death") -> None:
+        version, text = self._derivation.code_version, death.traceback
+        record = {"died": death.key, "hung": death.hung, "code_version": version, "traceback": text}
+        self._journal.append(record)
 
     def _is_given_up(self, page: Row) -> bool:
         key = page["title_key"]
@@ -136,10 +144,11 @@ class PageByPage:
             raise  # a fault of the machine: no page's text causes it
         except MemoryError:
             # The page or the machine may be to blame: it counts as one death.
-            self._note_death(page["title_key"], hung=False)
+            self._note_death(_Death(page["title_key"], hung=False))
             raise
         except Exception as error:  # noqa: BLE001 - any error of one page must not lose the others
             reason = f"{type(error).__name__}: {error}"[:_LONGEST_ERROR]
+            self._tracebacks[page["title_key"]] = traceback_of(error)
             self._give_up(page, reason, self._deaths[page["title_key"]] + 1)
             return None
 
@@ -163,6 +172,8 @@ class _Death(NamedTuple):
 
     key: int
     hung: bool
+    traceback: str | None = None
+    """Where it hung."""
 
 
 class _Note:
@@ -201,7 +212,10 @@ class _Note:
         key = text[:_NOTE_LENGTH].decode("ascii", "replace").strip()
         if not key.removeprefix("-").isdecimal():  # no process died, or the machine did and left half a note
             return None
-        return _Death(int(key), hung=_HANG_MARK in text[_NOTE_LENGTH:])
+        dumped = text[_NOTE_LENGTH:]
+        if _HANG_MARK not in dumped:
+            return _Death(int(key), hung=False)
+        return _Death(int(key), hung=True, traceback=dumped.decode("utf-8", "replace"))
 
     def begin(self, key: int) -> None:
         """Note that a page is being read from now on."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from holocron_assets.decisions.log import Standing, standing
 from holocron_assets.entities.deciding import default_survivor, merge_warning
@@ -14,8 +15,10 @@ from holocron_assets.lake.tables import (
     PAGE_TYPES,
     PAGES,
     RULE_CLASSIFICATIONS,
+    TRACEBACKS,
     TYPE_PREDICTIONS,
 )
+from holocron_assets.lake.views.database import connect, query
 from holocron_assets.review.highlights import Mark, apart, found_in
 from holocron_assets.review.past_decisions import PastDecision, decisions_about
 from holocron_assets.review.reading import Reader, reading
@@ -23,6 +26,12 @@ from holocron_assets.review.statements import Statement, statements_of
 
 _MODELS_ANSWERS = "derived_page_classification"
 _SIDES = 2
+_TRACEBACKS = """
+    select stage, title, error, traceback
+    from tracebacks
+    where split_part(item, '#', 1) in (select unnest($items))
+    order by failed_at desc
+"""
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,7 @@ class ItemDetail:
         decisions: what people decided about any of it before.
         warning: what a person should know before merging its two entities, if anything.
         survivor_id: of two entities, the id that stays by default if they are merged.
+        tracebacks: rows of view `tracebacks` about its page and its entities, the newest first.
     """
 
     item: Row
@@ -79,6 +89,7 @@ class ItemDetail:
     decisions: Sequence[PastDecision] = field(default=())
     warning: str | None = None
     survivor_id: str | None = None
+    tracebacks: Sequence[Row] = ()
 
     def marks(self, page: Page) -> list[Mark]:
         """Evidence in the text of one of its pages, in order and apart."""
@@ -118,6 +129,7 @@ def item_detail(lake: Lake, item: Row) -> ItemDetail:
             ),
             merge_warning(entities[0], entities[1], decided) if len(entities) == _SIDES else None,
             default_survivor(entities, decided) if len(entities) == _SIDES else None,
+            _tracebacks(lake, [item, *entities]),
         )
 
 
@@ -158,6 +170,16 @@ def _judgement(reader: Reader, item: Row) -> Row | None:
     condition = "first_id = $first and second_id = $second"
     found = reader.find(ENTITY_JUDGEMENTS, condition, values, within=[item["entity_type"]])
     return found[0] if found else None
+
+
+def _tracebacks(lake: Lake, about: Sequence[Row]) -> list[dict[str, Any]]:
+    """The tracebacks of what failed and stands, of some pages and entities."""
+    places = {row[name] for row in about for name in ("batch", "entity_type") if row[name]}
+    if not any(place in scope for scope in lake.partitions(TRACEBACKS) for place in places):
+        return []  # the view reads the outcomes of all pages
+    items = {str(row[name]) for row in about for name in ("title_key", "entity_id") if row[name]}
+    with connect(lake, relations=["tracebacks"]) as connection:
+        return query(connection, _TRACEBACKS, {"items": sorted(items)})
 
 
 def _pages(

@@ -11,7 +11,7 @@ from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, Site
 from holocron_assets.signals.hidden import protected, unmasked
 from holocron_assets.signals.outline import nesting, outline
 from holocron_assets.signals.quotes import without_quotes
-from holocron_assets.signals.vocabulary import LeadWords, normalised_name
+from holocron_assets.signals.vocabulary import TextTemplates, normalised_name
 
 # mwparserfromhell's time grows with the square of unclosed markup; MediaWiki pages nest less than this
 _DEEPEST_NESTING = 30
@@ -65,7 +65,7 @@ class Cleaner:
     """
 
     site: Site
-    words: LeadWords
+    words: TextTemplates
     page_name: str
     problems: list[str] = field(default_factory=list)
 

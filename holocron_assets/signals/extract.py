@@ -16,10 +16,10 @@ from holocron_assets.signals.links import page_links
 from holocron_assets.signals.markers import is_disambiguation, is_list, template_names, timeline_markers
 from holocron_assets.signals.paragraphs import HEADING
 from holocron_assets.signals.top import Top, read_top
-from holocron_assets.signals.vocabulary import VOCABULARY
+from holocron_assets.signals.vocabulary import VOCABULARY, PageWords, words_of
 
-SIGNALS_VERSION = code_version(__name__)
-"""The version of signals, which changes with the code's number and with any word of the vocabulary."""
+SIGNALS_VERSION = code_version(__name__, "holocron_assets.languages.language")
+"""The version of signals: it changes with the code, and with any word of the vocabulary or of a language."""
 
 # MediaWiki's own limit ($wgMaxArticleSize is 2,048 KiB); nobody wrote a longer page by hand
 LONGEST_WIKITEXT = 2_097_152
@@ -81,14 +81,14 @@ def _signals(page: Row, site: Site) -> dict[str, Any]:
         problems = (f"only the first {len(read):,} of {len(wikitext):,} characters were read", *problems)
     return {
         **_no_signals(page),
-        **_form(full_name, name, top, visible, categories),
+        **_form((full_name, name), top, visible, categories, words_of(site)),
         **_lead_columns(top.lead),
         "infobox_template": top.infobox.template if top.infobox else None,
         "infobox_fields": [{"name": key, "value": value} for key, value in top.infobox.fields]
         if top.infobox
         else [],
         "categories": categories,
-        "sections": _sections(visible, Cleaner(site, VOCABULARY.lead, name)),
+        "sections": _sections(visible, Cleaner(site, VOCABULARY.templates, name)),
         "is_redirect": linked.redirect is not None,
         "redirect_target": _with_fragment(linked.redirect) if linked.redirect else None,
         "method": "bounded" if problems else "mwparserfromhell",
@@ -129,7 +129,10 @@ def _name(page: Row, site: Site) -> str:
         return str(page["title"])
 
 
-def _form(full_name: str, name: str, top: Top, visible: str, categories: Sequence[str]) -> dict[str, Any]:
+def _form(
+    names: tuple[str, str], top: Top, visible: str, categories: Sequence[str], words: PageWords
+) -> dict[str, Any]:
+    full_name, name = names
     templates = template_names(visible)
     continuity = find_continuity(full_name, top.templates, categories, VOCABULARY.continuity)
     infobox_template = top.infobox.template if top.infobox else None
@@ -137,11 +140,9 @@ def _form(full_name: str, name: str, top: Top, visible: str, categories: Sequenc
         "name": name,
         "continuity": continuity.value,
         "continuity_evidence": list(continuity.evidence),
-        "is_disambiguation": is_disambiguation(name, templates, categories, VOCABULARY),
-        "is_list": is_list(name, categories, VOCABULARY),
-        "timeline_markers": timeline_markers(
-            name, infobox_template, templates, categories, VOCABULARY.timeline
-        ),
+        "is_disambiguation": is_disambiguation(name, templates, categories, words),
+        "is_list": is_list(name, categories, words),
+        "timeline_markers": timeline_markers(name, infobox_template, templates, categories, words.timeline),
     }
 
 

@@ -58,7 +58,7 @@ def file_use_rows(page: Row, site: Site, lead_offset: int | None) -> list[Row]:
     if page.get("content_model") not in (None, "wikitext"):
         return []
     text = at_length((page.get("wikitext") or "")[:LONGEST_WIKITEXT])
-    cleaner = Cleaner(site, VOCABULARY.lead, page["title"])
+    cleaner = Cleaner(site, VOCABULARY.templates, page["title"])
     found: dict[tuple[str, str], _Use] = {}
     for use in sorted(_uses(text, site, lead_offset or 0)):
         found.setdefault((use.role, use.name), use)

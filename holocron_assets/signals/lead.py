@@ -8,7 +8,7 @@ from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.paragraphs import Heading, Paragraph
 from holocron_assets.signals.sentences import cut_at_sentence, first_sentence
-from holocron_assets.signals.vocabulary import normalised_name
+from holocron_assets.signals.vocabulary import PageWords, normalised_name
 
 LONGEST_SENTENCE = 1_000
 SHORTEST_EXCERPT = 1_000
@@ -44,7 +44,7 @@ class Lead:
 
 
 def find_lead(
-    text: str, blocks: Sequence[Paragraph | Heading], cleaner: Cleaner, closing_sections: frozenset[str]
+    text: str, blocks: Sequence[Paragraph | Heading], cleaner: Cleaner, words: PageWords
 ) -> Lead | None:
     """The lead of a page; None if the page has no prose.
 
@@ -56,7 +56,7 @@ def find_lead(
         text: masked wikitext.
         blocks: its paragraphs and headings.
         cleaner: the page's cleaner.
-        closing_sections: headings, normalised, after which nothing is added.
+        words: the closing sections of the language, and its abbreviations.
     """
     first_heading = next(
         (place for place, block in enumerate(blocks) if isinstance(block, Heading)), len(blocks)
@@ -67,7 +67,9 @@ def find_lead(
     skipped = bold or 0
     pieces: list[str] = []
     offset = 0
-    for paragraph, is_lead_section in _in_reach(blocks, skipped, first_heading, cleaner, closing_sections):
+    for paragraph, is_lead_section in _in_reach(
+        blocks, skipped, first_heading, cleaner, words.closing_sections
+    ):
         have = sum(map(len, pieces))
         if have >= (LONGEST_EXCERPT if is_lead_section else SHORTEST_EXCERPT):
             break
@@ -76,9 +78,10 @@ def find_lead(
             pieces.append(clean)
     if not pieces:
         return None
-    excerpt = cut_at_sentence("\n\n".join(pieces), SHORTEST_EXCERPT, LONGEST_EXCERPT, EXCERPT_LIMIT)
+    lengths = (SHORTEST_EXCERPT, LONGEST_EXCERPT, EXCERPT_LIMIT)
+    excerpt = cut_at_sentence("\n\n".join(pieces), *lengths, words.abbreviations)
     return Lead(
-        sentence=first_sentence(excerpt, LONGEST_SENTENCE),
+        sentence=first_sentence(excerpt, LONGEST_SENTENCE, words.abbreviations),
         excerpt=excerpt,
         offset=offset,
         method="first_paragraph" if bold is None else "bold_title",

@@ -16,6 +16,7 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, InvalidTitle, PageTitle, Site
 from holocron_assets.signals.hidden import FILLER, without_hidden
+from holocron_assets.signals.vocabulary import words_of
 
 # A title has 255 bytes; its fragment and percent-encoding may be longer. 2,000 characters bound the cache.
 # A pipe trick that was saved unexpanded, [[X|]], is no link: Parser::handleInternalLinks2 wants a label.
@@ -33,11 +34,10 @@ _ADDRESS = re.compile(
     r"|(?:bitcoin|geo|magnet|mailto|matrix|news|sips?|sms|tel|urn|xmpp):",
     re.IGNORECASE,
 )
-_ENGLISH_REDIRECT = "redirect"
 _PIPE_TEMPLATE = re.compile(r"\{\{\s*!\s*\}\}")
 
 
-LINKS_VERSION = code_version(__name__)
+LINKS_VERSION = code_version(__name__, "holocron_assets.languages.language")
 """The version of links: it changes when the same text may give other links."""
 
 
@@ -98,7 +98,7 @@ def link_extractor(site: Site) -> Callable[[str], tuple[list[str], list[str], st
 
 def _redirect(text: str, site: Site, *, is_redirect: bool) -> tuple[PageTitle | None, str]:
     match = _REDIRECT.match(text)
-    if not match or not (is_redirect or match[1].lower() == _ENGLISH_REDIRECT):
+    if not match or not (is_redirect or match[1].lower() in words_of(site).redirects):
         return None, text
     return _target(match[2], site), text[match.end() :]
 

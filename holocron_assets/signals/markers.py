@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 
-from holocron_assets.signals.vocabulary import TimelineWords, Vocabulary, normalised_name
+from holocron_assets.signals.vocabulary import PageWords, TimelineWords, normalised_name
 
 _TEMPLATE_NAME = re.compile(r"\{\{\s*+([^|{}\[\]<>\n]++)")
 _SUFFIX = re.compile(r".+\(([^()]+)\)")
@@ -15,7 +15,7 @@ def template_names(text: str) -> set[str]:
 
 
 def is_disambiguation(
-    name: str, templates: Collection[str], categories: Iterable[str], vocabulary: Vocabulary
+    name: str, templates: Collection[str], categories: Iterable[str], words: PageWords
 ) -> bool:
     """Whether a page lists pages with the same name: its title, a template or a category says so.
 
@@ -23,20 +23,20 @@ def is_disambiguation(
         name: title without namespace prefix and continuity suffix.
         templates: normalised names of the page's templates.
         categories: names without prefix.
-        vocabulary: the words that say so.
+        words: those of the language.
     """
     suffix = _SUFFIX.fullmatch(name)
     return (
-        (suffix is not None and normalised_name(suffix[1]) in vocabulary.disambiguation_suffixes)
-        or not vocabulary.disambiguation_templates.isdisjoint(templates)
-        or any(map(vocabulary.disambiguation_categories.fullmatch, categories))
+        (suffix is not None and normalised_name(suffix[1]) in words.disambiguation_suffixes)
+        or not words.disambiguation_templates.isdisjoint(templates)
+        or any(map(words.disambiguation_categories.fullmatch, categories))
     )
 
 
-def is_list(name: str, categories: Iterable[str], vocabulary: Vocabulary) -> bool:
+def is_list(name: str, categories: Iterable[str], words: PageWords) -> bool:
     """Whether a page is a list: its title or a category says so (arguments as for `is_disambiguation`)."""
-    return vocabulary.list_titles.fullmatch(name) is not None or any(
-        map(vocabulary.list_categories.fullmatch, categories)
+    return words.list_titles.fullmatch(name) is not None or any(
+        map(words.list_categories.fullmatch, categories)
     )
 
 
@@ -54,7 +54,7 @@ def timeline_markers(
         infobox_template: name of the infobox's template.
         templates: normalised names of the page's templates.
         categories: names without prefix.
-        words: the markers' vocabulary.
+        words: the markers' words.
     """
     markers = [f"title:{kind}" for kind, pattern in words.titles.items() if pattern.fullmatch(name)]
     if infobox_template and normalised_name(infobox_template) in words.infoboxes:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from holocron_assets.signals.vocabulary import VOCABULARY
+from holocron_assets.languages.language import ENGLISH
+from holocron_assets.signals.vocabulary import page_words
 
 # Marks at the end of a sentence, with the quotes and brackets that close after them. Chinese and Japanese
 # marks need no space after them; other marks do.
@@ -14,9 +15,10 @@ _PARAGRAPH_END = re.compile(r"\n\n")
 _LONGEST_WORD = 40
 _INITIALS = re.compile(r"(?:\w\.)*\w", re.UNICODE)
 _LONGEST_PARENTHESIS = 400
+_ENGLISH = page_words(ENGLISH).abbreviations
 
 
-def sentence_ends(text: str) -> Iterator[int]:
+def sentence_ends(text: str, abbreviations: frozenset[str] = _ENGLISH) -> Iterator[int]:
     """Offsets just after each sentence of a text.
 
     Abbreviations and initials end no sentence, nor does a mark inside a short parenthesis. The text's own end
@@ -24,29 +26,28 @@ def sentence_ends(text: str) -> Iterator[int]:
 
     Args:
         text: clean text of one paragraph or more.
+        abbreviations: words of its language whose full stop ends no sentence.
     """
     position = 0
     for match in _END.finditer(text):
-        if not _goes_on(text, match) and not _inside_parenthesis(text, position, match.end()):
+        if not _goes_on(text, match, abbreviations) and not _inside_parenthesis(text, position, match.end()):
             yield match.end()
             position = match.end()
 
 
-def _goes_on(text: str, match: re.Match[str]) -> bool:
+def _goes_on(text: str, match: re.Match[str], abbreviations: frozenset[str]) -> bool:
     following = text[match.end() : match.end() + 8].lstrip(" \"'“‘«([")  # noqa: RUF001 - typographic quotes are meant
     if following[:1].islower():
         return True
     if not match.group().startswith(".") or text[match.end() : match.end() + 1] == "\n":
         return False
     word = _WORD_BEFORE.search(text, max(match.start() - _LONGEST_WORD, 0), match.start())
-    return bool(word and match.end() < len(text) and _is_abbreviation(word.group()))
+    return bool(word and match.end() < len(text) and _is_abbreviation(word.group(), abbreviations))
 
 
 @lru_cache(maxsize=4096)
-def _is_abbreviation(word: str) -> bool:
-    return word.lower() in VOCABULARY.lead.abbreviations or (
-        not word.isdigit() and _INITIALS.fullmatch(word) is not None
-    )
+def _is_abbreviation(word: str, abbreviations: frozenset[str]) -> bool:
+    return word.lower() in abbreviations or (not word.isdigit() and _INITIALS.fullmatch(word) is not None)
 
 
 def _inside_parenthesis(text: str, start: int, end: int) -> bool:
@@ -56,19 +57,22 @@ def _inside_parenthesis(text: str, start: int, end: int) -> bool:
     return text.find(")", end, end + _LONGEST_PARENTHESIS) >= 0
 
 
-def first_sentence(text: str, longest: int) -> str:
+def first_sentence(text: str, longest: int, abbreviations: frozenset[str] = _ENGLISH) -> str:
     """The first sentence of a text's first paragraph, cut between words if it is too long.
 
     Args:
         text: clean text.
         longest: the most characters.
+        abbreviations: as for `sentence_ends`.
     """
     paragraph = text.partition("\n")[0]
-    end = next(sentence_ends(paragraph), len(paragraph))
+    end = next(sentence_ends(paragraph, abbreviations), len(paragraph))
     return cut_between_words(paragraph[:end].strip(), longest)
 
 
-def cut_at_sentence(text: str, shortest: int, longest: int, hard_limit: int) -> str:
+def cut_at_sentence(
+    text: str, shortest: int, longest: int, hard_limit: int, abbreviations: frozenset[str] = _ENGLISH
+) -> str:
     """The longest start of a text that ends with a sentence.
 
     Args:
@@ -76,11 +80,12 @@ def cut_at_sentence(text: str, shortest: int, longest: int, hard_limit: int) -> 
         shortest: the least characters of the result, if the text has as many.
         longest: the most characters of the result, if a sentence ends before them.
         hard_limit: the most characters of the result in any case.
+        abbreviations: as for `sentence_ends`.
     """
     if len(text) <= longest:
         return text
     ends = {
-        *sentence_ends(text[: hard_limit + 1]),
+        *sentence_ends(text[: hard_limit + 1], abbreviations),
         *(match.start() for match in _PARAGRAPH_END.finditer(text)),
     }
     possible = sorted(end for end in ends if shortest <= end <= hard_limit)

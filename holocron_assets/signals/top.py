@@ -9,7 +9,7 @@ from holocron_assets.signals.infobox.template import Infobox, find_infobox
 from holocron_assets.signals.lead import SHORTEST_EXCERPT, Lead, find_lead
 from holocron_assets.signals.outline import Outline, outline
 from holocron_assets.signals.paragraphs import Heading, read_blocks
-from holocron_assets.signals.vocabulary import VOCABULARY
+from holocron_assets.signals.vocabulary import VOCABULARY, words_of
 
 # For nearly every page the first number of characters is enough; none is read further than the second
 _FIRST_LENGTH = 24_000
@@ -69,10 +69,10 @@ def _read_top(wikitext: str, site: Site, page_name: str, *, is_cut: bool) -> Top
         return None
     head = text[:first_heading]
     head_outline = text_outline.before(len(head))
-    cleaner = Cleaner(site, VOCABULARY.lead, page_name)
+    cleaner, words = Cleaner(site, VOCABULARY.templates, page_name), words_of(site)
     return Top(
-        infobox=find_infobox(head, head_outline, cleaner, VOCABULARY),
-        lead=find_lead(text, blocks, cleaner, VOCABULARY.lead.closing_sections),
+        infobox=find_infobox(head, head_outline, cleaner, words),
+        lead=find_lead(text, blocks, cleaner, words),
         templates=_templates(head, head_outline),
         problems=(*_depth_problems(text_outline), *dict.fromkeys(cleaner.problems)),
     )

@@ -1,11 +1,18 @@
-"""The words that extraction knows, read from `vocabulary.yaml`: the code has no words of a wiki."""
+"""The words that extraction knows: those of any wiki (`vocabulary.yaml`), and those of the page's language.
+
+The code has no words of a wiki or a language.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 
 from ruamel.yaml import YAML
+
+from holocron_assets.lake.titles import Site
+from holocron_assets.languages.language import ENGLISH, Language, language_code, load_language
 
 _FILE = resources.files(__package__) / "vocabulary.yaml"
 VOCABULARY_TEXT = _FILE.read_text(encoding="utf-8")
@@ -24,13 +31,21 @@ class ContinuityWords:
 
 
 @dataclass(frozen=True)
-class LeadWords:
-    """Words on which the lead's limits and clean text depend."""
+class TextTemplates:
+    """Templates that show a text."""
 
-    closing_sections: frozenset[str]
-    abbreviations: frozenset[str]
     text_templates: Mapping[str, str]
     argument_templates: Mapping[str, str]
+    comment_templates: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Every word list of `vocabulary.yaml`, compiled."""
+
+    continuity: ContinuityWords
+    templates: TextTemplates
+    infobox_names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -44,20 +59,20 @@ class TimelineWords:
 
 
 @dataclass(frozen=True)
-class Vocabulary:
-    """Every word list of `vocabulary.yaml`, compiled."""
+class PageWords:
+    """The words of a language, compiled. English markers of pages hold in every language."""
 
-    continuity: ContinuityWords
-    lead: LeadWords
+    closing_sections: frozenset[str]
+    abbreviations: frozenset[str]
     timeline: TimelineWords
     infobox_names: re.Pattern[str]
     not_infobox_names: re.Pattern[str]
-    comment_templates: frozenset[str]
     disambiguation_suffixes: frozenset[str]
     disambiguation_templates: frozenset[str]
     disambiguation_categories: re.Pattern[str]
     list_titles: re.Pattern[str]
     list_categories: re.Pattern[str]
+    redirects: frozenset[str]
 
 
 def normalised_name(name: str) -> str:
@@ -85,8 +100,7 @@ def parse_vocabulary(text: str) -> Vocabulary:
         re.error: a pattern is no regular expression.
     """
     data = YAML(typ="safe").load(text)
-    continuity, lead, timeline = data["continuity"], data["lead"], data["timeline"]
-    disambiguation = data["disambiguation"]
+    continuity, templates = data["continuity"], data["templates"]
     return Vocabulary(
         continuity=ContinuityWords(
             title_suffixes=continuity["title_suffixes"],
@@ -95,27 +109,61 @@ def parse_vocabulary(text: str) -> Vocabulary:
             counterpart_arguments=continuity["counterpart_arguments"],
             categories=_patterns(continuity["categories"]),
         ),
-        lead=LeadWords(
-            closing_sections=frozenset(lead["closing_sections"]),
-            abbreviations=frozenset(lead["abbreviations"].split()),
-            text_templates=lead["text_templates"],
-            argument_templates=lead["argument_templates"],
+        templates=TextTemplates(
+            text_templates=templates["text_templates"],
+            argument_templates=templates["argument_templates"],
+            comment_templates=frozenset(templates["comment_templates"]),
         ),
-        timeline=TimelineWords(
-            titles={name: _any_of([pattern]) for name, pattern in timeline["titles"].items()},
-            infoboxes=frozenset(timeline["infoboxes"]),
-            templates=frozenset(timeline["templates"]),
-            categories=_any_of(timeline["categories"]),
-        ),
-        infobox_names=_any_of(data["infobox"]["names"]),
-        not_infobox_names=_any_of(data["infobox"]["not_names"]),
-        comment_templates=frozenset(data["infobox"]["comment_templates"]),
-        disambiguation_suffixes=frozenset(disambiguation["title_suffixes"]),
-        disambiguation_templates=frozenset(disambiguation["templates"]),
-        disambiguation_categories=_any_of(disambiguation["categories"]),
-        list_titles=_any_of(data["lists"]["titles"]),
-        list_categories=_any_of(data["lists"]["categories"]),
+        infobox_names=tuple(data["infobox_names"]),
     )
 
 
 VOCABULARY = parse_vocabulary(VOCABULARY_TEXT)
+
+
+def words_of(site: Site) -> PageWords:
+    """The words of a wiki's language."""
+    return page_words(language_code(site.language))
+
+
+@cache
+def page_words(code: str) -> PageWords:
+    """The words of a language, compiled once a process.
+
+    Args:
+        code: as `language_code` gives it.
+    """
+    own = load_language(code)
+    # wikis of all languages take templates, categories and titles from each other in English
+    both = (own,) if code == ENGLISH else (own, load_language(ENGLISH))
+    return PageWords(
+        closing_sections=_all(one.prose.closing_sections for one in both),
+        abbreviations=frozenset(own.prose.abbreviations.split()),
+        timeline=_timeline(both),
+        infobox_names=_any_of((*VOCABULARY.infobox_names, *own.infobox.names)),
+        not_infobox_names=_any_of(name for one in both for name in one.infobox.not_names),
+        disambiguation_suffixes=_all(one.disambiguation.title_suffixes for one in both),
+        disambiguation_templates=_all(one.disambiguation.templates for one in both),
+        disambiguation_categories=_any_of(name for one in both for name in one.disambiguation.categories),
+        list_titles=_any_of(title for one in both for title in one.lists.titles),
+        list_categories=_any_of(name for one in both for name in one.lists.categories),
+        redirects=_all(one.redirects for one in both),
+    )
+
+
+def _all(lists: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*lists)
+
+
+def _timeline(languages: Iterable[Language]) -> TimelineWords:
+    words = [one.timeline for one in languages]
+    titles: dict[str, list[str]] = {}
+    for one in words:
+        for marker, pattern in one.titles.items():
+            titles.setdefault(marker, []).append(pattern)
+    return TimelineWords(
+        titles={marker: _any_of(patterns) for marker, patterns in titles.items()},
+        infoboxes=_all(one.infoboxes for one in words),
+        templates=_all(one.templates for one in words),
+        categories=_any_of(name for one in words for name in one.categories),
+    )

@@ -54,6 +54,17 @@ def test_an_answer_is_printed_and_kept(asked: AskedHolocron) -> None:
     assert (row["started_by"], row["calls"], row["outcome"]) == ("ask", 1, "complete")
 
 
+def test_a_person_may_ask_though_the_limit_of_a_time_is_reached(
+    asked: AskedHolocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_interrogation(tmp_path, "kinds", SMALL, 500, scale_limit={"day": 1})
+    (tmp_path / "interrogations").rename(tmp_path / "limited")
+    monkeypatch.setenv("HOLOCRON_INTERROGATIONS", str(tmp_path / "limited"))
+    for number in range(2):
+        assert answers("kinds", f"Page wiki1 {number}")[0]["is_new"]
+    assert len(asked.ollama.chats) == 2
+
+
 def test_an_answer_is_shown_in_words(asked: AskedHolocron) -> None:
     done = ask("other", "Page wiki1 1")
     assert done.exit_code == 0, done.output

@@ -13,6 +13,7 @@ from tiny_wiki import copy_of_export
 from holocron_assets.cli.main import main
 from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.decisions.controls import ALL, Scope, standing_controls
+from holocron_assets.lake.place import pressure
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.lake.views.database import connect, query
 
@@ -54,6 +55,21 @@ def test_what_is_paused_is_listed_until_it_is_resumed(holocron: Holocron) -> Non
     assert said(holocron, "resume", "--source", "one", *BECAUSE) == "source one goes on"
     assert "source one" not in said(holocron, "controls")
     assert len(json.loads(said(holocron, "controls", "--history", "--json"))) == 3
+
+
+def test_while_the_disk_is_full_a_person_starts_nothing_and_the_status_says_why(
+    holocron: Holocron, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pressure, "MEASURE_SECONDS", 0.0)
+    monkeypatch.setenv("HOLOCRON_FREE_GB", "1000000000")
+    for command in ("run", "crawl --source one", "launch crawl_batch --partition one-000001"):
+        refused = do(holocron, *command.split())
+        assert refused.exit_code == 1, refused.output
+        assert "GB are free on the disk of" in " ".join(refused.output.split())
+    (held,) = json.loads(said(holocron, "status", "--json"))["paused"]
+    assert (held["scope"], held["action"], held["author"]) == ("all", "drain", "this machine")
+    assert "GB are free on the disk of" in held["reason"]
+    assert holocron.lake.partitions(PAGES) == []
 
 
 def test_a_second_pause_changes_nothing_and_the_answer_says_so(holocron: Holocron) -> None:

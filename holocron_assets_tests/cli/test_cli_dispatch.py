@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asked_holocron import write_interrogation
 from click.testing import CliRunner, Result
 from fake_ollama import FakeOllama
 from sample_holocron import Holocron
@@ -28,11 +29,12 @@ class Commands:
         self.settings = holocron.folder / "dispatch.yaml"
         self.spaces = holocron.folder / "spaces"
         self.spaces.mkdir()
+        self.more: dict[str, str] = {}
 
     def run(self, *arguments: str, **environment: str) -> Result:
         variables = {"HOLOCRON_LLM": "auto", "OLLAMA_HOST": self.ollama.url, "COLUMNS": "140"}
         settings = {"HOLOCRON_DISPATCH": str(self.settings), "HOLOCRON_SPACES": str(self.spaces)}
-        everything = {**self.holocron.environment, **settings, **variables, **environment}
+        everything = {**self.holocron.environment, **settings, **variables, **self.more, **environment}
         return CliRunner().invoke(main, arguments, env=everything)
 
     def json(self, *arguments: str, **environment: str) -> Any:
@@ -170,3 +172,48 @@ def test_a_broken_interrogation_is_named_in_one_line_and_the_rest_is_shown(tmp_p
     assert done.returncode == 0
     assert done.stderr.startswith(f"An interrogation is left out: {broken}: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def two_domains(commands: Commands, tmp_path: Path) -> Commands:
+    """Two interrogations: one of biology that is not enabled, and one of history."""
+    write_interrogation(tmp_path, "organs", MODEL, 500, domain="biology", enabled=False)
+    write_interrogation(tmp_path, "battles", MODEL, 400, domain="history", scale_limit={"hour": 5})
+    commands.more["HOLOCRON_INTERROGATIONS"] = str(tmp_path / "interrogations")
+    return commands
+
+
+def test_what_is_not_enabled_is_not_dispatched_and_every_list_says_so(two_domains: Commands) -> None:
+    report = two_domains.json("dispatch", "--dry-run")
+    assert [score["interrogation"] for one in report["plans"] for score in one["scores"]] == ["battles"]
+    why = "interrogation organs is paused by its file: `enabled: false`"
+    assert [held.startswith(why) for held in report["held_back"]] == [True]
+    assert [row["interrogation"] for row in two_domains.json("stale")] == ["battles"]
+    assert why in two_domains.words("stale")
+    (held,) = two_domains.json("status")["paused"]
+    assert (held["scope"], held["name"], held["action"], held["author"], held["since"]) == (
+        *("interrogation", "organs", "pause", "its file"),
+        None,
+    )
+
+
+def test_a_domain_narrows_the_status_and_what_is_stale(two_domains: Commands) -> None:
+    report = two_domains.json("status", "--domain", "history")
+    assert [(row["interrogation"], row["domain"]) for row in report["interrogations"]] == [
+        ("battles", "history")
+    ]
+    assert {stage["interrogation"] for stage in report["stages"]} == {"battles"}
+    assert "biology" in two_domains.words("status")
+    assert two_domains.words("stale", "--domain", "biology").startswith("Nothing: every answer")
+    wrong = two_domains.run("status", "--domain", "botany")
+    assert wrong.exit_code == 2
+    assert "no interrogation is of domain 'botany'; there are biology, history" in wrong.output
+
+
+def test_a_person_does_not_ask_what_is_not_enabled(two_domains: Commands) -> None:
+    refused = two_domains.run("ask", "organs", "Issa Dorrane")
+    assert refused.exit_code == 1
+    assert "nothing new of organs is asked: its file says `enabled: false`" in " ".join(
+        refused.stderr.split()
+    )
+    assert two_domains.ollama.chats == []

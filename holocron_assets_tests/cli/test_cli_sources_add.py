@@ -14,6 +14,8 @@ from holocron_assets.cli.main import main
 from holocron_assets.crawl.sources.files import load_source
 from holocron_assets.lake.views.database import connect, query
 
+pytestmark = pytest.mark.system  # a wiki is asked once a second
+
 LAMPS = {
     "general": {
         "sitename": "Лампы",

@@ -3,25 +3,19 @@
 import bz2
 import gzip
 import io
-import sys
 import tarfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from dump_files import END, HEAD, PACKERS, many_pages, page_xml
 
 from holocron_assets.crawl.dumps import archive
 from holocron_assets.crawl.dumps.export import DumpError, read_pages, read_site
 from holocron_assets.crawl.dumps.listing import list_dump, usable_index
 from holocron_assets.crawl.sources.files import load_source, write_dump_source
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets_tests.crawl.dump_files import END, HEAD, many_pages, page_xml
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 OTHER_HEAD = HEAD.replace("Das Wiki", "A second wiki")
 
@@ -53,8 +47,8 @@ def tarred(path: Path, members: Mapping[str, bytes]) -> Path:
             member = tarfile.TarInfo(name)
             member.size = len(content)
             packed.addfile(member, io.BytesIO(content))
-    pack = {".zst": zstd.compress, ".gz": gzip.compress, ".tgz": gzip.compress, ".bz2": bz2.compress}
-    path.write_bytes(pack.get(path.suffix, bytes)(buffer.getvalue()))
+    packer = PACKERS.get({".tgz": ".gz", ".tar": ""}.get(path.suffix, path.suffix), bytes)
+    path.write_bytes(packer(buffer.getvalue()))
     return path
 
 

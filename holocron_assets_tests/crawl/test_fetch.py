@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from crawl_rows import dump_source, outcome, put_manifest, put_seeds, statuses
-from small_wiki import reading, small_wiki, source_of_wiki
+from fake_mediawiki import Handler, reset
+from small_wiki import SmallWiki, reading, small_wiki, source_of_wiki
 
 from holocron_assets.crawl.dumps.export import DumpError
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
@@ -23,7 +24,7 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGES
+from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGES, TRACEBACKS
 
 pytestmark = pytest.mark.system
 
@@ -106,6 +107,9 @@ def test_a_page_at_fault_is_found_in_ever_smaller_groups_and_fails_alone(lake: L
     assert (failed["status"], failed["attempts"], failed["error"]) == ("failed", 1, "C: it breaks")
     assert before + DELAYS[0] <= failed["due_at"] <= utc_now() + DELAYS[0]
     assert all(row["status"] == "ok" and row["attempts"] == 1 for row in rows if row is not failed)
+    [kept] = read_partition(lake, TRACEBACKS, BATCH)
+    assert (kept["stage"], kept["item"]) == ("pages", str(failed["title_key"]))
+    assert kept["traceback"].endswith("GroupError: it breaks\n")
 
 
 @pytest.mark.parametrize(
@@ -250,6 +254,30 @@ def _one_page_answers_500(lake: Lake) -> None:
             rows = fetch_batch(lake, BATCH, reader, "test")
     assert {title for title, found in by_title(rows).items() if found != ("ok", 1)} == {"Page 7"}
     assert by_title(rows)["Page 7"] == ("failed", 1)
+    [kept] = read_partition(lake, TRACEBACKS, BATCH)
+    assert kept["traceback"].index("WikiUnavailable") < kept["traceback"].index("GroupError")
+
+
+def test_the_traceback_of_a_page_goes_back_to_what_the_network_did(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holocron_assets.crawl.http.polite_requests._MOST_TRIES", 1)
+    put_manifest(lake, BATCH, "A", "B")
+    behave = SmallWiki.behave
+
+    def breaks(wiki: SmallWiki, handler: Handler) -> None:
+        if "A" in handler.parameters.get("titles", ""):
+            reset(handler)
+        else:
+            behave(wiki, handler)
+
+    monkeypatch.setattr(SmallWiki, "behave", breaks)
+    with small_wiki(["A", "B", "C"]) as wiki, reading(lake, source_of_wiki(wiki), BATCH) as reader:
+        rows = fetch_batch(lake, BATCH, reader, "test")
+    assert by_title(rows) == {"A": ("failed", 1), "B": ("ok", 1)}
+    [kept] = read_partition(lake, TRACEBACKS, BATCH)
+    places = [kept["traceback"].index(name) for name in ("httpcore", "WikiUnavailable", "GroupError")]
+    assert places == sorted(places)
 
 
 @pytest.mark.parametrize("lists_go_on", [True, False])

@@ -259,7 +259,15 @@ def test_a_small_wiki_that_gives_only_the_required_fields_is_a_site(crawl: Crawl
         {"id": 0, "name": "", "canonical": "", "aliases": []},
         {"id": 4, "name": "A wiki", "canonical": "Project", "aliases": ["AW"]},
     ]
-    assert (row["title_case"], row["page_count"]) == ("case-sensitive", None)
+    assert (row["title_case"], row["page_count"], row["language"]) == ("case-sensitive", None, None)
+
+
+def test_a_wiki_says_the_language_of_its_pages(crawl: Crawl) -> None:
+    general = {"sitename": "Ein Wiki", "case": "first-letter", "lang": "de"}
+    crawl.wiki.will(says(batchcomplete=True, query={"general": general, "namespaces": {}}))
+    row = crawl.client.site()
+    SITES.to_arrow([row], "sample")
+    assert row["language"] == "de"
 
 
 @pytest.mark.parametrize(

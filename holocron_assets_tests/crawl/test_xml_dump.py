@@ -302,6 +302,24 @@ def test_without_site_info_a_wiki_is_taken_for_an_english_one(tmp_path: Path) ->
     assert "wikipedia" in site["interwiki_prefixes"]
 
 
+def test_an_export_in_a_language_without_namespaces_has_those_of_its_language(tmp_path: Path) -> None:
+    text = export(page_xml("A")).replace("<mediawiki ", '<mediawiki xml:lang="de-at" ', 1)
+    site = read_site(saved(tmp_path, text), "wiki")
+    SITES.to_arrow([site], "wiki")
+    assert site["language"] == "de-at"
+    names = {space["id"]: (space["name"], space["aliases"]) for space in site["namespaces"]}
+    assert names[6] == ("Datei", ["Bild"])
+    assert names[8] == ("MediaWiki", [])
+
+
+def test_an_export_that_names_its_namespaces_keeps_them_and_knows_their_other_names(tmp_path: Path) -> None:
+    text = export(page_xml("A"), site_info=SITE_INFO.format(case="case-sensitive"))
+    site = read_site(saved(tmp_path, text.replace("<mediawiki ", '<mediawiki xml:lang="de" ', 1)), "wiki")
+    names = {space["id"]: (space["name"], space["aliases"]) for space in site["namespaces"]}
+    assert (names[14], names[110]) == (("Kategorie", []), ("Forum", []))
+    assert site["site_name"] == "Das Wiki"
+
+
 def test_the_sample_wiki_is_whole() -> None:
     pages = list(read_pages(SAMPLE))
     assert len(pages) >= 120

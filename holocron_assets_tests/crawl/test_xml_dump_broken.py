@@ -189,7 +189,7 @@ def test_a_packed_file_with_damaged_bytes_is_named(tmp_path: Path) -> None:
     assert "wiki.xml.gz" in str(error)
 
 
-@pytest.mark.parametrize("suffix", [".7z", ".xz", ".zip"])
+@pytest.mark.parametrize("suffix", [".7z", ".rar", ".xz"])
 def test_other_packings_say_what_to_do(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(DumpError, match="unpack it, or pack it as"):
         list(read_pages(saved(tmp_path, b"x", f"wiki.xml{suffix}")))

@@ -15,13 +15,16 @@ from holocron_assets.decisions.controls import (
     PRIORITIZE,
     RESUME,
     Controls,
+    HeldBackError,
     Scope,
     all_controls,
     control,
+    refuse_held,
     standing_controls,
 )
 from holocron_assets.decisions.log import DecisionError
 from holocron_assets.lake.files.damage import DamagedPartitionError
+from holocron_assets.lake.place import pressure
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import CONTROLS
 from holocron_assets.lake.views.database import connect, query
@@ -53,6 +56,27 @@ def test_what_is_drained_starts_nothing_and_stops_nothing(tmp_path: Path) -> Non
     standing = say(Lake(tmp_path), DRAIN, FACTS)
     assert standing.is_held(source="wiki", interrogation="facts")
     assert not standing.is_paused(source="wiki", interrogation="facts")
+
+
+def test_a_full_disk_holds_everything_back_like_a_person_until_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = Lake(tmp_path)
+    monkeypatch.setattr(pressure, "MEASURE_SECONDS", 0.0)
+    monkeypatch.setenv("HOLOCRON_FREE_GB", "1000000000")
+    full = standing_controls(lake).held[ALL]
+    assert (full.action, full.author) == (DRAIN, "this machine")
+    assert str(full).endswith("(it goes on by itself when there is more room, or writes are faster)")
+    with pytest.raises(HeldBackError, match="GB are free on the disk"):
+        refuse_held(lake, source="wiki")
+    refuse_held(lake, source="wiki", is_begun=True)
+
+    assert control(lake, DRAIN, ALL, author="ada", reason="the disk is replaced"), "a person may say so too"
+    assert standing_controls(lake).held[ALL].author == "ada"
+    assert control(lake, RESUME, ALL, author="ada", reason="it was")
+    assert standing_controls(lake).is_held(), "no command makes room"
+    monkeypatch.delenv("HOLOCRON_FREE_GB")
+    assert not standing_controls(lake).is_held()
 
 
 def test_a_pause_of_everything_holds_every_source_and_interrogation(tmp_path: Path) -> None:

@@ -191,6 +191,7 @@ def test_the_tally_adds_up(lake: Lake) -> None:
     (row,) = interrogation_rows(lake, [KINDS], DIGESTS, datetime.now(UTC))
     assert row == {
         "interrogation": "kinds",
+        "domain": None,
         "model": SMALL,
         "done": 0,
         "to_do": 2,

@@ -29,7 +29,7 @@ from holocron_assets.lake.declaration.versions import module_version
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.journals.syncing import SyncedFile
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import GPU_RUNS, LLM_RUNS
+from holocron_assets.lake.tables import GPU_RUNS, LLM_RUNS, TRACEBACKS
 
 ONLY_A_MODELS: tuple[str, ...] = (
     "alternatives",
@@ -148,6 +148,11 @@ def test_what_a_function_does_wrong_is_its_items_error_and_no_others(tmp_path: P
         **dict.fromkeys(("Never", "Text", "Two", "Wrong"), "dead"),
         "Fine": "ok",
     }
+    kept = {row["item"]: row["traceback"] for row in read_partition(lake, TRACEBACKS, f"kinds-{BATCH}")}
+    assert kept.keys() == {row["item_id"] for row in rows.values() if row["error"]}
+    bad = kept[rows["Bad"]["item_id"]]
+    assert "code_functions.py" in bad
+    assert bad.endswith("ZeroDivisionError: no pilots to divide by\n")
     assert rows["Bad"]["due_at"] is not None
     assert "ZeroDivisionError: no pilots to divide by (line" in rows["Bad"]["error"]
     assert rows["Never"]["error"] == "Never: it has no pilots at all"

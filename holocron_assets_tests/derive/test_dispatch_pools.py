@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from holocron_assets.derive.dispatch.choosing import Ageing, Waiting
-from holocron_assets.derive.dispatch.plans import plan, plan_pool
+from holocron_assets.derive.dispatch.plans import plan, plan_turns
 from holocron_assets.derive.dispatch.pools import DispatchSettings, read_dispatch_settings
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.lake.files.people_settings import SettingsError
 from holocron_assets.settings import PROJECT_FOLDER, dispatch_file
 
@@ -53,9 +54,45 @@ def test_code_has_a_pool_of_its_own_whatever_patterns_say(tmp_path: Path) -> Non
     }
 
 
+def test_with_one_for_all_the_most_important_work_goes_first_whatever_answers_it(tmp_path: Path) -> None:
+    read = settings(tmp_path, f"policy: global\n{REMOTE}")
+    waiting = [work("a", "local", 500), work("b", "big-cloud", 400), work("counts", "sql", 600)]
+    (first,) = plan(waiting, read, set(), NOW)
+    assert (first.pool, first.decision.model) == ("code", "sql")
+    (second,) = plan(waiting[:2], read, set(), NOW)
+    assert (second.pool, second.decision.model) == ("gpu", "local")
+    assert plan_turns("everything", waiting, read, set(), NOW, at_work={"big-cloud"}) == []
+    assert plan([], read, set(), NOW)[0].decision.model is None
+
+
+def test_with_one_of_each_kind_a_model_that_embeds_does_not_wait_for_one_that_writes(tmp_path: Path) -> None:
+    read = settings(tmp_path, f"policy: kind\n{REMOTE}")
+    embedding = next(one for one in load_interrogations() if one.is_space).models[0]
+    waiting = [
+        *(work("a", "local", 500), work("b", "big-cloud", 400)),
+        *(work("vectors", embedding, 100), work("counts", "sql", 50)),
+    ]
+    assert [(one.pool, one.decision.model) for one in plan(waiting, read, set(), NOW)] == [
+        ("gpu", "local"),
+        ("embedding", embedding),
+        ("code", "sql"),
+    ]
+
+
+def test_a_policy_is_a_line_of_the_file_and_needs_no_other(tmp_path: Path) -> None:
+    policies = ("global", "kind", "resource")
+    limits = {policy: settings(tmp_path, f"policy: {policy}").limits for policy in policies}
+    assert limits == {
+        "global": {"everything": 1},
+        "kind": {"gpu": 1, "embedding": 1, "code": 1},
+        "resource": {"gpu": 1, "code": 1},
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
+        ("policy: two", "policy: Input should be 'global', 'kind' or 'resource'"),
         ("mode: dry", "mode: Input should be 'live' or 'shadow'"),
         ("ageing: {points_an_hour: -1}", "ageing.points_an_hour: "),
         ("pools: {remote: {models: ['*']}}", "pools.remote.limit: Field required"),
@@ -87,20 +124,20 @@ def test_every_pool_decides_by_itself(tmp_path: Path) -> None:
 def test_a_pool_has_no_more_runs_than_places_and_no_two_of_one_model(tmp_path: Path) -> None:
     read = settings(tmp_path, REMOTE)
     waiting = [work(f"w{number}", f"m{number}-cloud", number) for number in range(5)]
-    plans = plan_pool("remote", waiting, read, set(), NOW, at_work={"m4-cloud"})
+    plans = plan_turns("remote", waiting, read, set(), NOW, at_work={"m4-cloud"})
     assert [one.decision.model for one in plans] == ["m3-cloud"]
-    assert plan_pool("remote", waiting, read, set(), NOW, at_work={"m4-cloud", "m3-cloud"}) == []
+    assert plan_turns("remote", waiting, read, set(), NOW, at_work={"m4-cloud", "m3-cloud"}) == []
 
 
 def test_a_model_at_work_on_the_gpu_leaves_no_place_there(tmp_path: Path) -> None:
     read = settings(tmp_path, "")
     waiting = [work("a", "m1"), work("b", "m2", 900)]
-    assert plan_pool("gpu", waiting, read, {"m1"}, NOW, at_work={"m1"}) == []
+    assert plan_turns("gpu", waiting, read, {"m1"}, NOW, at_work={"m1"}) == []
 
 
 def test_a_resting_model_takes_no_place_and_is_given_none(tmp_path: Path) -> None:
     waiting = [work("a", "m1"), work("b", "m2", 900)]
-    (one,) = plan_pool("gpu", waiting, settings(tmp_path, ""), set(), NOW, resting={"m2"})
+    (one,) = plan_turns("gpu", waiting, settings(tmp_path, ""), set(), NOW, resting={"m2"})
     assert one.decision.model == "m1"
 
 

@@ -23,7 +23,7 @@ from holocron_assets.derive.results.partition_work import PartitionWork, journal
 from holocron_assets.derive.results.result_journals import exchanges_path
 from holocron_assets.lake.files.parquet import read_footer, read_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
+from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS, TRACEBACKS
 
 pytestmark = pytest.mark.system
 
@@ -131,6 +131,9 @@ def test_every_item_and_every_call_is_a_row(lake: Lake) -> None:
         ("Cedar", 1, "ok"),
         ("Elm", 1, "ok"),
     ]
+    [kept] = read_partition(lake, TRACEBACKS, SCOPE)
+    assert (kept["stage"], kept["item"]) == ("kinds", failed["item_id"])
+    assert "MalformedReplyError" in kept["traceback"]
 
 
 def test_the_same_again_makes_no_call_and_changes_no_file(lake: Lake) -> None:

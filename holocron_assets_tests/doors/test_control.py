@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.doors import control
 from holocron_assets.doors.control import control_routes
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.review.web.app import make_app
 from holocron_assets.review.web.desk import Desk
 
@@ -75,14 +76,11 @@ def test_a_second_question_is_refused_until_the_first_is_answered_or_expires(
     second = web.post("/ask", json={**QUESTION, "title": "Page wiki1 1"})
     assert second.status_code == 409
     assert f"kinds about 'Page wiki1 0' goes first; see {first['link']}" in second.json()["error"]
-    monkeypatch.setattr(control, "utc_now", lambda: control_now() + timedelta(seconds=601))
+    monkeypatch.setattr(control, "utc_now", lambda: utc_now() + timedelta(seconds=601))
     assert web.get(first["link"]).json()["state"] == "expired"
     answering.set()
     monkeypatch.undo()
     assert ended(web, first["link"])["state"] == "answered"
-
-
-control_now = control.utc_now
 
 
 def test_a_question_without_an_answer_says_why(web: TestClient, asked: AskedHolocron) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from sample_holocron import Holocron, fetch, list_seeds_and_cut
 
+from holocron_assets.cli.main import main
 from holocron_assets.crawl.frontier.requeue import requeue
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import read_partition
@@ -69,6 +71,14 @@ def derive_here(holocron: Holocron) -> None:
         run_step(holocron.lake, step, BATCH, "no run")
 
 
+def why(holocron: Holocron, title: str) -> str:
+    """What `holocron why` prints about a page."""
+    variables = {**holocron.environment, "COLUMNS": "200", "HOLOCRON_LLM": "off"}
+    result = CliRunner().invoke(main, ["why", title], env=variables)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
 def rows_of_others(holocron: Holocron, table: Table) -> list[Row]:
     """What a table says of all pages but the poisonous, without what says when it was made."""
     columns = [column.name for column in table.columns if not column.provenance]
@@ -105,6 +115,7 @@ def test_a_page_that_ends_the_process_is_dead_after_four_and_the_others_are_read
     assert dead_letters(holocron) == {
         "page_signals": (4, f"Poison: the process ended while reading it, {WAYS[word]}")
     }
+    assert ("Timeout" in why(holocron, "Poison")) == (word == "NEVER-ENDS")
     # nothing is left to do, and no note or journal of it
     derivations = [step.derivation for step in BATCH_STEPS]
     assert stale_partitions(holocron.lake, derivations, [BATCH]) == []
@@ -126,6 +137,23 @@ def test_a_page_that_a_parser_raises_on_is_dead_at_once_and_costs_no_other(
         "Given up for page_links: Poison: ValueError: a bracket too many. `holocron requeue` brings it back."
     )
     assert report["stuck"].endswith(expected_status)
+
+
+def test_why_prints_the_traceback_of_a_page_that_a_parser_raises_on_until_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holocron = fetched(tmp_path / "lake", "")
+    with monkeypatch.context() as patched:
+        refuse(patched, "link_rows", "Poison")
+        derive_here(holocron)
+    said = why(holocron, "Poison")
+    assert "page_links, after 1 attempts: Poison: ValueError: a bracket too many" in said
+    assert said.index("Traceback (most recent call last):") < said.index("    holocron requeue ")
+    assert "page_by_page.py" in said
+    assert "Traceback" not in why(holocron, "Pilot 1")
+    requeue(holocron.lake, source="wiki", titles=["Poison"], author="me", reason="it is mended")
+    derive_here(holocron)
+    assert "Traceback" not in why(holocron, "Poison")
 
 
 @pytest.mark.fault(10, "no memory for a page, or a disk that fails while it is read")

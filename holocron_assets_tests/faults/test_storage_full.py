@@ -198,6 +198,7 @@ def test_a_run_on_a_full_disk_fails_by_name_and_the_next_on_a_larger_one_gives_t
     tmp_path: Path, undisturbed: dict[str, Any], part: str, size: str
 ) -> None:
     with whole_holocron(tmp_path, pages=2) as whole, small_disk(tmp_path / part, size=size):
+        whole.environment["HOLOCRON_FREE_GB"] = "0"  # else nothing would be begun
         done = whole.command("run")
         said = done.stdout + done.stderr
         assert done.returncode, said
@@ -216,6 +217,7 @@ def test_a_run_on_a_read_only_disk_fails_by_name_and_the_next_goes_on(
     tmp_path: Path, undisturbed: dict[str, Any]
 ) -> None:
     with whole_holocron(tmp_path, pages=2) as whole, small_disk(tmp_path / "data", size="500m"):
+        whole.environment["HOLOCRON_FREE_GB"] = "0"  # else nothing would be begun
         remount(tmp_path / "data", "ro")
         done = whole.command("run")
         assert done.returncode

@@ -106,6 +106,7 @@ def test_a_data_file_that_is_read_makes_another_version(copy: Callable[..., str]
     for module, data, other in (
         ("signals.extract", "signals/vocabulary.yaml", "classify.merge"),
         ("classify.merge", "classify/taxonomy.yaml", "signals.extract"),
+        ("languages.language", "languages/ru.yaml", "classify.merge"),
         ("entities.tags.store", "entities/tags/tag_rows.sql", "entities.store"),
         ("review.store", "review/queue.sql", "entities.store"),
     ):

@@ -13,7 +13,15 @@ from holocron_assets.decisions.log import new_decision, record, undo
 from holocron_assets.lake.declaration.schema import Table, type_time
 from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITIES, ENTITY_MENTIONS, LLM_ATTEMPTS, PAGES, REVIEW_ITEMS, SITES
+from holocron_assets.lake.tables import (
+    ENTITIES,
+    ENTITY_MENTIONS,
+    LLM_ATTEMPTS,
+    LLM_RUNS,
+    PAGES,
+    REVIEW_ITEMS,
+    SITES,
+)
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.review.queue import read_queue
 
@@ -84,6 +92,27 @@ def test_usage_is_counted_by_interrogation_model_and_day_in_utc(tmp_path: Path) 
     first = {"items": 1, "calls": 2, "failures": 1, "tokens_in": 2, "tokens_out": 2, "seconds": 2.0}
     assert rows[0] == {"day": START.date(), **first}
     assert (rows[1]["day"], rows[1]["calls"]) == ((START + DAY).date(), 1)
+
+
+def test_the_cost_of_an_item_is_averaged_by_interrogation_and_model(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    costs = {"total_ms": 2000.0, "tokens_in": 900, "tokens_out": 40, "calls": 2, "status": "ok"}
+    runs = [
+        row_of(LLM_RUNS, item_id="1", interrogation="facts", model="small:1b", **costs),
+        row_of(
+            LLM_RUNS, item_id="2", interrogation="facts", model="small:1b", **{**costs, "total_ms": 1000.0}
+        ),
+        row_of(LLM_RUNS, item_id="3", interrogation="facts", model="small:1b", **{**costs, "status": "dead"}),
+        row_of(LLM_RUNS, item_id="4", interrogation="facts", model="small:1b", **{**costs, "calls": 0}),
+        row_of(LLM_RUNS, item_id="5", interrogation="facts", model="large:3b", **costs),
+    ]
+    write_partition(lake, LLM_RUNS, "any", runs)
+    large, small = asked(lake, "select * exclude (interrogation) from llm_costs order by model")
+    assert (large["model"], large["items"]) == ("large:3b", 1)
+    assert small["average_seconds"] == pytest.approx(5 / 3)
+    assert (small["average_tokens_in"], small["average_tokens_out"]) == (900, 40)
+    counted = {"items": 3, "answered": 2, "calls": 6, "seconds": 5.0, "tokens_in": 2700, "tokens_out": 120}
+    assert counted.items() <= small.items()
 
 
 def items() -> Iterator[dict[str, Any]]:

@@ -110,6 +110,13 @@ def test_failures_count_by_their_share_once_there_are_enough_tries(
     assert (("failures", "pages of wiki") in found(seen)) is is_failing
 
 
+def test_a_full_disk_is_found_though_all_that_waits_for_it_is_held_back() -> None:
+    full = replace(status(stuck(), held="all").paused[0], author="this machine", reason="0.2 GB are free")
+    seen = replace(status(stuck()), paused=(full,))
+    assert found(seen) == [("room", "everything")]
+    assert found(seen, AlertRules(room=None)) == []
+
+
 def test_what_was_given_up_counts_over_all_stages() -> None:
     assert found(status(queue(dead_last_hour=3), queue("page_types", dead_last_hour=1))) == []
     assert found(status(queue(dead_last_hour=3), queue("page_types", dead_last_hour=2))) == [

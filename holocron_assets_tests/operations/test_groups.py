@@ -53,20 +53,33 @@ def test_every_step_is_run_in_order(tmp_path: Path) -> None:
 def test_stop_ends_the_group(tmp_path: Path) -> None:
     ran, statuses, run = outcome(Lake(tmp_path), group(), second=3)
     assert ran == ["first", "second"]
-    assert statuses == ["done", "failed", "stopped", "stopped"]
+    assert statuses == ["done", "failed", "canceled", "canceled"]
     assert (run.has_failed, run.is_over) == (True, True)
 
 
-def test_continue_runs_the_rest_also_what_needs_it(tmp_path: Path) -> None:
+def test_continue_runs_the_rest_except_what_needs_it_directly_or_not(tmp_path: Path) -> None:
     ran, statuses, run = outcome(Lake(tmp_path), group(first="continue"), first=1)
-    assert ran == ["first", "second", "third", "fourth"]
-    assert (statuses, run.has_failed) == (["failed", "done", "done", "done"], True)
-
-
-def test_skip_leaves_out_what_needs_it_directly_or_not_and_runs_the_rest(tmp_path: Path) -> None:
-    ran, statuses, run = outcome(Lake(tmp_path), group(first="skip"), first=1)
     assert ran == ["first", "fourth"]
     assert (statuses, run.has_failed) == (["failed", "skipped", "skipped", "done"], True)
+
+
+def test_skip_leaves_out_all_that_follows_and_cancels_nothing(tmp_path: Path) -> None:
+    ran, statuses, run = outcome(Lake(tmp_path), group(second="skip"), second=1)
+    assert ran == ["first", "second"]
+    assert (statuses, run.has_failed, run.is_over) == (
+        ["done", "failed", "skipped", "skipped"],
+        True,
+        True,
+    )
+    assert all(row["ended_at"] for row in last_run(run.lake, "some"))
+
+
+def test_a_run_that_an_earlier_version_stopped_is_over(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    outcome(lake, group(), first=1)
+    left = [{**row, "status": "stopped"} for row in last_run(lake, "some")]
+    write_partition(lake, GROUP_STEPS, "some-000001", left)
+    assert begin_or_go_on(lake, "some", group()).run_id == "some-000002"
 
 
 @pytest.mark.parametrize("killed_at", ["first", "second", "fourth"])
@@ -95,7 +108,7 @@ def test_a_kill_right_after_a_failure_that_stops_the_group_lets_no_later_step_ru
 
     with pytest.raises(KeyboardInterrupt):
         begin_or_go_on(lake, "some", group()).work(running({"first": 1}, []), dying_once_it_failed)
-    assert [row["status"] for row in last_run(lake, "some")] == ["failed", "stopped", "stopped", "stopped"]
+    assert [row["status"] for row in last_run(lake, "some")] == ["failed", "canceled", "canceled", "canceled"]
     _, _, run = outcome(lake, group())
     assert run.run_id == "some-000002", "it was over"
 
@@ -110,7 +123,7 @@ def test_a_run_that_was_left_with_a_failure_and_the_rest_waiting_stops_when_it_g
     left[0] |= {"status": "failed", "exit_code": 1}  # as earlier versions could be killed
     write_partition(lake, GROUP_STEPS, "some-000001", left)
     ran, statuses, run = outcome(lake, group())
-    assert (ran, statuses) == ([], ["failed", "stopped", "stopped", "stopped"])
+    assert (ran, statuses) == ([], ["failed", "canceled", "canceled", "canceled"])
     assert (run.run_id, run.has_failed, run.is_over) == ("some-000001", True, True)
 
 

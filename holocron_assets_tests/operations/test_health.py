@@ -64,6 +64,15 @@ def models(status: Status) -> tuple[str, str]:
     return outcome(lake_checks(Taken(status, None, 0.1, 0)), "models")
 
 
+def test_a_full_disk_is_named_and_is_no_lack_of_progress(nothing_waits: Status) -> None:
+    why = "0.20 GB are free on the disk of /data, and 1 GB must be (HOLOCRON_FREE_GB)"
+    hold = HeldBack("all", None, "drain", "this machine", why, nothing_waits.at, "it goes on by itself")
+    full = replace(waiting(nothing_waits, "pages", since=LONG_AGO), paused=(hold,))
+    checks = lake_checks(Taken(full, None, 0.1, 0))
+    assert outcome(checks, "room") == ("degraded", f"nothing new is started: {why}")
+    assert progress(full)[0] == "ok"
+
+
 def test_where_nothing_waits_nothing_is_wrong(nothing_waits: Status) -> None:
     checks = lake_checks(Taken(nothing_waits, None, 0.1, 0))
     assert worst(checks) == "ok"

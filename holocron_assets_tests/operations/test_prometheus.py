@@ -17,7 +17,7 @@ from typing import Any
 import dagster as dg
 import httpx
 import pytest
-from busy_holocron import SMALL
+from busy_holocron import SMALL, go_on
 from dashboard import PROMETHEUS, dashboard, metrics_in, queries, rules
 from fake_ollama import FakeOllama
 from sample_holocron import Holocron
@@ -78,22 +78,48 @@ class Web:
         self._process.communicate(timeout=60)
 
 
+@dg.job
+def some_job() -> None:
+    """A job that has nothing to do."""
+
+
 @pytest.fixture(scope="module")
-def web(tmp_path_factory: pytest.TempPathFactory, busy: Holocron) -> Iterator[Web]:
-    """With a daemon that was just heard of and a model that is loaded."""
+def own(tmp_path_factory: pytest.TempPathFactory, busy: Holocron) -> Holocron:
+    """One in which work goes on."""
+    return busy.copy_to(tmp_path_factory.mktemp("own"))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("dagster")
     (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
+    return home
+
+
+def work(own: Holocron, home: Path, number: int) -> None:
+    """Do more of everything that counters count."""
+    go_on(own, number)
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        some_job.execute_in_process(instance=instance)
+
+
+@pytest.fixture(scope="module")
+def web(own: Holocron, home: Path) -> Iterator[Web]:
+    """With a daemon that was just heard of and a model that is loaded."""
     with dg.DagsterInstance.from_config(str(home)) as instance:
         daemon_at_work(instance, ticked_at=time() + 600)  # none ticks while the tests last
+    work(own, home, 1)
     with FakeOllama(models={SMALL: "5" * 64}, loaded={SMALL: 4096}) as ollama:
         asking = {"HOLOCRON_LLM": "auto", "OLLAMA_HOST": ollama.url, "HOLOCRON_MODEL": SMALL}
-        web = Web({**os.environ, **busy.environment, "DAGSTER_HOME": str(home), **asking})
+        web = Web({**os.environ, **own.environment, "DAGSTER_HOME": str(home), **asking})
         yield web
         web.end()
 
 
 @pytest.fixture(scope="module")
-def prometheus(tmp_path_factory: pytest.TempPathFactory, web: Web) -> Iterator[httpx.Client]:
+def prometheus(
+    tmp_path_factory: pytest.TempPathFactory, web: Web, own: Holocron, home: Path
+) -> Iterator[httpx.Client]:
     """A Prometheus with our own configuration, which asks more often and elsewhere."""
     folder = tmp_path_factory.mktemp("prometheus")
     config = load_yaml((PROMETHEUS / "prometheus.yml").read_text(encoding="utf-8"))
@@ -111,6 +137,8 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory, web: Web) -> Iterator[h
         httpx.Client(base_url=f"http://127.0.0.1:{port}/api/v1", trust_env=False, timeout=30) as client,
     ):
         until(lambda: is_ready(client), "Prometheus has asked three times", seconds=300, every=1)
+        work(own, home, 2)
+        until(lambda: has_grown(client), "it has asked after more work", seconds=120, every=1)
         yield client
 
 
@@ -120,6 +148,11 @@ def is_ready(client: httpx.Client) -> bool:
     except (httpx.TransportError, httpx.HTTPStatusError):
         return False
     return bool(found)
+
+
+def has_grown(client: httpx.Client) -> bool:
+    counters = ("holocron_model_retries_total", 'holocron_dagster_run_seconds_bucket{le="+Inf"}')
+    return all(asked(client, f"increase({counter}[10m]) > 0") for counter in counters)
 
 
 def asked(client: httpx.Client, expr: str, *, is_instant: bool = True) -> list[dict[str, Any]]:
@@ -158,7 +191,8 @@ def test_prometheus_takes_our_rules_and_finds_what_is_wrong(prometheus: httpx.Cl
     assert [rule.get("lastError") for rule in group["rules"] if rule["health"] == "err"] == []
     for rule in rules():
         for metric in metrics_in(rule["expr"]):
-            assert asked(prometheus, metric), f"{rule['alert']} asks for {metric}"
+            series = f'{{__name__=~"{metric}(_bucket)?"}}'
+            assert asked(prometheus, series), f"{rule['alert']} asks for {metric}"
 
 
 def test_counters_go_on_when_the_endpoint_is_restarted(prometheus: httpx.Client, web: Web) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from busy_holocron import LARGE, SCOPE, SMALL, add_session
+from busy_holocron import ASKED, LARGE, SCOPE, SMALL, add_session, go_on
 from sample_holocron import SAMPLE_BATCH, Holocron
 from watched_sample import Series, living_dagster, series, series_of, watch_over
 
@@ -90,6 +90,51 @@ def test_totals_are_those_of_the_lake(found: Series) -> None:
     assert value(found, "holocron_model_busy_seconds_total", model=LARGE) == 45
     assert [value(found, "holocron_model_switches_total", model=model) for model in (SMALL, LARGE)] == [1, 1]
     assert value(found, "holocron_decisions_total", kind="classify") == 1
+
+
+def test_durations_of_requests_and_calls_are_exported_as_histograms(found: Series) -> None:
+    wiki = {"host": "wiki.example", "verb": "POST"}
+    assert value(found, "holocron_http_request_seconds_count", **wiki) == 4
+    assert value(found, "holocron_http_request_seconds_sum", **wiki) == pytest.approx(0.8)
+    within = [
+        value(found, "holocron_http_request_seconds_bucket", le=bound, **wiki) for bound in ("0.1", "0.25")
+    ]
+    assert within == [0, 4]
+    asked = {"model": SMALL, "interrogation": ASKED}
+    assert value(found, "holocron_model_call_seconds_sum", **asked) == 15
+    within = [
+        value(found, "holocron_model_call_seconds_bucket", le=bound, **asked) for bound in ("1.0", "2.5")
+    ]
+    assert within == [0, 10]
+
+
+def test_retries_are_exported_by_the_reason_for_them(found: Series) -> None:
+    assert value(found, "holocron_http_retries_total", source="sample", reason="throttled") == 1
+    assert value(found, "holocron_model_retries_total", interrogation=ASKED, reason="timeout") == 1
+
+
+def test_every_histogram_and_counter_of_retries_grows_with_the_work(
+    own: Holocron, busy_status: Status
+) -> None:
+    go_on(own, 1)
+    before = series_of(watch_over(own, status=lambda: busy_status))
+    go_on(own, 2)
+    after = series_of(watch_over(own, status=lambda: busy_status))
+    grown = {name for (name, labels), number in after.items() if number > before.get((name, labels), 0)}
+    assert grown >= {
+        *("holocron_http_request_seconds_bucket", "holocron_model_call_seconds_bucket"),
+        *(
+            "holocron_file_request_seconds_bucket",
+            "holocron_http_retries_total",
+            "holocron_model_retries_total",
+        ),
+        *("holocron_file_retries_total", "holocron_file_attempts_total", "holocron_file_outcomes_total"),
+    }
+
+
+def test_the_depth_of_each_queue_is_exported(busy_status: Status, found: Series) -> None:
+    depths = {queue.stage: queue.depth for queue in busy_status.queues if not queue.interrogation}
+    assert value(found, "holocron_queue_depth", stage="pages") == depths["pages"]
 
 
 def test_a_source_that_is_switched_off_is_exported_as_such(busy: Holocron, busy_status: Status) -> None:

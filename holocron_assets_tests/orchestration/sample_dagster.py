@@ -30,9 +30,10 @@ def definitions_of(holocron: Holocron) -> dg.Definitions:
     return build_definitions({"lake": lake_resource(holocron), "sources": sources_resource(holocron)})
 
 
-def model_dispatch() -> dg.SensorDefinition:
-    """The sensor that gives work to models of the GPU."""
-    return dispatch_sensors(DispatchSettings(), [], [])[0]
+def model_dispatch(pool: str = "gpu") -> dg.SensorDefinition:
+    """The sensor that gives work to models of the GPU, or to code."""
+    settings = DispatchSettings()
+    return dispatch_sensors(settings, [], [])[list(settings.pools_now).index(pool)]
 
 
 def run_job(  # noqa: PLR0913 - what a run may be given

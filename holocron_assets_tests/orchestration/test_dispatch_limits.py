@@ -49,6 +49,26 @@ def test_the_pools_of_the_settings_reach_the_instance_whenever_it_is_opened(
     assert limits == {"gpu": 1, "code": 3, "remote": 3, "crawl": 2}
 
 
+@pytest.mark.parametrize(
+    ("policy", "limits"),
+    [
+        ("global", {"everything": 1, "crawl": 2}),
+        ("kind", {"gpu": 1, "embedding": 1, "code": 1, "crawl": 2}),
+    ],
+)
+def test_a_policy_reaches_the_instance_when_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str, limits: dict[str, int]
+) -> None:
+    monkeypatch.setenv("HOLOCRON_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
+    monkeypatch.setenv("HOLOCRON_DISPATCH", str(tmp_path / "dispatch.yaml"))
+    monkeypatch.setenv("HOLOCRON_PROCESSES", "3")
+    (tmp_path / "dispatch.yaml").write_text(f"policy: {policy}\n{REMOTE}", encoding="utf-8")
+    with open_instance() as instance:
+        found = {pool.name: pool.limit for pool in instance.event_log_storage.get_pool_limits()}
+    assert found == limits
+
+
 def test_a_remote_model_s_run_is_of_its_pool_s_job_and_does_not_take_the_gpu() -> None:
     assert job_of("remote", by_type=False) == "derive_remote"
     assert job_of("gpu", by_type=True) == "derive_by_type"
@@ -59,8 +79,30 @@ def test_a_remote_model_s_run_is_of_its_pool_s_job_and_does_not_take_the_gpu() -
 
 
 @pytest.mark.system
-def test_a_pool_in_the_settings_has_a_job_and_a_sensor_of_its_own(tmp_path: Path) -> None:
-    (tmp_path / "dispatch.yaml").write_text(REMOTE, encoding="utf-8")
+@pytest.mark.parametrize(
+    ("policy", "wanted_sensors", "wanted_jobs"),
+    [
+        (
+            "resource",
+            "['model_dispatch', 'model_dispatch_code', 'model_dispatch_remote']",
+            "[('derive', ['gpu'], 'any'), ('derive_remote', ['remote'], None)]",
+        ),
+        (
+            "global",
+            "['model_dispatch', 'model_dispatch_code', 'model_dispatch_remote']",
+            "[('derive', ['everything'], 'any'), ('derive_remote', ['everything'], None)]",
+        ),
+        (
+            "kind",
+            "['model_dispatch', 'model_dispatch_embedding', 'model_dispatch_code']",
+            "[('derive', ['gpu', 'gpu'], 'any')]",
+        ),
+    ],
+)
+def test_the_policy_and_the_pools_of_the_settings_make_jobs_and_sensors(
+    tmp_path: Path, policy: str, wanted_sensors: str, wanted_jobs: str
+) -> None:
+    (tmp_path / "dispatch.yaml").write_text(f"policy: {policy}\n{REMOTE}", encoding="utf-8")
     write_interrogation(tmp_path, "kinds", "small:1b", 500)
     write_interrogation(tmp_path, "facts", "big-cloud", 400, prompt="Say facts.")
     program = (
@@ -83,8 +125,7 @@ def test_a_pool_in_the_settings_has_a_job_and_a_sensor_of_its_own(tmp_path: Path
         check=True,
     )
     sensors, jobs = done.stdout.splitlines()
-    assert sensors == "['model_dispatch', 'model_dispatch_code', 'model_dispatch_remote']"
-    assert jobs == "[('derive', ['gpu'], 'any'), ('derive_remote', ['remote'], None)]"
+    assert (sensors, jobs) == (wanted_sensors, wanted_jobs)
 
 
 def test_a_step_that_waits_for_a_place_in_a_pool_sleeps_meanwhile(

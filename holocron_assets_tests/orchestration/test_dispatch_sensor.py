@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +53,8 @@ class Dispatched:
     def settings(self, text: str) -> None:
         (self.folder / "dispatch.yaml").write_text(text, encoding="utf-8")
 
-    def tick(self) -> tuple[list[dg.RunRequest], str]:
-        tick = self.watched.tick(model_dispatch(), self.cursor)
+    def tick(self, pool: str = "gpu") -> tuple[list[dg.RunRequest], str]:
+        tick = self.watched.tick(model_dispatch(pool), self.cursor)
         self.cursor = tick.cursor
         return tick.asked, tick.skipped or ""
 
@@ -93,6 +93,11 @@ def dispatched(
 def later(monkeypatch: pytest.MonkeyPatch, wait: timedelta) -> None:
     """Let the clock of the next ticks be that much ahead."""
     monkeypatch.setattr(dispatch_runs, "utc_now", lambda: utc_now() + wait)
+
+
+def at(monkeypatch: pytest.MonkeyPatch, moment: datetime) -> None:
+    """Let the clock of the next ticks stand at a moment."""
+    monkeypatch.setattr(dispatch_runs, "utc_now", lambda: moment)
 
 
 def test_one_run_is_asked_for_of_the_model_with_the_most_important_work(dispatched: Dispatched) -> None:
@@ -176,17 +181,25 @@ def test_after_failures_the_model_is_tried_again_later_and_later(
 ) -> None:
     del dispatched.ollama.models[LARGE]
     ((first,), _) = dispatched.tick()
-    dispatched.watched.store_run(first, DagsterRunStatus.FAILURE)
+    earliest, latest = store_failure(dispatched, first)
     asked, why = dispatched.tick()
     assert asked == []
     assert why.startswith(f"{SMALL} is due at ")
-    later(monkeypatch, timedelta(seconds=31))
-    ((second,), _) = dispatched.tick()
-    assert second.run_key != first.run_key
-    dispatched.watched.store_run(second, DagsterRunStatus.FAILURE)
-    assert dispatched.tick()[0] == []
-    later(monkeypatch, timedelta(seconds=121))
-    assert dispatched.tick()[0]
+    for seconds in (10, 20, 40, 120, 600, 600):
+        at(monkeypatch, earliest + timedelta(seconds=seconds - 1))
+        assert dispatched.tick()[0] == []
+        at(monkeypatch, latest + timedelta(seconds=seconds + 1))
+        ((again,), _) = dispatched.tick()
+        assert again.run_key != first.run_key
+        assert ("dagster/parent_run_id" in again.tags) == (seconds <= 40)
+        earliest, latest = store_failure(dispatched, again)
+
+
+def store_failure(dispatched: Dispatched, request: dg.RunRequest) -> tuple[datetime, datetime]:
+    """Record that the run failed, and give the moments between which it did, on a machine of any speed."""
+    earliest = utc_now()
+    dispatched.watched.store_run(request, DagsterRunStatus.FAILURE)
+    return earliest, utc_now()
 
 
 def test_while_a_model_rests_after_a_failure_another_has_its_place(dispatched: Dispatched) -> None:
@@ -295,3 +308,30 @@ def test_a_settings_file_that_cannot_be_read_stops_nothing_but_the_dispatcher(di
     asked, why = dispatched.tick()
     assert asked == []
     assert "dispatch.yaml: mode: " in why
+
+
+def test_with_one_run_over_everything_code_and_models_take_turns_by_priority(
+    dispatched: Dispatched, tmp_path: Path
+) -> None:
+    counts = {key: QUESTION[key] for key in ("version", "title", "answer_schema")}
+    asked = {**counts, "key": "counts", "kind": "sql", "sql": "select 'person' as kind", "priority": 900}
+    (tmp_path / "interrogations" / "counts.yaml").write_text(json.dumps(asked), encoding="utf-8")
+    dispatched.settings("policy: global")
+    nothing, why = dispatched.tick()
+    assert (nothing, why.startswith("sql has the highest priority, 900")) == ([], True)
+    ((request,), _) = dispatched.tick("code")
+    assert request.job_name == "derive_code"
+    dispatched.watched.store_run(request, DagsterRunStatus.STARTED)
+    assert dispatched.tick() == ([], "models are at work: sql")
+
+
+def test_with_one_run_over_everything_code_goes_on_without_a_model_server(
+    dispatched: Dispatched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = {key: QUESTION[key] for key in ("version", "title", "answer_schema")}
+    asked = {**counts, "key": "counts", "kind": "sql", "sql": "select 'person' as kind", "priority": 1}
+    (tmp_path / "interrogations" / "counts.yaml").write_text(json.dumps(asked), encoding="utf-8")
+    dispatched.settings("policy: global")
+    assert dispatched.tick("code")[0] == []
+    monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+    assert len(dispatched.tick("code")[0]) == 1

@@ -61,8 +61,8 @@ def test_a_run_does_every_step_and_fails_by_name_where_one_does(
     write(holocron, FINE, "{name: wrong, run: 'page Nobody'}", "{name: last, run: sources list}")
     failed = run(holocron, instance)
     assert not failed.success
-    assert "group some ended with exit code 1: wrong failed, last stopped" in failure_message(failed)
-    assert step_states(holocron) == {"fine": "done", "wrong": "failed", "last": "stopped"}
+    assert "group some ended with exit code 1: wrong failed, last canceled" in failure_message(failed)
+    assert step_states(holocron) == {"fine": "done", "wrong": "failed", "last": "canceled"}
 
 
 def test_a_group_that_is_not_there_or_is_run_by_another_process_is_named(

@@ -20,6 +20,7 @@ from watched import Watched
 from holocron_assets.crawl.frontier.batches import cut_batches, unfinished_batches
 from holocron_assets.decisions.controls import ALL, DRAIN, PAUSE, PRIORITIZE, RESUME, Scope, control
 from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place import pressure
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGE_LINKS, PAGES
@@ -27,7 +28,9 @@ from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.sensors import changes as change_sensor
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
-from holocron_assets.planning.job_names import OUTCOME_TAG
+from holocron_assets.planning.holding import hold_on
+from holocron_assets.planning.job_names import OUTCOME_TAG, UPKEEP_JOB
+from holocron_assets.planning.work import Work
 
 pytestmark = pytest.mark.system
 
@@ -320,6 +323,45 @@ def test_a_persons_priority_counts_in_the_next_decision_without_a_restart(
     assert derive(asked, instance, model=SMALL).success
     first = [chat.prompt for chat in asked.ollama.chats][: 2 * 8]
     assert all("Say more" in prompt for prompt in first)
+
+
+def fill_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pressure, "MEASURE_SECONDS", 0.0)
+    monkeypatch.setenv("HOLOCRON_FREE_GB", "1000000000")
+
+
+def test_while_the_disk_is_full_no_run_is_requested_not_even_of_what_was_begun(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = watched.holocron.lake
+    (batch,) = list_seeds_and_cut(watched.holocron)
+    fetch(watched.holocron, [batch])
+    lake.file(PAGES, batch).rename(lake.journal(PAGES, batch))  # as one that is being read
+    assert watched.tick(sensors.new_pages).work == [("crawl_batch", batch)]
+    fill_the_disk(monkeypatch)
+    tick = watched.tick(sensors.new_pages)
+    assert tick.asked == []
+    assert "GB are free on the disk of" in (tick.skipped or "")
+    assert hold_on(lake, Work(UPKEEP_JOB, None, "old runs")) is None, "it frees space"
+    monkeypatch.delenv("HOLOCRON_FREE_GB")
+    assert watched.tick(sensors.new_pages).work == [("crawl_batch", batch)]
+
+
+def test_a_run_that_asks_models_ends_in_order_when_the_disk_fills_and_the_dispatcher_waits(
+    asked: AskedHolocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(_chat: object) -> dict[str, str]:
+        if len(asked.ollama.chats) == 3:
+            fill_the_disk(monkeypatch)
+        return {"kind": "person"}
+
+    asked.ollama.answer = answer
+    assert derive(asked, instance, model=SMALL).success
+    assert len(asked.ollama.chats) >= 8
+    tick = Watched(asked.holocron, instance).tick(model_dispatch())
+    assert tick.asked == []
+    assert "everything is drained" in (tick.skipped or "")
+    assert "by this machine" in (tick.skipped or "")
 
 
 def test_a_run_after_a_pause_is_due_at_once(asked: AskedHolocron, instance: dg.DagsterInstance) -> None:

@@ -12,13 +12,16 @@ import time_machine
 from click.testing import CliRunner
 from filelock import FileLock
 from receiver import SECRET_ENV, SECRET_VALUE, Receiver, answering, webhooks_yaml
-from sample_dagster import lake_resource, sources_resource
+from sample_dagster import lake_resource, run_job, sources_resource
 from sample_holocron import SAMPLE_BATCH, Holocron
 
 from holocron_assets.cli.main import main
+from holocron_assets.decisions.controls import ALL, PAUSE, control
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import PAGES
+from holocron_assets.operations.groups import Group, begin_or_go_on
+from holocron_assets.operations.notifications.webhooks import EVENTS
 from holocron_assets.orchestration.sensors import notifications
 from holocron_assets.orchestration.sensors.alerts import raise_alerts
 from holocron_assets.orchestration.sensors.notifications import tell_webhooks
@@ -26,7 +29,7 @@ from holocron_assets.planning.job_names import PARTITION_TAG, SOURCE_TAG
 
 pytestmark = pytest.mark.system
 
-EVERYTHING = "events: [run.success, run.failure, dead_letter, alert.firing, alert.resolved]"
+EVERYTHING = f"events: [{', '.join(EVENTS)}]"
 
 
 @dg.op
@@ -117,6 +120,59 @@ def test_webhooks_get_the_end_of_a_run_with_its_id_and_why_it_failed(
     assert bodies[bad.run_id]["data"]["source"] == "sample"
     assert bodies[bad.run_id]["data"]["reason"] == "the key *** is wrong"
     assert tick(holocron, instance, cursor)[0] == "no notice is due"
+
+
+def test_webhooks_are_told_which_runs_were_skipped_by_a_hold_and_which_a_person_canceled(
+    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
+) -> None:
+    before = good_job.execute_in_process(instance=instance)
+    _, cursor = tick(holocron, instance, None)
+    control(holocron.lake, PAUSE, ALL, author="ada", reason="the disk is being replaced")
+    instance.add_dynamic_partitions("batches", [SAMPLE_BATCH])
+    skipped = run_job(holocron, instance, "crawl_batch", SAMPLE_BATCH)
+    queued = instance.create_run_for_job(good_job)
+    instance.report_run_canceled(queued, message="ben ended it")
+    tick(holocron, instance, cursor)
+    bodies = {one.notice_id: one.body for one in receiver.received}
+    assert before.run_id not in bodies
+    assert {run_id: body["type"] for run_id, body in bodies.items()} == {
+        skipped.run_id: "run.skipped",
+        queued.run_id: "run.canceled",
+    }
+    assert "the disk is being replaced" in bodies[skipped.run_id]["data"]["reason"]
+
+
+def test_webhooks_are_told_which_steps_of_a_group_were_left_out_and_why(
+    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
+) -> None:
+    def ended(name: str, rule: str) -> None:
+        steps = [{"name": "crawl", "run": "run", "on_failure": rule}, {"name": "export", "run": "export"}]
+        group = Group.model_validate({"title": "Some work", "steps": steps})
+        begin_or_go_on(holocron.lake, name, group).work(lambda _: 1, lambda _: None)
+
+    ended("before", "skip")
+    _, cursor = tick(holocron, instance, None)
+    ended("night", "skip")
+    ended("noon", "stop")
+    for _ in range(2):
+        _, cursor = tick(holocron, instance, cursor)
+    found = {one.notice_id: (one.body["type"], one.body["data"]["reason"]) for one in receiver.received}
+    assert found == {
+        "night-000001-export": ("run.skipped", "failed before it: crawl"),
+        "noon-000001-export": ("run.canceled", "failed before it: crawl"),
+    }
+
+
+def test_what_an_earlier_version_did_not_read_is_read_from_now_on(
+    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
+) -> None:
+    _, cursor = tick(holocron, instance, None)
+    old = json.loads(cursor)
+    del old["seen"]["run.canceled"], old["first"]["run.canceled"], old["groups"]
+    for said in ("before", "after"):
+        instance.report_run_canceled(instance.create_run_for_job(good_job), message=said)
+        _, cursor = tick(holocron, instance, json.dumps(old) if said == "before" else cursor)
+    assert len(receiver.received) == 1
 
 
 def test_a_cursor_that_was_not_kept_sends_nothing_twice(

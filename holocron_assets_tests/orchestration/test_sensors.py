@@ -119,12 +119,12 @@ def test_work_that_failed_comes_back_later_and_later_under_another_key(
     assert waiting.work == []
     assert (waiting.skipped or "").startswith("list_seeds of sample is due at ")
 
-    later(monkeypatch, timedelta(seconds=31))
+    later(monkeypatch, timedelta(seconds=11))
     (second,) = watched.tick(sensors.new_pages).asked
     assert second.run_key != first.run_key
     watched.store_run(second, DagsterRunStatus.FAILURE)
     assert watched.tick(sensors.new_pages).work == []
-    later(monkeypatch, timedelta(seconds=121))
+    later(monkeypatch, timedelta(seconds=21))
     assert watched.tick(sensors.new_pages).work == [("list_seeds", "sample")]
 
 

@@ -39,8 +39,9 @@ def why(title: str, source_name: str | None, *, as_json: bool) -> None:
 
     TITLE may also be the name of a file: its title on the wiki, or its address.
 
-    Each answer says who decided, on what evidence, and which command changes it. If no such page is known,
-    the command names the nearest titles and exits with 1.
+    Each answer says who decided, on what evidence, and which command changes it. An error is followed by
+    Python's traceback, if one was kept. If no such page is known, the command names the nearest titles and
+    exits with 1.
     """
     lake, sources = opened_lake(), all_sources()
     title = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles
@@ -87,6 +88,8 @@ def _print(console: Console, source: str, title: str, answers: Sequence[Answer])
         console.print(f"[bold]{escape(answer.about)}[/bold]: {shown(answer.says)}")
         for line in answer.because:
             console.print(Padding(f"[dim]-[/dim] {shown(line)}", (0, 0, 0, 2)))
+        for line in answer.traceback.splitlines():
+            console.print(Padding(f"[dim]{shown(line)}[/dim]", (0, 0, 0, 4)))
         for command in answer.commands:
             console.print(f"    [cyan]{shown(command)}[/cyan]", soft_wrap=True)  # to be copied whole
         console.line()

@@ -12,7 +12,14 @@ from rich.live import Live
 
 from holocron_assets.cli.console import to_json
 from holocron_assets.cli.operation.status_console import print_status, watched
-from holocron_assets.cli.shared import all_sources_of_any_kind, clear_errors, json_option, opened_lake
+from holocron_assets.cli.shared import (
+    all_sources_of_any_kind,
+    clear_errors,
+    domain_option,
+    json_option,
+    of_domain,
+    opened_lake,
+)
 from holocron_assets.interrupts import ending_by_signal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.operations.state.snapshot import take_snapshot
@@ -29,6 +36,7 @@ _BY_CTRL_C = 128 + signal.SIGINT
 
 @click.command()
 @json_option
+@domain_option
 @click.option("--watch", is_flag=True, help="Refresh until Ctrl+C; --json: a line for each snapshot.")
 @click.option(
     "--every",
@@ -39,17 +47,18 @@ _BY_CTRL_C = 128 + signal.SIGINT
     help="Seconds between two snapshots of --watch.",
 )
 @clear_errors
-def status(*, as_json: bool, watch: bool, seconds: float) -> None:
+def status(*, as_json: bool, domain: str | None, watch: bool, seconds: float) -> None:
     """Show how things stand: what waits where and for how long, how fast it goes, and what fails, and why.
 
     That is: pages, types, interrogations, entities and questions to people that are pending, in flight, done,
     waiting, dead and skipped; what the last hour brought; failures of the last day by cause; models; what is
-    held back, and which wikis are left alone.
+    held back, and which wikis are left alone. With --domain, work is only that of its interrogations.
     """
+    of_domain(domain)
     if watch:
-        _watch(seconds, as_json=as_json)
+        _watch(seconds, domain, as_json=as_json)
         return
-    found = _snapshot()
+    found = _snapshot(domain)
     if as_json:
         click.echo(to_json(found.as_json()))
         return
@@ -58,15 +67,16 @@ def status(*, as_json: bool, watch: bool, seconds: float) -> None:
         click.echo("The lake is empty. `holocron run` fills it.")
 
 
-def _snapshot() -> Status:
+def _snapshot(domain: str | None) -> Status:
     lake, sources = opened_lake(), all_sources_of_any_kind()
-    return take_snapshot(
+    found = take_snapshot(
         lake,
         sources,
         politeness_folder(),
         stale_batches=stale_batches(lake, sources),
         failed_runs=_failed_runs(),
     )
+    return found.of_domain(domain) if domain else found
 
 
 def _failed_runs() -> FailedRuns:
@@ -81,7 +91,7 @@ def _failed_runs() -> FailedRuns:
     return failed_runs(instance_if_any, since)
 
 
-def _watch(seconds: float, *, as_json: bool) -> None:
+def _watch(seconds: float, domain: str | None, *, as_json: bool) -> None:
     """Show snapshots until a signal ends it. Ctrl+C is how that is meant to end, and no failure."""
     console = Console()
     in_place = console.is_terminal and not as_json
@@ -90,7 +100,7 @@ def _watch(seconds: float, *, as_json: bool) -> None:
         with ending_by_signal(), live or nullcontext():
             before: Status | None = None
             while True:
-                found = _snapshot()
+                found = _snapshot(domain)
                 if live:
                     live.update(watched(found, before), refresh=True)
                 elif as_json:

@@ -60,7 +60,7 @@ def print_interrogations(
 ) -> None:
     """Print the progress of interrogations, and why some questions cannot be asked."""
     asked = [_far(one) for one in interrogations if one.done or one.to_do]
-    print_rows(console, "Interrogations", asked)
+    print_rows(console, "Interrogations", without_empty_columns(asked))
     if asked and problem:
         console.print(f"Not everything can be asked now: {escape(problem)}.", end="\n\n")
 
@@ -203,6 +203,7 @@ def _questions(status: Status) -> list[dict[str, Any]]:
 def _far(one: Interrogation) -> dict[str, Any]:
     return {
         "interrogation": one.interrogation,
+        "domain": one.domain,
         "wanted": one.wanted,
         "answered": one.answered,
         "due": one.due,

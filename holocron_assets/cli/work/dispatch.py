@@ -7,14 +7,22 @@ import click
 from rich.console import Console
 
 from holocron_assets.cli.console import print_rows, to_json
-from holocron_assets.cli.shared import clear_errors, fail, json_option, opened_lake
-from holocron_assets.decisions.controls import standing_controls
+from holocron_assets.cli.shared import (
+    clear_errors,
+    domain_option,
+    fail,
+    json_option,
+    of_domain,
+    opened_lake,
+)
+from holocron_assets.decisions.controls import refuse_full, standing_controls
 from holocron_assets.derive.dispatch.backlog import backlog
 from holocron_assets.derive.dispatch.plans import Plan, plan
 from holocron_assets.derive.dispatch.pools import DispatchSettings, read_dispatch_settings
 from holocron_assets.derive.dispatch.served import gpu_holder, is_switched_off, served_models
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.dispatch.tallies import stale_rows
+from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.settings import dispatch_file
@@ -38,6 +46,7 @@ def dispatch(*, dry_run: bool, as_json: bool) -> None:
     _print_report(report, as_json=as_json)
     if dry_run or settings.mode == "shadow" or report["at_work"]:
         return
+    refuse_full(opened_lake())
     from holocron_assets.orchestration.model_runs.dispatching import launch_plans
 
     error = launch_plans(
@@ -49,30 +58,34 @@ def dispatch(*, dry_run: bool, as_json: bool) -> None:
 
 @click.command()
 @json_option
+@domain_option
 @clear_errors
-def stale(*, as_json: bool) -> None:
+def stale(*, as_json: bool, domain: str | None) -> None:
     """List what a changed prompt, schema, model or page will have asked again, and what is kept.
 
-    Partitions that were never asked about are only counted; the others are opened one by one.
+    Partitions that were never asked about are only counted; the others are opened one by one. What is not
+    enabled is not asked again; it is named, and so are limits that are reached.
     """
-    interrogations = load_interrogations()
+    lake, named = opened_lake(), of_domain(domain)
+    interrogations = _enabled(named)
     served = served_models(interrogations)
-    rows = stale_rows(opened_lake(), interrogations, served.digests)
+    rows = stale_rows(lake, interrogations, served.digests)
     if as_json:
         click.echo(to_json(rows))
         return
     print_rows(Console(), "To be asked", [_stale_partition(row) for row in rows])
     if not rows:
         click.echo("Nothing: every answer is what it would be today.")
+    for hold in StandingControls(lake).holds_of_files(named):
+        click.echo(f"Held back: {hold}.")
     _print_lacking(sorted(served.lacking))
 
 
 def _standing(settings: DispatchSettings) -> tuple[dict[str, Any], list[Plan]]:
     """What would be done now: as a report for people and scripts, and as plans to launch."""
     lake, interrogations, now = opened_lake(), load_interrogations(), utc_now()
-    served = served_models(interrogations)
-    heed = StandingControls(lake).heeded
-    waiting = backlog(lake, interrogations, digests=served.digests, now=now, heed=heed)
+    served, controls = served_models(_enabled(interrogations)), StandingControls(lake)
+    waiting = backlog(lake, interrogations, digests=served.digests, now=now, heed=controls.heeded)
     plans = plan(waiting, settings, served.loaded, now)
     report = {
         "mode": settings.mode,
@@ -80,10 +93,17 @@ def _standing(settings: DispatchSettings) -> tuple[dict[str, Any], list[Plan]]:
         "at_work": gpu_holder(lake),
         "loaded": sorted(served.loaded),
         "lacking": sorted(served.lacking),
-        "held_back": [str(hold) for hold in standing_controls(lake).held.values()],
+        "held_back": [
+            *map(str, standing_controls(lake).held.values()),
+            *map(str, controls.holds_of_files(interrogations)),
+        ],
         "plans": [{"pool": one.pool, **one.decision.to_json()} for one in plans],
     }
     return report, plans
+
+
+def _enabled(interrogations: Iterable[Interrogation]) -> list[Interrogation]:
+    return [one for one in interrogations if one.enabled]
 
 
 def _print_report(report: Mapping[str, Any], *, as_json: bool) -> None:

@@ -35,7 +35,7 @@ def group() -> None:
 def run_group(name: str, *, wait: bool) -> None:
     """Run the steps of group NAME, one after the other.
 
-    Exits with 0 if every step was done, and with 1 if any failed or was skipped. If the last run was killed,
+    Exits with 0 if every step was done, and else with 1. If the last run was killed,
     this one continues with the step that was under way; otherwise it begins anew.
     """
     lake, found = bare_lake(), read_group(groups_folder(), name)

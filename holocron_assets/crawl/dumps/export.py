@@ -1,6 +1,6 @@
 """MediaWiki XML exports, streamed: memory depends on the largest page, not on the size of the file."""
 
-from collections.abc import Container, Generator, Iterable, Iterator
+from collections.abc import Container, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +19,7 @@ from holocron_assets.crawl.dumps.pages import (
 )
 from holocron_assets.crawl.dumps.parser import (
     ALL_PAGES,
+    LANGUAGE,
     NO_PAGES,
     DumpError,
     PageParser,
@@ -28,8 +29,11 @@ from holocron_assets.crawl.dumps.parser import (
 )
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import DEFAULT_SITE, Site
+from holocron_assets.languages.language import language_code, load_language
 
 __all__ = ["DumpError", "DumpPage", "ListedPage", "list_pages", "read_pages", "read_site"]
+
+_Names = Mapping[int, tuple[str, ...]]
 
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
@@ -56,7 +60,7 @@ class ListedPage:
 def read_site(path: Path, source: str) -> Row:
     """An export's data about its wiki, as a row of table `sites`.
 
-    If it has none, the row has MediaWiki's English namespaces and the source's name.
+    If it has none, the row has MediaWiki's namespaces in the export's language, and the source's name.
 
     Args:
         path: the export.
@@ -154,35 +158,44 @@ def _parsed(path: Path, chunks: Iterable[bytes], parser: PageParser) -> Generato
 
 def _site_row(source: str, siteinfo: Any, made_at: datetime) -> Row:
     siteinfo = mapping_of(siteinfo)
+    language = text_of(siteinfo, LANGUAGE)
+    names = load_language(language_code(language)).namespaces
     return {
         "source": source,
         "site_name": text_of(siteinfo, "sitename") or source,
         "generator": text_of(siteinfo, "generator"),
         "base_url": text_of(siteinfo, "base"),
         "title_case": "case-sensitive" if text_of(siteinfo, "case") == "case-sensitive" else "first-letter",
-        "namespaces": _namespaces(siteinfo) or _namespaces_by_default(),
+        "namespaces": _namespaces(siteinfo, names) or _namespaces_by_default(names),
         # an export does not list them
         "interwiki_prefixes": sorted(DEFAULT_SITE.interwiki_prefixes),
         "article_count": None,
         "page_count": None,
         "fetched_at": made_at,
+        "language": language,
     }
 
 
-def _namespaces(siteinfo: Elements) -> list[dict[str, Any]]:
+def _namespaces(siteinfo: Elements, known: _Names) -> list[dict[str, Any]]:
     stated = mapping_of(siteinfo.get("namespaces")).get("namespace", [])
     names: dict[int, str] = {}
     for space in stated if isinstance(stated, list) else [stated]:
         key = number(mapping_of(space).get("@key"))
         if key is not None:
             names.setdefault(key, mapping_of(space).get("#text", ""))
-    return [_namespace(key, name) for key, name in names.items()]
+    return [_namespace(key, name, known) for key, name in names.items()]
 
 
-def _namespaces_by_default() -> list[dict[str, Any]]:
-    return [_namespace(key, name) for key, name in DEFAULT_SITE.local_names.items()]
+def _namespaces_by_default(known: _Names) -> list[dict[str, Any]]:
+    english = DEFAULT_SITE.local_names
+    return [_namespace(key, known.get(key, (name,))[0], known) for key, name in english.items()]
 
 
-def _namespace(key: int, name: str) -> dict[str, Any]:
+def _namespace(key: int, name: str, known: _Names) -> dict[str, Any]:
     canonical = DEFAULT_SITE.local_names.get(key, name)
-    return {"id": key, "name": name, "canonical": canonical, "aliases": []}
+    return {
+        "id": key,
+        "name": name,
+        "canonical": canonical,
+        "aliases": [own for own in known.get(key, ()) if own != name],
+    }

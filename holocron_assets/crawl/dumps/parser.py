@@ -184,6 +184,8 @@ def _reason(error: Exception) -> str:
 
 ALL_PAGES = range(2**62)
 NO_PAGES = range(0)
+LANGUAGE = "@lang"
+"""The key of an export's language among the content of its `siteinfo`."""
 
 LONGEST_PAGE_BYTES = 1 << 25
 """The limit for a page's newest revision, and for the rest of it: 16 times what MediaWiki allows to save."""
@@ -312,7 +314,8 @@ class PageParser:
     Attributes:
         ordinal: the ordinal of the page that is being read, or comes next.
         last_title: title of the last page that ended, as the export writes it.
-        site: the content of `siteinfo`; None until it or a page was read.
+        site: the content of `siteinfo`, and the language that the root states; None until it or a page was
+            read.
         pages: the pages that ended. The caller that takes them clears the list.
         starts: the starts of the pages that began. The caller clears this list too.
     """
@@ -428,7 +431,8 @@ class PageParser:
         self._expat.CharacterDataHandler = parent.parts.append if parent.kind.has_text else None
 
     def _end_site(self, siteinfo: Elements) -> None:
-        self.site = siteinfo
+        language = self._open[1].values.get(LANGUAGE)
+        self.site = {**siteinfo, LANGUAGE: language} if language else siteinfo
         self._open[1].kind = _ROOT_AFTER_SITE
 
     def _end_revision(self, element: _Element) -> None:

@@ -262,6 +262,7 @@ class HttpClient:
     async def _answer(self, request: httpx.Request, streaming: "_Streaming | None") -> HttpAnswer:
         started = time.monotonic()
         status, headers, body, error, private_host = None, {}, b"", None, None
+        cause: Exception | None = None
         try:
             async with asyncio.timeout(self._deadline_seconds) as timer:
                 response = await self._pool.handle_async_request(_on_the_wire(request))
@@ -277,15 +278,15 @@ class HttpClient:
                         await self._refuse_what_is_behind(response)
                 finally:
                     await response.aclose()
-        except TimeoutError:
-            error = f"no whole answer within {self._deadline_seconds:g} s"
+        except TimeoutError as problem:
+            error, cause = f"no whole answer within {self._deadline_seconds:g} s", problem
         except AddressRefusedError as problem:
-            error, private_host = str(problem), problem.host
+            error, private_host, cause = str(problem), problem.host, problem
         except _FAILURES as problem:
-            error = f"{type(problem).__name__}: {problem}".removesuffix(": ")
+            error, cause = f"{type(problem).__name__}: {problem}".removesuffix(": "), problem
         elapsed = time.monotonic() - started
         streamed = streaming.pouring.received if streaming else 0
-        return HttpAnswer(status, headers, body, elapsed, error, private_host, streamed)
+        return HttpAnswer(status, headers, body, elapsed, error, private_host, streamed, cause)
 
     async def _refuse_what_is_behind(self, response: httpcore.Response) -> None:
         """Close a connection on which more came than the answer: the next answer would begin with the rest.

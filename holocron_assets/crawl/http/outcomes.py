@@ -74,6 +74,7 @@ class HttpAnswer:
         error: why there is no whole answer; None when there is one.
         private_host: the host whose address is not public, so that no connection was made; None otherwise.
         streamed_bytes: bytes on the wire that went to a receiver instead of `body`.
+        cause: the exception that `error` names.
     """
 
     status: int | None = None
@@ -83,6 +84,7 @@ class HttpAnswer:
     error: str | None = None
     private_host: str | None = None
     streamed_bytes: int = 0
+    cause: Exception | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

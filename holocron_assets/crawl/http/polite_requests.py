@@ -163,10 +163,10 @@ class PoliteRequests:
             if decision.outcome == "ok":
                 break
             if decision.wait_seconds is None:
-                raise WikiRefused(self.host, problem, decision.outcome)
+                raise WikiRefused(self.host, problem, decision.outcome) from sent.answer.cause
             patience -= sent.turn.held_seconds
             if decision.wait_seconds > patience or number == _MOST_TRIES:
-                raise self.unavailable(decision, problem)
+                raise self.unavailable(decision, problem) from sent.answer.cause
         return sent.answer, reading
 
     def answered_by_cache(self, request: Request, reason: str) -> None:

@@ -16,6 +16,7 @@ class _General(BaseModel):
     case: Literal["first-letter", "case-sensitive"]
     generator: str | None = None
     base: str | None = None
+    lang: str | None = None
 
 
 class _Namespace(BaseModel):
@@ -72,6 +73,7 @@ def site_row(answered: JsonObject, source: str, fetched_at: datetime) -> dict[st
         "article_count": info.statistics.articles,
         "page_count": info.statistics.pages,
         "fetched_at": fetched_at,
+        "language": info.general.lang,
     }
 
 

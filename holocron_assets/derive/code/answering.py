@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from holocron_assets.derive.code.answers import answer_of_rows
@@ -15,6 +16,7 @@ from holocron_assets.errors import PermanentError
 from holocron_assets.lake.attempts import MAX_ATTEMPTS, delay_after
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.tracebacks import traceback_of
 from holocron_assets.telemetry.context import about, carried
 
 
@@ -60,7 +62,8 @@ class CodeAnswerer:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - any error is a failure of this item
             is_known = isinstance(error, PermanentError | InvalidAnswerError)
             reason = f"{item.subject}: {error if is_known else _in_words(error)}"
-            return self._failed(reason, attempt, is_transient=not is_known)
+            outcome = self._failed(reason, attempt, is_transient=not is_known)
+            return replace(outcome, traceback=traceback_of(error))
         return Outcome(status="ok", answer=answer, run_id=self._run_id)
 
     def _failed(self, reason: str, attempt: int, *, is_transient: bool) -> Outcome:

@@ -108,6 +108,7 @@ class StalePartition:
         possible_since: since when all its inputs exist, so that it can be worked on.
         state: marks of all that was read; the result is remembered under them.
         counts: what is left of it; None if it was never begun, not opened yet, or cannot be opened.
+        not_before: when its interrogation may be asked again, if it may not be now.
     """
 
     interrogation: Interrogation
@@ -118,6 +119,7 @@ class StalePartition:
     possible_since: datetime
     state: _State
     counts: Counts | None = None
+    not_before: datetime | None = None
 
     @property
     def is_to_write(self) -> bool:
@@ -131,6 +133,8 @@ class StalePartition:
 
     def waiting_since(self, now: datetime) -> datetime | None:
         """Since when something can be done; None if nothing can be done before an item is due."""
+        if self.not_before and self.not_before > now:
+            return None
         if self.counts is None or self.counts.untried or self.is_to_write:
             return self.possible_since
         if not self.counts.dues:
@@ -358,6 +362,9 @@ def count(lake: Lake, part: StalePartition) -> Counts | None:
 def _waiting(parts: Sequence[StalePartition], now: datetime) -> Waiting:
     """The work of one interrogation, of its stale partitions."""
     first = parts[0]
+    if first.not_before and first.not_before > now:
+        named = (first.interrogation.name, first.model, first.interrogation.priority)
+        return Waiting(*named, items=0, due=first.not_before)
     counted = [part.counts for part in parts if part.counts]
     dues = [due for counts in counted if (due := counts.next_due(now))]
     since = [moment for part in parts if (moment := part.waiting_since(now))]

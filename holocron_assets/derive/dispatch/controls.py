@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from holocron_assets.derive.dispatch.backlog import StalePartition
+from holocron_assets.derive.interrogations.interrogation import Interrogation
 
 
 class WorkControls(Protocol):
@@ -13,7 +14,7 @@ class WorkControls(Protocol):
         """The partitions that may be worked on, with the priorities that count."""
         ...
 
-    def pause_of(self, interrogation: str, partition: str) -> str | None:
+    def pause_of(self, interrogation: Interrogation, partition: str) -> str | None:
         """Why the work on a partition under way is to stop; None if it may go on."""
         ...
 
@@ -25,7 +26,7 @@ class NoControls:
         """All of them (see `WorkControls.heeded`)."""
         return stale
 
-    def pause_of(self, interrogation: str, partition: str) -> str | None:
+    def pause_of(self, interrogation: Interrogation, partition: str) -> str | None:
         """Always None (see `WorkControls.pause_of`)."""
         del interrogation, partition
         return None

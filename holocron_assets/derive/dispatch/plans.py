@@ -1,4 +1,4 @@
-"""The dispatcher's next steps, for each pool. Pure functions, like the decisions in a plan."""
+"""The dispatcher's next steps, for all that may be done at once. Pure functions, like their decisions."""
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
@@ -16,10 +16,10 @@ _NOBODY: frozenset[str] = frozenset()
 
 @dataclass(frozen=True)
 class Plan:
-    """The decision for one place of a pool.
+    """The decision for one place.
 
     Attributes:
-        pool: the pool's name.
+        pool: the pool of the model; if none works, what the place is of.
         decision: which model works there, if any.
     """
 
@@ -43,13 +43,13 @@ class Plan:
 def plan(
     waiting: Iterable[Waiting], settings: DispatchSettings, loaded: AbstractSet[str], now: datetime
 ) -> list[Plan]:
-    """Decide for every place of every pool, as if all were free; see `plan_pool`."""
+    """Decide for every place, as if all were free; see `plan_turns`."""
     work = list(waiting)
-    return [one for pool in settings.limits for one in plan_pool(pool, work, settings, loaded, now)]
+    return [one for turns in settings.limits for one in plan_turns(turns, work, settings, loaded, now)]
 
 
-def plan_pool(  # noqa: PLR0913 - five say what there is, two what is not free
-    pool: str,
+def plan_turns(  # noqa: PLR0913 - five say what there is, two what is not free
+    turns: str,
     waiting: Iterable[Waiting],
     settings: DispatchSettings,
     loaded: AbstractSet[str],
@@ -58,10 +58,10 @@ def plan_pool(  # noqa: PLR0913 - five say what there is, two what is not free
     at_work: AbstractSet[str] = _NOBODY,
     resting: AbstractSet[str] = _NOBODY,
 ) -> list[Plan]:
-    """Decide for every free place of a pool.
+    """Decide for every free place of those that some work takes turns at.
 
     Args:
-        pool: the pool's name.
+        turns: one of the `limits` of the settings: a pool, or everything.
         waiting: the work of all interrogations, in every pool.
         settings: pools, and how waiting counts.
         loaded: models that are loaded now.
@@ -72,15 +72,15 @@ def plan_pool(  # noqa: PLR0913 - five say what there is, two what is not free
     Returns:
         A plan for each free place that finds work; if none does, one that says why. None if no place is free.
     """
-    own = [work for work in waiting if settings.pool_of(work.model) == pool]
+    own = [work for work in waiting if settings.turns_of(settings.pool_of(work.model)) == turns]
     taken = at_work | resting
     found: list[Plan] = []
-    for _ in range(settings.limits[pool] - len(at_work)):
+    for _ in range(settings.limits[turns] - len(at_work)):
         free = [work for work in own if work.model not in taken]
         decision = decide(free, loaded, now, ageing=settings.rules, items_a_turn=settings.items_a_turn)
         if decision.model is None:
-            return found or [Plan(pool, decision)]
-        found.append(Plan(pool, decision))
+            return found or [Plan(turns, decision)]
+        found.append(Plan(settings.pool_of(decision.model), decision))
         taken |= {decision.model}
     return found
 

@@ -160,6 +160,7 @@ def _row(
     dues = [due for each in counts.values() if (due := each.next_due(now))]
     return {
         "interrogation": name,
+        "domain": interrogation.domain,
         "model": next((part.model for part in stale if part.model), interrogation.models[0]),
         "done": len(made),
         "to_do": len(undone),

@@ -204,6 +204,7 @@ class Outcome:
         status: 'ok', 'failed' (it is due again) or 'dead'.
         answer: the answer as data, valid by the schema.
         error: what went wrong, naming the item.
+        traceback: that of the error behind it, if there was one.
         parse_strategy: how the reply that counts was read.
         due_at: when a failed item may be tried again.
         calls: rows of table `llm_attempts`, one a call.
@@ -216,6 +217,7 @@ class Outcome:
     status: Status
     answer: dict[str, Any] | None = None
     error: str | None = None
+    traceback: str | None = field(default=None, repr=False)
     parse_strategy: str | None = None
     due_at: datetime | None = None
     calls: tuple[Row, ...] = ()

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from dataclasses import replace
 from time import monotonic
 from typing import Any, TypeVar, cast
 
@@ -41,6 +42,7 @@ from holocron_assets.derive.interrogations.follow_ups import FollowUpDecision
 from holocron_assets.derive.interrogations.templates import TemplateError
 from holocron_assets.derive.items.items import Item
 from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.tracebacks import traceback_of
 from holocron_assets.telemetry.context import about
 from holocron_assets.telemetry.spans import span
 
@@ -250,6 +252,7 @@ class Engine:
                 reply = await self._chat(request)
         except Exception as error:  # noqa: BLE001 - the client passes on whatever its transport raises
             failure = failure_of_call(error, model=request.model, timeout_seconds=request.timeout_seconds)
+            failure = replace(failure, traceback=traceback_of(error))
             self._failed_in_a_row += failure.outcome in PERHAPS_SERVERS_FAULT
             return ended(failure=failure)
         self._failed_in_a_row = 0
@@ -296,7 +299,8 @@ def _follow_up(trying: Try, exchange: Exchange) -> tuple[FollowUpDecision | None
     try:
         decision = trying.item.following(trying.answers(exchange.answer))
     except TemplateError as error:
-        return None, Failure("invalid", f"nothing can be asked about this answer: {error}")
+        reason = f"nothing can be asked about this answer: {error}"
+        return None, Failure("invalid", reason, traceback_of(error))
     if decision is None or decision.question is None:
         return decision, None
     return decision, trying.followed_up(Turn(exchange.reply, exchange.answer, decision.question))
@@ -319,7 +323,7 @@ def _read(request: Request, reply: Reply) -> tuple[dict[str, Any] | None, str | 
         answer, strategy = read_reply(reply.text)
         check_answer(answer, request.schema)
     except MalformedReplyError as error:
-        return None, None, Failure("malformed", str(error))
+        return None, None, Failure("malformed", str(error), traceback_of(error))
     except InvalidAnswerError as error:
-        return None, strategy, Failure("invalid", str(error))
+        return None, strategy, Failure("invalid", str(error), traceback_of(error))
     return answer, strategy, None

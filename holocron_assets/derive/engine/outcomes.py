@@ -68,6 +68,7 @@ class Attempt:
         return Outcome(
             status="dead" if is_dead else "failed",
             error=f"{self._subject}: {failure.reason}",
+            traceback=failure.traceback,
             due_at=utc_now() + delay_after(self._number) if is_due_later else None,
             calls=tuple(self._rows),
             exchanges=tuple(self._exchanges),

@@ -1,7 +1,7 @@
 """What can go wrong with a call of a model, and its cause. Only this module decides that."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
@@ -83,10 +83,12 @@ class Failure:
     Attributes:
         outcome: the outcome of the call.
         reason: in a line, for people; it does not name the item.
+        traceback: of the error that caused it; None if no error did.
     """
 
     outcome: CallOutcome
     reason: str
+    traceback: str | None = field(default=None, repr=False, compare=False)
 
 
 def problem_of(

@@ -38,7 +38,7 @@ def page_text(wikitext: str, site: Site, page_name: str) -> str:
         site: the wiki of the page.
         page_name: the value of `{{PAGENAME}}`.
     """
-    reader = _Reader(site, Cleaner(site, VOCABULARY.lead, page_name))
+    reader = _Reader(site, Cleaner(site, VOCABULARY.templates, page_name))
     text = _tables_opened(masked(wikitext[:LONGEST_WIKITEXT]))
     groups = reader.groups(Markup.of(text))
     return "\n\n".join(_without_empty_sections(["\n".join(lines) for lines in groups]))

@@ -14,6 +14,7 @@ from holocron_assets.derive.gpu.gpu_log import Tally
 from holocron_assets.derive.gpu.open_partitions import OpenPartition
 from holocron_assets.derive.gpu.turns import Step
 from holocron_assets.derive.gpu.working import WRITE_SECONDS, Written, written
+from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.items import Item
 
 GROUP_SECONDS = 1.0
@@ -29,12 +30,12 @@ class CodeWorking:
 
     Attributes:
         run_id: the id of the run.
-        is_paused: whether to leave a partition for now; called with its interrogation's name and its own.
+        is_paused: whether to leave a partition for now; called with its interrogation and its name.
         tally: its figures so far.
     """
 
     run_id: str
-    is_paused: Callable[[str, str], bool]
+    is_paused: Callable[[Interrogation, str], bool]
     tally: Tally
     _size: int = 1
     _written_at: float = field(default_factory=monotonic)
@@ -52,7 +53,7 @@ class CodeWorking:
         group: list[Item] = []
         opened: OpenPartition | None = None
         for following, item in steps:
-            is_full = len(group) >= self._size or (item and following.work.goes_alone(item))
+            is_full = len(group) >= self._most(following) or (item and following.work.goes_alone(item))
             if opened and group and (opened is not following or item is None or is_full):
                 self._answer(opened, group)
                 group = []
@@ -67,9 +68,13 @@ class CodeWorking:
         if opened and group:
             self._answer(opened, group)
 
+    def _most(self, opened: OpenPartition) -> int:
+        """The size of a group. Where the number of items is limited, each is begun by itself."""
+        return 1 if opened.work.interrogation.scale_limit else self._size
+
     def _answer(self, opened: OpenPartition, items: Sequence[Item]) -> None:
         work, started = opened.work, monotonic()
-        if self.is_paused(work.interrogation.name, work.partition):
+        if self.is_paused(work.interrogation, work.partition):
             return
         items = [item for item in items if work.is_open(item)]
         if not items:

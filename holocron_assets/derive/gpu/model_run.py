@@ -19,6 +19,7 @@ from holocron_assets.derive.gpu.request_turns import RequestTurns
 from holocron_assets.derive.gpu.slots import GpuLock, place_of
 from holocron_assets.derive.gpu.turns import Agenda, Supply
 from holocron_assets.derive.gpu.working import Working, Written
+from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.server.process.connection import fetch_command
 from holocron_assets.lake.place.clock import utc_now
@@ -141,7 +142,7 @@ def work_on(
     """
     open_one = partial(open_partition, run.lake, model=run.model, digest=run.digest)
 
-    def is_paused(interrogation: str, partition: str) -> bool:
+    def is_paused(interrogation: Interrogation, partition: str) -> bool:
         pause = agenda.controls.pause_of(interrogation, partition)
         session.paused = session.paused or pause
         return pause is not None
@@ -153,7 +154,7 @@ def work_on(
             for one in _written(run, supply, session):
                 session.count(one)
                 if one.is_over and not one.is_complete:
-                    is_paused(one.opened.work.interrogation.name, one.opened.work.partition)
+                    is_paused(one.opened.work.interrogation, one.opened.work.partition)
                 yield one
         session.problems = supply.problems
         session.conclude(agenda.stopped)

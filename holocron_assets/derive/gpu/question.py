@@ -15,6 +15,7 @@ from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.code.answering import CodeAnswerer
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.derive.dispatch.served import served_by_code
+from holocron_assets.derive.dispatch.standing_controls import refuse_disabled
 from holocron_assets.derive.engine.calls import ChosenModel, Outcome
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
@@ -235,6 +236,7 @@ def question_about(lake: Lake, interrogation: str, title: str, source: str | Non
             else f"no page is called {title!r}: {unknown}"
         )
     refuse_held(lake, source=found[0][0], interrogation=asked.name)
+    refuse_disabled(asked)
     model = asked.models[0]
     place = place_of(read_dispatch_settings(dispatch_file()).pool_of(model), model)
     return Question(lake, asked, *found[0], place)

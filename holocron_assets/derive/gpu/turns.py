@@ -213,7 +213,7 @@ class Supply:
         open_one: opens a partition.
         is_wanted: whether to ask about an item at all.
         in_order: sorts the items of a partition.
-        is_paused: whether to leave a partition for now; called with its interrogation's name and its own.
+        is_paused: whether to leave a partition for now; called with its interrogation and its name.
         inputs_of: the state of a partition's inputs now; see `inputs_mark`.
         problems: why partitions could not be opened, by interrogation and partition. The others go on.
         has_moved: whether the last `steps` gave any item. Its result may be what other items waited for.
@@ -223,7 +223,7 @@ class Supply:
     open_one: OpenOne
     is_wanted: Callable[[Item], bool] = lambda _: True
     in_order: Callable[[Iterable[Item]], Sequence[Item]] = list
-    is_paused: Callable[[str, str], bool] = lambda _interrogation, _partition: False
+    is_paused: Callable[[Interrogation, str], bool] = lambda _interrogation, _partition: False
     inputs_of: Callable[[Interrogation, str], str] = lambda _interrogation, _partition: ""
     problems: dict[tuple[str, str], Exception] = field(default_factory=dict)
     has_moved: bool = True
@@ -274,13 +274,13 @@ class Supply:
     def _steps_of(self, share: Share) -> Iterator[Step]:
         shelf = self._shelves.setdefault(share.interrogation.name, _Shelf())
         for partition in share.completions:
-            if partition not in shelf.seen and not self.is_paused(share.interrogation.name, partition):
+            if partition not in shelf.seen and not self.is_paused(share.interrogation, partition):
                 shelf.seen.add(partition)
                 yield from self._completion(share.interrogation, partition, shelf)
         shelf.add(share.partitions)
         left = share.items
         while left != 0 and (opened := self._first_open(share.interrogation, shelf)):
-            if self.is_paused(share.interrogation.name, opened.work.partition):
+            if self.is_paused(share.interrogation, opened.work.partition):
                 shelf.opened = None
                 shelf.items.clear()
                 yield opened, None
@@ -308,7 +308,7 @@ class Supply:
         """The open partition, or else the first that can be opened."""
         while shelf.opened is None and shelf.closed:
             partition = shelf.closed.popleft()
-            if self.is_paused(interrogation.name, partition):
+            if self.is_paused(interrogation, partition):
                 continue
             shelf.opened = self._open(interrogation, partition)
             if shelf.opened:

@@ -16,6 +16,7 @@ from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.gpu.gpu_log import Tally
 from holocron_assets.derive.gpu.open_partitions import OpenPartition
 from holocron_assets.derive.gpu.turns import Step
+from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.results.answer_tables import UNANSWERED
 from holocron_assets.errors import PermanentError, TransientError
@@ -89,7 +90,7 @@ class Working:
         run_id: the id of the run.
         report: called with each partition when its table's file was replaced, and when its work is over;
             from another thread than the caller's.
-        is_paused: whether to leave a partition for now; called with its interrogation's name and its own.
+        is_paused: whether to leave a partition for now; called with its interrogation and its name.
         tally: its figures so far.
         problem: why it could not go on; None if it could.
     """
@@ -100,7 +101,7 @@ class Working:
     digest: str
     run_id: str
     report: Callable[[Written], None]
-    is_paused: Callable[[str, str], bool] = lambda _interrogation, _partition: False
+    is_paused: Callable[[Interrogation, str], bool] = lambda _interrogation, _partition: False
     tally: Tally = field(default_factory=Tally)
     problem: Exception | None = None
     _unwritten: set[OpenPartition] = field(default_factory=set)
@@ -160,26 +161,29 @@ class Working:
     async def _ask(self, queue: _Queue, tasks: TaskGroup) -> None:
         while step := await queue.get():
             opened, item = step
-            if await self._is_open(opened, item):
-                await self._ask_about(opened, item)
+            await self._ask_about(opened, item)
             opened.under_way -= 1
             self._write_if_done(opened, tasks)
 
-    async def _is_open(self, opened: OpenPartition, item: Item) -> bool:
-        """Whether the item is still to be asked about.
+    def _start(self, opened: OpenPartition, item: Item) -> int | None:
+        """Record that an attempt begins, and return which; None if the item is not to be asked about now.
 
-        A question that went first may have answered it, or somebody may have paused it meanwhile.
+        A question that went first may have answered it, or somebody may have paused it meanwhile. One thread
+        checks and records, so that no limit is passed by items that begin at once.
         """
-        if await asyncio.to_thread(self.is_paused, opened.work.interrogation.name, opened.work.partition):
-            return False
+        work = opened.work
+        if self.is_paused(work.interrogation, work.partition):
+            return None
         if opened.passed < self.turns.passed:
             opened.passed = self.turns.passed
-            await self._in_thread(self._journals, opened.work.catch_up)
-        return opened.work.is_open(item)
+            work.catch_up()
+        return work.start(item) if work.is_open(item) else None
 
     async def _ask_about(self, opened: OpenPartition, item: Item) -> None:
         try:
-            attempt = await self._in_thread(self._journals, opened.work.start, item)
+            attempt = await self._in_thread(self._journals, self._start, opened, item)
+            if attempt is None:
+                return
             outcome = await self.engine.answer(item, model=self.model, digest=self.digest, attempt=attempt)
         except BaseException:
             # Not awaited: a cancelled task has no time to wait.

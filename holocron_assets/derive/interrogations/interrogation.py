@@ -43,7 +43,7 @@ from holocron_assets.derive.interrogations.settings import (
     Example,
     Options,
     Rows,
-    Settings,
+    Standing,
     Text,
     Wants,
 )
@@ -72,7 +72,7 @@ class InterrogationError(PermanentError, ValueError):
     """An interrogation cannot be used; the message names the file, the key and the reason."""
 
 
-class Interrogation(Settings):
+class Interrogation(Standing):
     """A question that a model, a query or a function answers for many pages, entities or pairs of entities.
 
     A key that only a model needs has a meaningless default: `check_keys` knows which keys each kind has.
@@ -89,6 +89,9 @@ class Interrogation(Settings):
         model: the model that is asked, as the server calls it.
         alternatives: models to ask where the server lacks the first, best first.
         priority: from 0 to 1,000; a higher number goes first.
+        enabled: whether anything new is asked. Answers stay, whichever it is.
+        scale_limit: the most items that are asked about in a time; without it, there is no limit.
+        domain: a word for people, to find what belongs together.
         over: what it is about: pages, pairs of entities, or entities.
         wants: which of these are asked about; every key narrows the choice.
         inputs: keys of other interrogations. An item is asked about after these have answers about it. The

@@ -35,6 +35,8 @@ def with_search(interrogation: Interrogation) -> tuple[Interrogation, ...]:
             "title": f"A passage that {interrogation.name} is shown",
             "kind": "search",
             "priority": interrogation.priority,
+            "enabled": interrogation.enabled,
+            "domain": interrogation.domain,
             "over": interrogation.over,
             "wants": interrogation.wants,
             "search": search,

@@ -27,6 +27,38 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
+class ScaleLimit(Settings):
+    """The most items that are asked about in a time, each try at an item counted.
+
+    Attributes:
+        hour: in an hour of the clock, UTC.
+        day: in a day, UTC.
+    """
+
+    hour: Annotated[StrictInt, Field(ge=1)] | None = None
+    day: Annotated[StrictInt, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Self:
+        if self.hour is None and self.day is None:
+            raise ValueError("must name hour, day or both")
+        return self
+
+
+class Standing(Settings):
+    """Whether and how much is asked, and how people sort it. Answers do not depend on any of it.
+
+    Attributes:
+        enabled: whether anything new is asked. Answers stay, whichever it is.
+        scale_limit: the most items that are asked about in a time; without it, there is no limit.
+        domain: a word for people, to find what belongs together.
+    """
+
+    enabled: StrictBool = True
+    scale_limit: ScaleLimit | None = None
+    domain: Annotated[StrictStr, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")] | None = None
+
+
 class Wants(Settings):
     """Which pages are asked about. A key that is left out does not narrow the choice.
 

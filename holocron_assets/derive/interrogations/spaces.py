@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, StrictInt, StrictStr
 
-from holocron_assets.derive.interrogations.settings import Embedding, Options, Settings, Text, Wants
+from holocron_assets.derive.interrogations.settings import Embedding, Options, Standing, Text, Wants
 
 PREFIX = "chunk_embeddings_"
 """The start of the names of spaces' tables, assets and journals."""
@@ -13,7 +13,7 @@ _MOST_PASSAGES = 100_000
 _BASE64_OF_THREE = 4
 
 
-class Space(Settings):
+class Space(Standing):
     """A space's file.
 
     Attributes:
@@ -23,6 +23,9 @@ class Space(Settings):
         model: the model that is asked, as the server calls it.
         alternatives: models that give the same vectors, for servers that lack the first.
         priority: from 0 to 1,000; a higher number goes first.
+        enabled: whether anything new is asked. Answers stay, whichever it is.
+        scale_limit: the most items that are asked about in a time; without it, there is no limit.
+        domain: a word for people, to find what belongs together.
         wants: which pages' passages are embedded; all by default.
         embedding: what is embedded, and how.
         num_ctx: tokens that the model reads at once; what is longer is cut by the server.
@@ -42,7 +45,10 @@ class Space(Settings):
 
     def declared(self) -> dict[str, Any]:
         """The keys of the interrogation that it is."""
-        own = ("version", "title", "model", "alternatives", "priority", "wants", "embedding")
+        own = (
+            *("version", "title", "model", "alternatives", "priority", "wants", "embedding"),
+            *Standing.model_fields,
+        )
         return {
             **{name: getattr(self, name) for name in own},
             "key": f"{PREFIX}{self.key}",

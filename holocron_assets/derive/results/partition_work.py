@@ -41,6 +41,7 @@ from holocron_assets.lake.files.parquet import rows_there
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
+from holocron_assets.lake.tracebacks import keep_tracebacks
 
 __all__ = ["PartitionWork", "journal_path"]
 
@@ -219,14 +220,25 @@ class PartitionWork:
             key = self._keys[item.item_id]
             records.append(ended(item.item_id, key, outcome, unsupported=unsupported))
             self._calls.extend(outcome.calls if outcome.exchanges else ())
+        self._keep_tracebacks(results)
         self._take_in(*records)
         self._under_way.difference_update(record["key"] for record in records)
         self._has_news = True
 
+    def _keep_tracebacks(self, results: Sequence[tuple[Item, Outcome]]) -> None:
+        found = {
+            item.item_id: outcome.traceback
+            for item, outcome in results
+            if outcome.traceback and outcome.counts
+        }
+        keep_tracebacks(self._lake, self.scope, self.interrogation.name, found)
+
     def abandon(self, *items: Item) -> None:
-        """Record that this process broke attempts off: they do not count."""
-        records = [abandoned(item.item_id, self._keys[item.item_id]) for item in items]
-        self._take_in(*records)
+        """Record that this process broke attempts off, if they are under way: they do not count."""
+        keys = {item.item_id: self._keys[item.item_id] for item in items}
+        records = [abandoned(item_id, key) for item_id, key in keys.items() if key in self._under_way]
+        if records:
+            self._take_in(*records)
         self._under_way.difference_update(record["key"] for record in records)
 
     def _take_in(self, *records: Record) -> None:

@@ -4,7 +4,7 @@ The first is short and read often; nothing else holds the state of an item. The 
 replies, for `holocron artifacts`, and the rows of `llm_attempts`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -162,7 +162,7 @@ class ExchangeJournal:
         return shared
 
 
-def sent_whole(call: Record, shared: Record) -> Record:
+def sent_whole(call: Mapping[str, Any], shared: Mapping[str, Any]) -> Record:
     """The body of a call's request, as it was sent.
 
     Args:
@@ -176,7 +176,7 @@ def sent_whole(call: Record, shared: Record) -> Record:
         "options": call["options"],
     }
     if "messages" not in sent:  # passages to embed
-        return sent
+        return dict(sent)
     system = {"role": "system", "content": shared["system"]}
     return {**sent, "messages": [system, *sent["messages"]], "format": shared["schema"]}
 

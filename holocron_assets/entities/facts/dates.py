@@ -7,45 +7,20 @@ that n ABY is [n, n + 1) and n BBY is [-(n + 1), -n). Dates of the real world ar
 
 import re
 from calendar import isleap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
-from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
-from ruamel.yaml import YAML
+from holocron_assets.entities.facts.date_patterns import DatePatterns, date_patterns
+from holocron_assets.languages.language import ENGLISH
 
-_ERAS_FILE = Path(__file__).with_name("eras.yaml")
 GREGORIAN = "gregorian"
 _LONGEST_READ = 2_000
 _MOST_FOUND = 50
-
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july", "august"),
-    *("september", "october", "november", "december"),
-)
-_MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS) + r")\.?"
-_NUMBER = r"(?<![\d,:/])(?<!\d\.)(?:\d{1,3}(?:,\d{3})+|\d{1,9})"
-_DASH = r"\s*+(?:\u2013|\u2014|-|to|or|and)\s*+"
-_REAL = re.compile(
-    rf"\b(?P<month>{_MONTH})\s+(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:,\s*|\s+))?(?:of\s+)?(?P<year>\d{{4}})\b"
-    rf"|\b(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\s+(?P<month2>{_MONTH}),?\s+(?P<year2>\d{{4}})\b"
-    r"|\b(?P<year3>\d{4})-(?P<month3>\d{2})(?:-(?P<day3>\d{2}))?\b"
-    r"|(?<![\d.,:/])\b(?P<bc>\d{1,6})\s*(?:BCE|BC)\b"
-    r"|(?<![\d.,:/])(?P<year4>[12]\d{3})(?![\d,.:/]*\d)\b",
-    re.IGNORECASE,
-)
-_BETWEEN = re.compile(r"\s*+(?:\u2013|\u2014|-|to|until|through|and|or|/)\s*+", re.IGNORECASE)
-_BEFORE = re.compile(
-    r"(?P<by>\b(?:by|no later than|until|up to|through)\s+|^\s*[\u2013\u2014-]\s*)$"
-    r"|(?P<until>\b(?:before|prior to|pre-?)\s*)$"
-    r"|(?P<since>\b(?:since|from|as of|starting in|beginning in)\s+)$"
-    r"|(?P<after>\b(?:after|post-?|following)\s*)$"
-    r"|(?P<about>(?:\bc\.?|\bca\.?|\bcirca|\baround|\babout|\bapproximately|\bapprox\.?|~)\s*)$"
-    r"|(?P<span>\b(?:between|early|mid-?|late)\s*)$",
-    re.IGNORECASE,
-)
+_MONTHS = 12
 _LONGEST_PREFIX = 24
+_GROUPS = ("", "2", "3", "4", "5")
+_NOT_DIGITS = re.compile(r"\D")
 
 
 class DateSpan(NamedTuple):
@@ -76,29 +51,32 @@ class _Atom(NamedTuple):
     end: int
 
 
-def find_dates(text: str) -> list[DateSpan]:
+def find_dates(text: str, language: str = ENGLISH) -> list[DateSpan]:
     """The dates in a text, in order. No text raises an error.
 
     Args:
         text: clean text; only its first 2,000 characters are read.
+        language: code of its language, as `language_code` gives it.
     """
-    text = text[:_LONGEST_READ]
-    return [_with_prefix(text, _joined(atoms)) for atoms in _neighbours(text)][:_MOST_FOUND]
+    text, patterns = text[:_LONGEST_READ], date_patterns(language)
+    spans = (_with_prefix(text, _joined(atoms), patterns) for atoms in _neighbours(text, patterns))
+    return list(spans)[:_MOST_FOUND]
 
 
-def is_date(text: str) -> bool:
-    """Whether a text is one date and nothing else."""
-    found = find_dates(text)
+def is_date(text: str, language: str = ENGLISH) -> bool:
+    """Whether a text is one date and nothing else (arguments as for `find_dates`)."""
+    found = find_dates(text, language)
     return len(found) == 1 and found[0].written.strip(" ,.") == text.strip(" ,.")
 
 
-def _neighbours(text: str) -> list[list[_Atom]]:
+def _neighbours(text: str, patterns: DatePatterns) -> list[list[_Atom]]:
     """Dates; two that a dash or a word joins are one span."""
-    atoms = sorted((*_of_eras(text), *_of_the_real_world(text)), key=lambda atom: atom.start)
+    found = (*_of_eras(text, patterns), *_of_the_real_world(text, patterns))
+    atoms = sorted(found, key=lambda atom: atom.start)
     sessions: list[list[_Atom]] = []
     for atom in atoms:
         last = sessions[-1][-1] if sessions else None
-        if last and last.calendar == atom.calendar and _BETWEEN.fullmatch(text, last.end, atom.start):
+        if last and last.calendar == atom.calendar and patterns.between.fullmatch(text, last.end, atom.start):
             sessions[-1].append(atom)
         else:
             sessions.append([atom])
@@ -113,70 +91,47 @@ def _joined(atoms: list[_Atom]) -> _Atom:
     )
 
 
-def _of_eras(text: str) -> Iterator[_Atom]:
-    pattern, eras = _era_pattern()
-    for match in pattern.finditer(text):
-        calendar, sign = eras[match["era"].upper()]
+def _of_eras(text: str, patterns: DatePatterns) -> Iterator[_Atom]:
+    for match in patterns.of_era.finditer(text):
+        calendar, sign = patterns.eras[match["era"].upper()]
         years = [_year_of_era(match[name], sign) for name in ("first", "second") if match[name]]
         since, until = min(years), max(years) + 1
         yield _Atom(calendar, since, until, match.start(), match.end())
 
 
 def _year_of_era(number: str, sign: int) -> float:
-    years = float(number.replace(",", ""))
+    years = float(_NOT_DIGITS.sub("", number))
     return years if sign > 0 else -years - 1
 
 
-@cache
-def _era_pattern() -> tuple[re.Pattern[str], dict[str, tuple[str, int]]]:
-    declared = YAML(typ="safe", pure=True).load(_ERAS_FILE.read_text(encoding="utf-8"))
-    eras = {
-        name.upper(): (calendar, -1 if side == "before" else 1)
-        for calendar, sides in declared.items()
-        for side, names in sides.items()
-        for name in names
-    }
-    names = "|".join(map(re.escape, eras))
-    pattern = rf"(?:(?P<first>{_NUMBER}){_DASH})?(?P<second>{_NUMBER})\s*+(?P<era>{names})\b"
-    return re.compile(pattern, re.IGNORECASE), eras
-
-
-def _of_the_real_world(text: str) -> Iterator[_Atom]:
-    for match in _REAL.finditer(text):
-        span = _real_span(match)
-        if span and not _is_of_an_era(text, match.end()):
+def _of_the_real_world(text: str, patterns: DatePatterns) -> Iterator[_Atom]:
+    for match in patterns.real.finditer(text):
+        span = _real_span(match, patterns)
+        # a number may be a year of another calendar
+        if span and not patterns.era_follows.match(text, match.end()):
             yield _Atom(GREGORIAN, *span, match.start(), match.end())
 
 
-def _is_of_an_era(text: str, end: int) -> bool:
-    """Whether a number is a year of another calendar: its era follows, at once or after a second number."""
-    return _era_follows().match(text, end) is not None
+def _real_span(match: re.Match[str], patterns: DatePatterns) -> tuple[float, float] | None:
+    parts = match.groupdict()
+    if parts["bc"]:
+        return 1.0 - int(parts["bc"]), 2.0 - int(parts["bc"])
+    year, month, day = (_part(parts, name) for name in ("year", "month", "day"))
+    number = int(month) if month.isdigit() else patterns.months.get(month.lower().rstrip("."), 0)
+    if not number:
+        return float(year), float(year) + 1.0
+    return _day_span(int(year), number, int(day)) if int(day) else _month_span(int(year), number)
 
 
-@cache
-def _era_follows() -> re.Pattern[str]:
-    names = "|".join(map(re.escape, _era_pattern()[1]))
-    return re.compile(rf"(?:{_DASH}\d[\d,]*)?\s*(?:{names})\b", re.IGNORECASE)
-
-
-def _real_span(match: re.Match[str]) -> tuple[float, float] | None:
-    if match["bc"]:
-        return 1.0 - int(match["bc"]), 2.0 - int(match["bc"])
-    year = next(int(match[name]) for name in ("year", "year2", "year3", "year4") if match[name])
-    named = match["month"] or match["month2"]
-    month = (
-        1 + [name[:3] for name in _MONTHS].index(named[:3].lower()) if named else int(match["month3"] or 0)
-    )
-    day = int(match["day"] or match["day2"] or match["day3"] or 0)
-    if not month:
-        return float(year), year + 1.0
-    return _month_span(year, month) if not day else _day_span(year, month, day)
+def _part(parts: Mapping[str, str | None], name: str) -> str:
+    """A part of a date, by whichever form of a date has it; '0' if the date does not have it."""
+    return next((text for group in _GROUPS if (text := parts.get(f"{name}{group}"))), "0")
 
 
 def _month_span(year: int, month: int) -> tuple[float, float] | None:
-    if not 1 <= month <= len(_MONTHS):
+    if not 1 <= month <= _MONTHS:
         return None
-    return year + (month - 1) / len(_MONTHS), year + month / len(_MONTHS)
+    return year + (month - 1) / _MONTHS, year + month / _MONTHS
 
 
 def _day_span(year: int, month: int, day: int) -> tuple[float, float] | None:
@@ -185,18 +140,18 @@ def _day_span(year: int, month: int, day: int) -> tuple[float, float] | None:
         date(year, month, day)
     except ValueError:
         return None
-    first = year + (month - 1) / len(_MONTHS)
+    first = year + (month - 1) / _MONTHS
     length = (31, 29 if isleap(year) else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
-    share = 1 / len(_MONTHS) / length
+    share = 1 / _MONTHS / length
     return first + (day - 1) * share, first + day * share
 
 
-def _with_prefix(text: str, atom: _Atom) -> DateSpan:
+def _with_prefix(text: str, atom: _Atom, patterns: DatePatterns) -> DateSpan:
     """A date, open to one side because of the word before it."""
     since: float | None = atom.since
     until: float | None = atom.until
     before = text[max(atom.start - _LONGEST_PREFIX, 0) : atom.start]
-    prefix = _BEFORE.search(before)
+    prefix = patterns.prefix.search(before)
     start = atom.start
     if prefix:
         start -= len(before) - prefix.start()

@@ -2,35 +2,60 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from holocron_assets.entities.facts.dates import DateSpan, find_dates, is_date
 from holocron_assets.entities.facts.rules import FieldRule, InfoboxRule, RuleBook
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.languages.language import load_language
 
 _COPIED = ("source", "batch", "title", "title_key", "revision_id")
-_NUMBER = re.compile(
-    r"(?:(?:c\.|circa|about|around|approximately|approx\.|over|at least|up to|~)\s*)?"
-    r"(-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?)(?![\d.,]|\s*(?:\u2013|-|to\b|/))"
-    r"\s*(thousand|million|billion|trillion)?\b\s*(%|[^\W\d][^\d,;\u2013-]{0,39})?",
-    re.IGNORECASE,
-)
-_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-_SPAN_GOES_ON = re.compile(r"\s*(?:\u2013|-|to\b)\s*\d", re.IGNORECASE)
-_DASH = re.compile(r"\s*(?:\u2013|\u2014|-|\bto\b|\buntil\b|\band\b)\s*", re.IGNORECASE)
 _AROUND = " \t,;:.\u2013\u2014-"
-_WORD_BEFORE_PLACE = re.compile(r"(?:(?:in|on|at|near|over|above|during|of|the)\b\s*)+", re.IGNORECASE)
-_NOTHING = frozenset({"", "none", "unknown", "n/a", "various", "unidentified", "?", "tba", "tbd"})
-# "6 moons", "at least two": a number of things, and not which ones
-_COUNT = re.compile(
-    r"(?:at least|over|about|more than|around|approximately|possibly)?\s*"
-    r"(?:[\d,.]+|one|two|three|four|five|several|many|multiple|various|numerous)(?:\s+\w+)?",
-    re.IGNORECASE,
-)
+_NOT_FIGURES = re.compile(r"[^\d.-]")
+_POINTED_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+$")
 _LONGEST_VALUE = 500
 _LONGEST_EVIDENCE = 1_000
+
+
+class _Words(NamedTuple):
+    """How values are written in a language, as patterns; `languages/language.py` explains the words."""
+
+    number: re.Pattern[str]
+    span_goes_on: re.Pattern[str]
+    dash: re.Pattern[str]
+    before_place: re.Pattern[str]
+    amount: re.Pattern[str]
+
+
+@cache
+def _words(code: str) -> _Words:
+    """The patterns of a language, compiled once a process."""
+    words = load_language(code).values
+    to, scales = _any(words.to), _any(words.scales)
+    figures = r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?"
+    if words.decimal == ",":
+        figures = r"-?[1-9]\d{0,2}(?:[.\u00a0\u202f ]\d{3})+(?:,\d+)?|-?\d+(?:[.,]\d+)?"
+    return _Words(
+        number=re.compile(
+            rf"(?:(?:{_any(words.about)}|~)\s*)?"
+            rf"({figures})(?![\d.,]|\s*(?:\u2013|-|(?:{to})\b|/))"
+            rf"\s*({scales})?\b\s*(%|[^\W\d][^\d,;\u2013-]{{0,39}})?",
+            re.IGNORECASE,
+        ),
+        span_goes_on=re.compile(rf"\s*(?:\u2013|-|(?:{to})\b)\s*\d", re.IGNORECASE),
+        dash=re.compile(rf"\s*(?:\u2013|\u2014|-|\b(?:{_any(words.span)})\b)\s*", re.IGNORECASE),
+        before_place=re.compile(rf"(?:(?:{_any(words.before_place)})\b\s*)+", re.IGNORECASE),
+        # "6 moons", "at least two": a number of things, and not which ones
+        amount=re.compile(
+            rf"(?:{_any(words.counts_about)})?\s*(?:[\d,.]+|{_any(words.counts)})(?:\s+\w+)?", re.IGNORECASE
+        ),
+    )
+
+
+def _any(patterns: Iterable[str]) -> str:
+    return "|".join(patterns) or "(?!)"
 
 
 class _Link(Protocol):
@@ -78,7 +103,7 @@ def page_fact_rows(page: Row, template: str, values: Iterable[Value], rules: Rul
         rules: the rules of its source.
     """
     rows = (
-        _row(page, value, rule, stated)
+        _row(page, value, rule, stated, rules.language)
         for value in values
         for rule in rules.of(template, value.field)
         for stated in _stated(value, rule.rule, rules)
@@ -86,7 +111,7 @@ def page_fact_rows(page: Row, template: str, values: Iterable[Value], rules: Rul
     return [{**row, "position": position} for position, row in enumerate(rows)]
 
 
-def _row(page: Row, value: Value, rule: FieldRule, stated: _Stated) -> Row:
+def _row(page: Row, value: Value, rule: FieldRule, stated: _Stated, language: str) -> Row:
     return {
         **{name: page[name] for name in _COPIED},
         "kind": rule.rule.kind,
@@ -103,70 +128,80 @@ def _row(page: Row, value: Value, rule: FieldRule, stated: _Stated) -> Row:
         "supported": True,
         "rule_id": rule.rule_id,
         "confidence": rule.confidence,
-        **(_target(page["source"], value, rule.rule) if rule.rule.kind == "relation" else {}),
+        **(_target(page["source"], value, rule.rule, language) if rule.rule.kind == "relation" else {}),
     }
 
 
 def _stated(value: Value, rule: InfoboxRule, rules: RuleBook) -> Iterator[_Stated]:
     """The statements that a rule makes of a value: one, one for each date, or none."""
     if rule.reads == "date":
-        yield from (_Stated(found.written, _date(found)) for found in find_dates(value.text))
+        dates = find_dates(value.text, rules.language)
+        yield from (_Stated(found.written, _date(found)) for found in dates)
         return
-    text = _besides_dates(value.text) if rule.reads == "besides_date" else value.text
-    names_nobody = rule.kind == "relation" and not value.links and _COUNT.fullmatch(text)
-    if names_nobody or text.lower() in _NOTHING:
+    language = rules.language
+    text = _besides_dates(value.text, language) if rule.reads == "besides_date" else value.text
+    names_nobody = rule.kind == "relation" and not value.links and _words(language).amount.fullmatch(text)
+    if names_nobody or text.lower() in load_language(language).values.nothing:
         return
-    more = _number(text, rule.unit) if rule.reads == "number" else {}
-    yield _Stated(text, {**more, **_period(value.qualifier, rules.ended_words)})
+    more = _number(text, rule.unit, language) if rule.reads == "number" else {}
+    yield _Stated(text, {**more, **_period(value.qualifier, rules)})
 
 
 def _date(found: DateSpan) -> dict[str, Any]:
     return {"calendar": found.calendar, "date_from": found.since, "date_to": found.until}
 
 
-def _number(text: str, unit: str | None) -> dict[str, Any]:
+def _number(text: str, unit: str | None, language: str) -> dict[str, Any]:
     """A text as a number with its unit; nothing if it is a span of numbers, or words come first."""
-    match = _NUMBER.match(text)
-    if match is None or _SPAN_GOES_ON.match(text, match.end()):
+    words, values = _words(language), load_language(language).values
+    match = words.number.match(text)
+    if match is None or words.span_goes_on.match(text, match.end()):
         return {}
-    number = float(match[1].replace(",", "")) * _SCALES.get((match[2] or "").lower(), 1)
+    number = _figure(match[1], values.decimal) * values.scales.get((match[2] or "").lower(), 1)
     return {"number": number, "unit": (match[3] or "").strip() or unit}
 
 
-def _besides_dates(text: str) -> str:
+def _figure(written: str, decimal: str) -> float:
+    """A number as written. Where a comma marks decimals, a point before three digits marks thousands."""
+    if decimal == "," and ("," in written or _POINTED_THOUSANDS.search(written)):
+        written = written.replace(".", "").replace(",", ".")
+    return float(_NOT_FIGURES.sub("", written))
+
+
+def _besides_dates(text: str, language: str) -> str:
     """A text without its dates: the place, in '22 BBY, Rattatak'."""
     pieces, position = [], 0
-    for found in find_dates(text):
+    for found in find_dates(text, language):
         pieces.append(text[position : found.start])
         position = found.end
     rest = " ".join(" ".join([*pieces, text[position:]]).split()).strip(_AROUND)
-    return rest[match.end() :] if (match := _WORD_BEFORE_PLACE.match(rest)) else rest
+    return rest[match.end() :] if (match := _words(language).before_place.match(rest)) else rest
 
 
-def _target(source: str, value: Value, rule: InfoboxRule) -> dict[str, Any]:
+def _target(source: str, value: Value, rule: InfoboxRule, language: str) -> dict[str, Any]:
     """The title that a relation leads to. A link to a section names a part of a page, so it has no key."""
-    links = [link for link in value.links if not is_date(link.text)]
+    links = [link for link in value.links if not is_date(link.text, language)]
     if not links:
         return {}
     title = links[0 if rule.link == "first" else -1].title
     return {"target": title, "target_key": None if "#" in title else title_key(source, title)}
 
 
-def _period(qualifier: str | None, ended: AbstractSet[str]) -> dict[str, Any]:
+def _period(qualifier: str | None, rules: RuleBook) -> dict[str, Any]:
     """Start and end by the text in parentheses: a single date is the start, a span has both."""
     if qualifier is None:
         return {}
-    found = find_dates(qualifier)
+    found = find_dates(qualifier, rules.language)
     if not found:
         words = {part.strip().lower() for part in qualifier.split(";")}
-        return {"end_time": qualifier[:_LONGEST_VALUE]} if words & ended else {}
+        return {"end_time": qualifier[:_LONGEST_VALUE]} if words & rules.ended_words else {}
     first, last = found[0], found[-1]
     is_span = len(found) > 1 or _is_span(first)
     period: dict[str, Any] = {"calendar": first.calendar}
     if first.since is not None:
-        period |= {"start_time": _side(first, 0), "starts_from": first.since}
+        period |= {"start_time": _side(first, 0, rules.language), "starts_from": first.since}
     if last.until is not None and (is_span or first.since is None):
-        period |= {"end_time": _side(last, -1), "ends_to": last.until}
+        period |= {"end_time": _side(last, -1, rules.language), "ends_to": last.until}
     return period
 
 
@@ -174,7 +209,7 @@ def _is_span(found: DateSpan) -> bool:
     return found.since is not None and found.until is not None and found.until - found.since > 1
 
 
-def _side(found: DateSpan, side: int) -> str:
+def _side(found: DateSpan, side: int, language: str) -> str:
     """One end of a span as written, if it is a date by itself."""
-    part = _DASH.split(found.written)[side].strip()
-    return part if find_dates(part) else found.written
+    part = _words(language).dash.split(found.written)[side].strip()
+    return part if find_dates(part, language) else found.written

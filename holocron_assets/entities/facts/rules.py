@@ -15,6 +15,7 @@ from holocron_assets.entities.facts.vocabulary import Key, Text
 from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.files.people_yaml import load_yaml
+from holocron_assets.languages.language import ENGLISH, language_code, load_language
 
 RULES_FOLDER = Path(__file__).with_name("rules")
 
@@ -88,9 +89,10 @@ class FieldRule:
 
 @dataclass(frozen=True)
 class RuleBook:
-    """The rules that count for a source, those of its own files first."""
+    """The rules that count for a source, those of its own files first; and the code of its language."""
 
     files: Sequence[tuple[str, RuleFile]]
+    language: str = ENGLISH
 
     def of(self, template: str, field: str) -> Sequence[FieldRule]:
         """The rules for a field of an infobox; none for a field that no rule knows.
@@ -118,7 +120,12 @@ class RuleBook:
     @cached_property
     def ended_words(self) -> frozenset[str]:
         """Words in parentheses that say that something is over."""
-        return frozenset(word.lower() for _, file in self.files for word in file.qualifiers.ended)
+        own = load_language(self.language).values.ended
+        return own.union(word.lower() for _, file in self.files for word in file.qualifiers.ended)
+
+    @cached_property
+    def _labels(self) -> Mapping[str, str]:
+        return load_language(self.language).english_labels()
 
     @cached_property
     def _found(self) -> dict[tuple[str, str], Sequence[FieldRule]]:
@@ -129,8 +136,9 @@ class RuleBook:
         return [(name, file, _indexed(file)) for name, file in self.files]
 
     def _search(self, template: str, field: str) -> Sequence[FieldRule]:
+        english = self._labels.get(field, field)
         for name, file, indexed in self._by_field:
-            rules = indexed.get(field, ())
+            rules = indexed.get(field) or indexed.get(english, ())
             own = [rule for rule in rules if rule.templates and template in _normalised(rule.templates)]
             chosen = own or [rule for rule in rules if rule.templates is None]
             if chosen:
@@ -165,12 +173,13 @@ def _indexed(file: RuleFile) -> Mapping[str, Sequence[InfoboxRule]]:
     return found
 
 
-def load_rule_book(source: str, *folders: Path) -> RuleBook:
+def load_rule_book(source: str, *folders: Path, language: str | None = None) -> RuleBook:
     """The rules for a source.
 
     Args:
         source: its name.
         folders: folders of rule files; people's own come before the project's.
+        language: what the wiki says of its language. Fields without a rule count by their English names.
 
     Raises:
         InfoboxRuleError: a file cannot be used; names file, rule and key.
@@ -179,7 +188,7 @@ def load_rule_book(source: str, *folders: Path) -> RuleBook:
     _refuse_two_meanings(read)
     files = [(path.stem, file) for path, file in read.items()]
     own = [pair for pair in files if pair[1].sources and source in pair[1].sources]
-    return RuleBook([*own, *(pair for pair in files if pair[1].sources is None)])
+    return RuleBook([*own, *(pair for pair in files if pair[1].sources is None)], language_code(language))
 
 
 def rules_version(*folders: Path) -> str:

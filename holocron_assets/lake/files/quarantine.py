@@ -37,11 +37,12 @@ from holocron_assets.lake.tables import (
     PAGES,
     REPEAT_ANSWERS,
     RUN_TAGS,
+    TRACEBACKS,
     TRIALS,
 )
 
 _FOLDER, _NOTE = "quarantine", "note.json"
-_NOT_MADE_AGAIN = (HTTP_ATTEMPTS, LLM_ATTEMPTS, GPU_RUNS, RUN_TAGS)
+_NOT_MADE_AGAIN = (HTTP_ATTEMPTS, LLM_ATTEMPTS, GPU_RUNS, RUN_TAGS, TRACEBACKS)
 _BECOMES: Mapping[str, str] = {
     **dict.fromkeys(
         (table.name for table in _NOT_MADE_AGAIN),

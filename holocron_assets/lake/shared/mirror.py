@@ -77,6 +77,16 @@ class Mirror:
         """The store's address."""
         return self._objects.url
 
+    def probe(self) -> None:
+        """Write a small object to the store and remove it, to see how long that takes.
+
+        Raises:
+            StoreError: the store gives no answer.
+        """
+        name = f"probes/{uuid.uuid4().hex}"
+        self._objects.write(b"probe", name)
+        self._objects.remove([name])
+
     def lock(self, name: str, *, timeout: float = -1, blocking: bool = True) -> ServerLock:
         """A lock between machines. After it is taken, folders are listed anew."""
         return _FreshLock(self, name, timeout=timeout, blocking=blocking)

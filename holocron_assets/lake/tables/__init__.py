@@ -31,7 +31,7 @@ from holocron_assets.lake.tables.identity import (
     ENTITY_PAIRS,
 )
 from holocron_assets.lake.tables.notices import ALERTS, NOTICES
-from holocron_assets.lake.tables.operations import CONTROLS, GROUP_STEPS, RUN_TAGS
+from holocron_assets.lake.tables.operations import CONTROLS, GROUP_STEPS, RUN_TAGS, TRACEBACKS
 from holocron_assets.lake.tables.resolve import ENTITIES, ENTITY_ALIASES, ENTITY_CANDIDATES
 from holocron_assets.lake.tables.retrieval import PAGE_CHUNKS
 from holocron_assets.lake.tables.review import REVIEW_ITEMS
@@ -86,6 +86,7 @@ ALL_TABLES: tuple[Table, ...] = (
     CONTROLS,
     GROUP_STEPS,
     RUN_TAGS,
+    TRACEBACKS,
     NOTICES,
     ALERTS,
 )
@@ -137,6 +138,7 @@ __all__ = [
     "SITES",
     "TAGS",
     "TAG_RELATIONS",
+    "TRACEBACKS",
     "TRIALS",
     "TYPE_MODEL",
     "TYPE_PREDICTIONS",

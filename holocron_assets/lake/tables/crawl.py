@@ -51,6 +51,13 @@ SITES = Table(
             "page_count", type_int, "All pages, by the wiki's own statistics", nullable=True, provenance=True
         ),
         Column("fetched_at", type_time, "When the wiki was asked", provenance=True),
+        Column(
+            "language",
+            type_string,
+            "Code of the language of its pages, such as 'en'",
+            nullable=True,
+            added=True,
+        ),
     ),
 )
 

@@ -26,7 +26,8 @@ NOTICES = Table(
         Column(
             "event",
             type_string,
-            "'run.success', 'run.failure', 'dead_letter', 'alert.firing' or 'alert.resolved'",
+            "'run.success', 'run.failure', 'run.canceled', 'run.skipped', 'dead_letter', 'alert.firing' or "
+            "'alert.resolved'",
         ),
         Column("webhook", type_string, "Receiver: a name in the webhooks' file; empty if nobody is notified"),
         Column("subject", type_string, "What it is about, for people: a job, a page, a rule"),

@@ -1,4 +1,4 @@
-"""Tables of what people hold back, rank and tag, and of groups of work."""
+"""Tables of what people hold back, rank and tag, of groups of work, and of tracebacks of failures."""
 
 from holocron_assets.lake.declaration.schema import Column, Table, type_int, type_string, type_time
 
@@ -47,8 +47,8 @@ GROUP_STEPS = Table(
         Column(
             "status",
             type_string,
-            "'waiting', 'started', 'done', 'failed', 'skipped' (a step that it needs failed) or 'stopped' "
-            "(the group ended before it)",
+            "'waiting', 'started', 'done' or 'failed'; 'skipped' or 'canceled' if one before it failed "
+            "(earlier versions wrote 'stopped' for 'canceled')",
         ),
         Column("exit_code", type_int, "Exit code of the command; empty before its end", nullable=True),
         Column("started_at", type_time, "When it was last started", nullable=True),
@@ -70,3 +70,23 @@ RUN_TAGS = Table(
     ),
 )
 """People's tags of runs; see `operations.run_tags`."""
+
+TRACEBACKS = Table(
+    name="tracebacks",
+    layer="operations",
+    description="Python's traceback of a failure, beside the row that says in one line what went wrong",
+    key=("stage", "item"),
+    partition_column="scope",
+    columns=(
+        Column("scope", type_string, "Partition of the row that has the error; the partition of this table"),
+        Column(
+            "stage",
+            type_string,
+            "'pages', the table whose step could not read the page, or the interrogation",
+        ),
+        Column("item", type_string, "Title key of the page, or `item_id` of the interrogation's item"),
+        Column("traceback", type_string, "The traceback, without secrets; of a long one only the end"),
+        Column("failed_at", type_time, "When it failed"),
+    ),
+)
+"""Tracebacks; see `lake.tracebacks`."""

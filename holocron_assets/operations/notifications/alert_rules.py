@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StrictFloat, StrictInt
 
+from holocron_assets.decisions.controls import MACHINE
 from holocron_assets.lake.files.people_settings import Settings, read_settings
 from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.status_rows import Queue
@@ -79,6 +80,10 @@ class ProgressRule(Settings):
     minutes: Number = 60
 
 
+class RoomRule(Settings):
+    """The disk or the store is so full or slow that nothing new is started."""
+
+
 class NoSnapshotRule(Settings):
     """The status cannot be read, so that the other rules find nothing.
 
@@ -118,6 +123,7 @@ class AlertRules(Settings):
     pending: PendingRule | None = PendingRule()
     oldest: OldestRule | None = OldestRule()
     no_progress: ProgressRule | None = ProgressRule()
+    room: RoomRule | None = RoomRule()
     no_look: NoSnapshotRule | None = NoSnapshotRule()
     settings: SettingsRule | None = SettingsRule()
     backups: BackupsRule | None = None
@@ -167,6 +173,7 @@ def findings(status: Status, rules: AlertRules, *, models_are_asked: bool) -> li
         *_pending(at_work, rules.pending),
         *_oldest(at_work, rules.oldest),
         *_no_progress(at_work, rules.no_progress, status),
+        *_room(status, rules.room),
     ]
 
 
@@ -190,6 +197,12 @@ def _failures(queues: Sequence[Queue], rule: FailureRule | None) -> Iterator[Fin
         if rule and tries >= rule.at_least and share > rule.percent:
             message = f"{bad} of {tries} tries at {_name(queue)} failed in the last hour"
             yield Finding("failures", _name(queue), round(share, 1), rule.percent, message)
+
+
+def _room(status: Status, rule: RoomRule | None) -> Iterator[Finding]:
+    for held in status.paused if rule else ():
+        if held.author == MACHINE:
+            yield Finding("room", "everything", 1, 0, f"nothing new is started: {held.reason}")
 
 
 def _exhausted(queues: Sequence[Queue], rule: ExhaustedRule | None) -> Iterator[Finding]:

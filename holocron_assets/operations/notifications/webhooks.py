@@ -19,7 +19,15 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model
 from holocron_assets.crawl.http.client import is_address
 from holocron_assets.lake.files.people_settings import Settings, SettingsError, read_settings
 
-Event = Literal["run.success", "run.failure", "dead_letter", "alert.firing", "alert.resolved"]
+Event = Literal[
+    "run.success",
+    "run.failure",
+    "run.canceled",
+    "run.skipped",
+    "dead_letter",
+    "alert.firing",
+    "alert.resolved",
+]
 EVENTS: tuple[Event, ...] = get_args(Event)
 TEST_EVENT = "test"
 """Only `holocron webhooks test` sends it, also to webhooks that do not list it."""

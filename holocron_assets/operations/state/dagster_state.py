@@ -1,8 +1,16 @@
 """The state of Dagster. This package does not import Dagster, so its callers fill the values in."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
+
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.operations.state.histograms import RUN_BOUNDS
+
+_FIRST = timedelta(days=1)
+_OVERLAP = timedelta(minutes=1)
+"""A run's end may become visible after that of a run that ended later."""
 
 
 @dataclass(frozen=True)
@@ -14,9 +22,66 @@ class DagsterState:
         runs: how many runs wait or are under way, by status.
         heard_at: when each expected part of the daemon last showed that it lives; None if never.
         ticked_at: when any sensor last ticked; None if none ever did.
+        run_times: durations of runs, by job; see `RunTimes.rows`.
     """
 
     at: datetime
     runs: Mapping[str, int]
     heard_at: Mapping[str, datetime | None]
     ticked_at: datetime | None
+    run_times: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True)
+class EndedRun:
+    """A run that ended.
+
+    Attributes:
+        run_id: its id.
+        job: its job.
+        ended_at: when it ended.
+        seconds: how long it took from its start.
+    """
+
+    run_id: str
+    job: str
+    ended_at: datetime
+    seconds: float
+
+
+class RunTimes:
+    """Counts durations of runs by job, each run once: of those that end from a day before now on.
+
+    Dagster forgets old runs, so that its storage cannot give sums that never fall.
+
+    Attributes:
+        since: runs that ended until then are counted.
+    """
+
+    def __init__(self) -> None:
+        """Count nothing yet."""
+        self.since = utc_now() - _FIRST
+        self._lately: dict[str, datetime] = {}
+        self._by_job: dict[str, dict[str, Any]] = {}
+
+    def add(self, runs: Iterable[EndedRun]) -> None:
+        """Count those of some runs that are not counted yet."""
+        for run in runs:
+            if run.ended_at > self.since and run.run_id not in self._lately:
+                self._lately[run.run_id] = run.ended_at
+                self._count(run)
+        if self._lately:
+            self.since = max(self.since, max(self._lately.values()) - _OVERLAP)
+        self._lately = {run_id: at for run_id, at in self._lately.items() if at > self.since}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each job, as `histograms.histogram` takes it."""
+        return [dict(row) for row in self._by_job.values()]
+
+    def _count(self, run: EndedRun) -> None:
+        nothing = {"job_name": run.job, "number": 0, "seconds": 0.0, "within": [0] * len(RUN_BOUNDS)}
+        row = self._by_job.setdefault(run.job, nothing)
+        row["number"] += 1
+        row["seconds"] += run.seconds
+        counts = zip(row["within"], RUN_BOUNDS, strict=True)
+        row["within"] = [count + (run.seconds <= bound) for count, bound in counts]

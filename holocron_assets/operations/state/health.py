@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from holocron_assets.decisions.controls import MACHINE
 from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.operations.state.dagster_state import DagsterState
 from holocron_assets.operations.state.kept_snapshot import Taken
@@ -67,7 +68,7 @@ def lake_checks(taken: Taken[Status]) -> list[Check]:
         return [Check("lake", "degraded", f"nothing is known of it yet: {taken.problem}")]
     if status is None:
         return [Check("lake", "failed", f"it cannot be read: {taken.problem}")]
-    return [_lake(taken), _models(status), _progress(status)]
+    return [_lake(taken), _room(status), _models(status), _progress(status)]
 
 
 def settings_check(broken: Mapping[str, str]) -> Check:
@@ -98,6 +99,14 @@ def _lake(taken: Taken[Status]) -> Check:
     minutes = lasts / timedelta(minutes=1)
     message = f"a snapshot of it has been under way for {minutes:,.0f} minutes; the values here are older"
     return Check("lake", "degraded", message)
+
+
+def _room(status: Status) -> Check:
+    """Whether disk and store have room, and are fast enough for new work."""
+    reasons = [held.reason for held in status.paused if held.author == MACHINE]
+    if reasons:
+        return Check("room", "degraded", f"nothing new is started: {'; '.join(reasons)}")
+    return Check("room", "ok", "disk and store have room and are fast enough")
 
 
 def _daemon(dagster: DagsterState) -> Check:

@@ -8,20 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    Metric,
-)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.operations.state.cause_kinds import kind_of
 from holocron_assets.operations.state.dagster_state import DagsterState
 from holocron_assets.operations.state.health import OUTCOMES, Check
+from holocron_assets.operations.state.histograms import CALL_BOUNDS, REQUEST_BOUNDS, RUN_BOUNDS, histogram
 from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.status_rows import AgedWork, FailureCause, Queue, Stage
-from holocron_assets.operations.state.totals import LATENCY_BOUNDS, Totals
+from holocron_assets.operations.state.totals import Totals
 
 MOST_CAUSES = 20
 """How many kinds of causes of failures have a label of their own, the most frequent; the others share one."""
@@ -69,7 +65,7 @@ def status_metrics(status: Status) -> Iterator[Metric]:
     yield from _source_metrics(status)
     yield _gauge(
         "holocron_held_back",
-        "1 for each hold of a person that stands",
+        "1 for each hold that stands",
         ("scope", "name", "action"),
         (((held.scope, held.name or "", held.action), 1) for held in status.paused),
     )
@@ -88,11 +84,14 @@ def status_metrics(status: Status) -> Iterator[Metric]:
 def total_metrics(totals: Totals) -> Iterator[Metric]:
     """The metrics of all work since the lake began."""
     by_source, by_model = ("source", "outcome"), ("model", "outcome")
+    by_reason, again = ("source", "reason"), ("model", "interrogation", "reason")
     for name, text, labels, rows, column in (
         ("pages_read", "Pages that were read", ("source",), totals.pages, "pages"),
         ("http_requests", "Requests to wikis, sent or not", by_source, totals.requests, "requests"),
         ("http_received_bytes", "Bytes that wikis sent, unpacked", by_source, totals.requests, "bytes"),
+        ("http_retries", "Requests to wikis to be sent again", by_reason, totals.retries, "retries"),
         ("model_calls", "Calls of models", by_model, totals.calls, "calls"),
+        ("model_retries", "Calls of models that repeat another", again, totals.calls_again, "retries"),
         ("model_items", "Items that got an outcome of a model", ("model",), totals.sessions, "items"),
         ("model_calls_saved", "Items that a kept answer served", ("model",), totals.sessions, "calls_saved"),
         ("model_read_tokens", "Tokens read", ("model",), totals.sessions, "tokens_in"),
@@ -107,12 +106,26 @@ def total_metrics(totals: Totals) -> Iterator[Metric]:
         for row in rows:
             family.add_metric([row[label] for label in labels], row[column])
         yield family
+    yield histogram(
+        "holocron_http_request_seconds",
+        "Seconds from a request to a wiki to the end of its answer, since the lake began",
+        ("host", "verb"),
+        REQUEST_BOUNDS,
+        totals.request_times,
+    )
+    yield histogram(
+        "holocron_model_call_seconds",
+        "Seconds from a call of a model to the end of its answer, since the lake began",
+        ("model", "interrogation"),
+        CALL_BOUNDS,
+        totals.call_times,
+    )
 
 
 def file_metrics(totals: Totals) -> Iterator[Metric]:
     """The metrics of requests for files, and of what became of files, since the lake began."""
     of_resolver = _sums(totals.file_requests, ("resolver",), "bytes")
-    attempts = _sums(totals.file_requests, ("resolver", "status", "reason"), "requests")
+    attempts = _sums(totals.file_requests, ("resolver", "status", "reason"), "number")
     retries = _sums(totals.file_requests, ("resolver", "reason"), "retries")
     outcomes = _sums(totals.file_outcomes, ("source", "outcome", "reason"), "files")
     for name, text, labels, sums in (
@@ -125,25 +138,13 @@ def file_metrics(totals: Totals) -> Iterator[Metric]:
         for values, number in sums.items():
             family.add_metric(values, number)
         yield family
-    yield _latencies(totals)
-
-
-def _latencies(totals: Totals) -> Metric:
-    """The histogram of the time from a request for a file to its last byte."""
-    family = HistogramMetricFamily(
+    yield histogram(
         "holocron_file_request_seconds",
         "Seconds from a request for a file to its last byte, since the lake began",
-        labels=("resolver", "verb"),
+        ("resolver", "verb"),
+        REQUEST_BOUNDS,
+        totals.file_requests,
     )
-    grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for row in totals.file_requests:
-        grouped.setdefault((row["resolver"], row["verb"]), []).append(row)
-    for values, rows in grouped.items():
-        within = [sum(counts) for counts in zip(*(row["within"] for row in rows), strict=True)]
-        buckets = [(str(bound), count) for bound, count in zip(LATENCY_BOUNDS, within, strict=True)]
-        everything = ("+Inf", sum(row["requests"] for row in rows))
-        family.add_metric(values, [*buckets, everything], sum(row["seconds"] for row in rows))
-    return family
 
 
 def _sums(rows: Sequence[Mapping[str, Any]], labels: Sequence[str], column: str) -> Counter[tuple[str, ...]]:
@@ -178,9 +179,22 @@ def dagster_metrics(dagster: DagsterState) -> Iterator[Metric]:
         ("daemon",),
         (((name,), heard.timestamp()) for name, heard in dagster.heard_at.items() if heard),
     )
+    yield histogram(
+        "holocron_dagster_run_seconds",
+        "Seconds from a run's start to its end, of runs that ended since a day before this process began",
+        ("job_name",),  # Prometheus gives `job` to what it asks
+        RUN_BOUNDS,
+        dagster.run_times,
+    )
 
 
 def _queue_metrics(queues: Sequence[Queue]) -> Iterator[Metric]:
+    yield _gauge(
+        "holocron_queue_depth",
+        "Items to be done now or later, or being done",
+        _WHOSE,
+        ((_whose(one), one.depth) for one in queues),
+    )
     yield _gauge(
         "holocron_last_hour_items",
         "Items of the last hour that came in, were done, failed for now, or were given up (dead)",

@@ -13,7 +13,9 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.standing import hosts_not_as_usual
 from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.derive.dispatch.served import read_served_models
+from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.dispatch.tallies import counted_places, interrogation_rows
+from holocron_assets.derive.interrogations.interrogation import Interrogation as Asked
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.quarantine import all_set_aside
@@ -127,7 +129,7 @@ def take_snapshot(
     """
     now = utc_now()
     interrogations = load_interrogations()
-    seen = read_served_models(interrogations)
+    seen = read_served_models([one for one in interrogations if one.enabled])
     digests = seen[0].digests if seen[0] else {}
     staleness = read_staleness(lake, stale_batches=stale_batches, failed_runs=failed_runs.runs)
     frontier = frontier_tables_of(lake, [one for one in sources if isinstance(one, Source)])
@@ -152,7 +154,7 @@ def take_snapshot(
             gpu_runs=_rows(connection, GpuRun, _LAST_GPU_RUNS),
             changes=_rows(connection, Changes, _CHANGES),
             hosts=tuple(Host(**row) for row in hosts_not_as_usual(sources, politeness_folder, now)),
-            paused=_held_back(lake),
+            paused=_held_back(lake, interrogations),
             alerts=tuple(
                 Alert(row["rule"], row["subject"], row["message"], row["fired_at"]) for row in firing(lake)
             ),
@@ -164,7 +166,7 @@ def take_snapshot(
 def how_far(lake: Lake) -> tuple[tuple[Interrogation, ...], str | None]:
     """The progress of each interrogation, and why some cannot be asked now; None if all can."""
     interrogations = load_interrogations()
-    served, problem = read_served_models(interrogations)
+    served, problem = read_served_models([one for one in interrogations if one.enabled])
     rows = interrogation_rows(lake, interrogations, served.digests if served else {}, utc_now())
     return _far(rows), problem
 
@@ -185,8 +187,11 @@ def _rows(
     return tuple(kind(**{name: row[name] for name in names}) for row in found)
 
 
-def _held_back(lake: Lake) -> tuple[HeldBack, ...]:
-    held = standing_controls(lake).held.values()
+def _held_back(lake: Lake, interrogations: Sequence[Asked]) -> tuple[HeldBack, ...]:
+    held = [
+        *standing_controls(lake).held.values(),
+        *StandingControls(lake).holds_of_files(interrogations),
+    ]
     return tuple(
         HeldBack(
             scope=hold.scope.kind,
@@ -195,7 +200,7 @@ def _held_back(lake: Lake) -> tuple[HeldBack, ...]:
             author=hold.author,
             reason=hold.reason,
             since=hold.since,
-            resume=hold.resume_command,
+            resume=hold.resume,
         )
         for hold in held
     )

@@ -1,7 +1,7 @@
 """The status as one value, for commands, the web page, metrics, alerts and the UI."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ class Interrogation:
 
     Attributes:
         interrogation: its name.
+        domain: the word by which people find it, if it has one.
         model: the model that it asks.
         done: partitions that would be made the same now.
         to_do: the others.
@@ -26,6 +27,7 @@ class Interrogation:
     """
 
     interrogation: str
+    domain: str | None
     model: str
     done: int
     to_do: int
@@ -158,16 +160,16 @@ class DeadLetter:
 
 @dataclass(frozen=True)
 class HeldBack:
-    """A hold that a person set.
+    """A hold of a person, of an interrogation's file, or of a machine that is full or slow.
 
     Attributes:
         scope: 'all', 'source' or 'interrogation'.
         name: of the source or interrogation.
         action: 'pause' or 'drain'.
-        author: who.
+        author: who or what.
         reason: why.
-        since: since when.
-        resume: the command that lets it go on.
+        since: since when; None if that is not known.
+        resume: the command that lets it go on, or how it ends.
     """
 
     scope: str
@@ -175,7 +177,7 @@ class HeldBack:
     action: str
     author: str
     reason: str
-    since: datetime
+    since: datetime | None
     resume: str
 
 
@@ -216,7 +218,7 @@ class Status:
         gpu_runs: the last sessions of calls.
         changes: the changes that wikis reported.
         hosts: wikis that are not asked as usual, until when and why.
-        paused: the holds that people set.
+        paused: what is held back.
         alerts: the standing alerts, the oldest first.
         dead_letters: the newest dead letters; `stages` count all.
         set_aside: damaged files.
@@ -240,6 +242,21 @@ class Status:
     alerts: tuple[Alert, ...]
     dead_letters: tuple[DeadLetter, ...]
     set_aside: tuple[SetAside, ...]
+
+    def of_domain(self, domain: str) -> "Status":
+        """The same, with only the interrogations of a domain, and only their work."""
+        own = tuple(one for one in self.interrogations if one.domain == domain)
+        names = {one.interrogation for one in own}
+        return replace(
+            self,
+            interrogations=own,
+            stages=tuple(one for one in self.stages if one.interrogation in names),
+            queues=tuple(one for one in self.queues if one.interrogation in names),
+            aged=tuple(one for one in self.aged if one.interrogation in names),
+            failures=tuple(one for one in self.failures if one.interrogation in names),
+            throughput=tuple(one for one in self.throughput if one.interrogation in names),
+            reasons=tuple(one for one in self.reasons if one.interrogation in names),
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON values, by the names above; times in ISO 8601."""

@@ -9,13 +9,19 @@ import duckdb
 from holocron_assets.derive.dispatch.pools import configured_places
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import DECISIONS, FILES, GPU_RUNS, HTTP_ATTEMPTS, LLM_ATTEMPTS, PAGES
+from holocron_assets.lake.tables import (
+    DECISIONS,
+    FILES,
+    GPU_RUNS,
+    HTTP_ATTEMPTS,
+    LLM_ATTEMPTS,
+    PAGES,
+    SITES,
+)
 from holocron_assets.lake.views.database import connect, query
+from holocron_assets.operations.state.histograms import CALL_BOUNDS, REQUEST_BOUNDS, counted
 
-LATENCY_BOUNDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-"""Upper bounds of the buckets of latencies, in seconds."""
-
-_TABLES = (PAGES, HTTP_ATTEMPTS, FILES, LLM_ATTEMPTS, GPU_RUNS, DECISIONS)
+_TABLES = (PAGES, SITES, HTTP_ATTEMPTS, FILES, LLM_ATTEMPTS, GPU_RUNS, DECISIONS)
 
 # A page that failed is asked for again, and its row replaced: only the rows of answers stay the same.
 _PAGES = """
@@ -24,6 +30,38 @@ _PAGES = """
 _REQUESTS = """
     select source, outcome, count(*) as requests, coalesce(sum(bytes), 0)::bigint as bytes
     from lake.http_attempts
+    group by all
+"""
+# Only hosts of wikis: a list of files may name any number of others.
+_REQUEST_TIMES = f"""
+    select host, verb, {counted("latency_ms", REQUEST_BOUNDS)}
+    from lake.http_attempts
+    where resolver is null and latency_ms > 0 and source in (select source from lake.sites)
+    group by all
+"""  # noqa: S608 - our own columns
+_RETRIES = """
+    select source, outcome as reason, count(*) as retries
+    from lake.http_attempts
+    where resolver is null and retry_wait_s is not null
+    group by all
+"""
+_CALL_TIMES = f"""
+    select model, interrogation, {counted("total_ms", CALL_BOUNDS)}
+    from lake.llm_attempts
+    where tag is null
+    group by all
+"""  # noqa: S608 - our own columns
+# Nearly all calls are first tries that answer. They are left out before calls are sorted.
+_CALLS_AGAIN = """
+    select model, interrogation, reason, count(*) as retries
+    from (
+        select
+            model, interrogation, attempt > 1 or "try" > 1 as is_again,
+            lag(outcome) over (partition by scope, item_id order by started_at, call_id) as reason
+        from lake.llm_attempts
+        where tag is null and (outcome <> 'ok' or attempt > 1 or "try" > 1)
+    )
+    where is_again and reason <> 'ok'
     group by all
 """
 _CALLS = "select model, outcome, count(*) as calls from lake.llm_attempts where tag is null group by all"
@@ -43,13 +81,11 @@ _SESSIONS = """
     )
     group by model
 """
-_WITHIN = ", ".join(f"count(*) filter (latency_ms <= {1000 * bound})" for bound in LATENCY_BOUNDS)
 _FILE_REQUESTS = f"""
     select
         resolver, verb, coalesce(status::varchar, '') as status, reason,
-        count(*) as requests, count(*) filter (attempt > 1) as retries,
-        coalesce(sum(bytes), 0)::bigint as bytes, sum(latency_ms) / 1000 as seconds,
-        list_value({_WITHIN}) as within
+        count(*) filter (attempt > 1) as retries, coalesce(sum(bytes), 0)::bigint as bytes,
+        {counted("latency_ms", REQUEST_BOUNDS)}
     from lake.http_attempts
     where resolver is not null and reason is not null
     group by all
@@ -67,18 +103,26 @@ class Totals:
     Attributes:
         pages: pages that were read, by source.
         requests: HTTP requests and bytes, by source and outcome.
+        request_times: durations of requests to wikis, by host and verb; see `histograms.counted`.
+        retries: requests that are to be sent again, by source and reason.
         calls: calls of models, by model and outcome.
+        call_times: durations of calls of models, by model and interrogation; see `histograms.counted`.
+        calls_again: calls that repeat another, by model, interrogation and the other's outcome.
         sessions: sums over sessions of calls, by model; `switches` are changes to the model from another
             of the same pool.
-        file_requests: requests for files, by resolver, verb, status and reason: how many, how many of them
-            were no first try, bytes and seconds, and how many took no longer than each of `LATENCY_BOUNDS`.
+        file_requests: requests for files, by resolver, verb, status and reason: how many of them were no
+            first try, bytes, and durations; see `histograms.counted`.
         file_outcomes: what became of files, by source, outcome and reason.
         decisions: of people, by kind.
     """
 
     pages: _Rows
     requests: _Rows
+    request_times: _Rows
+    retries: _Rows
     calls: _Rows
+    call_times: _Rows
+    calls_again: _Rows
     sessions: _Rows
     file_requests: _Rows
     file_outcomes: _Rows
@@ -95,7 +139,11 @@ def read_totals(lake: Lake) -> Totals:
         return Totals(
             pages=query(connection, _PAGES),
             requests=query(connection, _REQUESTS),
+            request_times=query(connection, _REQUEST_TIMES),
+            retries=query(connection, _RETRIES),
             calls=query(connection, _CALLS),
+            call_times=query(connection, _CALL_TIMES),
+            calls_again=query(connection, _CALLS_AGAIN),
             sessions=query(connection, _SESSIONS, {"elsewhere": _elsewhere(connection)}),
             file_requests=query(connection, _FILE_REQUESTS),
             file_outcomes=query(connection, _FILE_OUTCOMES),

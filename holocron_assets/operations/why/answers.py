@@ -1,7 +1,7 @@
 """Answers to people's questions about a page, with the commands that they can give."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -18,12 +18,19 @@ class Answer:
         says: the answer, in sentences.
         because: the reasons, a line each, the strongest first.
         commands: commands that change it.
+        traceback: Python's traceback of what failed; empty if none was kept.
     """
 
     about: str
     says: str
     because: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    traceback: str = ""
+
+    def with_tracebacks(self, topics: Topics, stages: Sequence[str]) -> "Answer":
+        """The same answer, with the last traceback of each of the stages that has one."""
+        kept = {row["stage"]: row["traceback"] for row in topics.get("tracebacks", ())}
+        return replace(self, traceback="\n".join(kept[stage] for stage in stages if stage in kept))
 
 
 def at(moment: datetime) -> str:

@@ -158,11 +158,13 @@ def _outcome(page: Page, interrogation: Interrogation, state: _State, last: Mapp
             return Answer(name, says, commands=(artifacts,))
         case "dead":
             says = f"Given up after {last['attempts']} attempts: {last['error']}."
-            return Answer(name, says, commands=(artifacts, page.requeue_command))
+            answer = Answer(name, says, commands=(artifacts, page.requeue_command))
+            return answer.with_tracebacks(page.topics, [name])
         case _:
             due = f", due again at {at(last['due_at'])}" if last["due_at"] else ""
             says = f"Failed {last['attempts']} times{due}: {last['error']}."
-            return Answer(name, says, _turn(interrogation, state), (artifacts, ask))
+            answer = Answer(name, says, _turn(interrogation, state), (artifacts, ask))
+            return answer.with_tracebacks(page.topics, [name])
 
 
 def _ask(name: str, page: Page) -> str:

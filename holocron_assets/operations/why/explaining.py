@@ -8,7 +8,6 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import PAGES
 from holocron_assets.operations.why.answers import Answer
 from holocron_assets.operations.why.asking import why_asked
 from holocron_assets.operations.why.fetching import Page, why_fetched, why_given_up
@@ -37,6 +36,6 @@ def explain(
         why_fetched(lake, page, politeness_folder),
         *why_typed(page),
         *why_entity(page),
-        *why_given_up(page, PAGES.name),
+        *why_given_up(page),
         *why_asked(lake, page, settings),
     ]

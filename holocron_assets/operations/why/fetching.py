@@ -12,6 +12,7 @@ from holocron_assets.crawl.sources.standing import left_alone
 from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import PAGES
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.why.answers import Answer, Topics, at, named
 
@@ -136,13 +137,15 @@ def _waiting(page: Page, frontier: Mapping[str, Any]) -> Answer:
     attempts = page.topics["revisions"][-1]["attempts"]
     often = "once" if attempts == 1 else f"{attempts} times"
     says = f"It failed {often}, and is due again at {due}: {frontier['reason']}."
-    return Answer("fetched", says, commands=_fetching(page))
+    answer = Answer("fetched", says, commands=_fetching(page))
+    return answer.with_tracebacks(page.topics, [PAGES.name])
 
 
 def _dead(page: Page, frontier: Mapping[str, Any]) -> Answer:
     attempts = page.topics["revisions"][-1]["attempts"]
     says = f"It was given up after {attempts} attempts: {frontier['reason']}."
-    return Answer("fetched", says, commands=(page.requeue_command,))
+    answer = Answer("fetched", says, commands=(page.requeue_command,))
+    return answer.with_tracebacks(page.topics, [PAGES.name])
 
 
 def _skipped(lake: Lake, page: Page, frontier: Mapping[str, Any]) -> Answer:
@@ -172,21 +175,17 @@ def obstacles(
     hold = standing_controls(lake).holds(source=source.name)
     if hold:
         reasons.append(str(hold))
-        commands.append(hold.resume_command)
+        commands += [] if hold.ends else [hold.resume]
     reasons += left_alone([source], politeness_folder, now).values()
     return tuple(reasons), tuple(commands)
 
 
-def why_given_up(page: Page, fetching: str) -> list[Answer]:
-    """What was given up for a page that was fetched: a step could not read it, or no model answered.
-
-    Args:
-        page: the page.
-        fetching: the stage of fetching, which `why_fetched` explains.
-    """
-    lost = [letter for letter in page.topics["dead_letters"] if letter["stage"] != fetching]
+def why_given_up(page: Page) -> list[Answer]:
+    """What was given up for a page that was fetched: a step could not read it, or no model answered."""
+    lost = [letter for letter in page.topics["dead_letters"] if letter["stage"] != PAGES.name]
     if not lost:
         return []
     line = "{stage}, after {attempts} attempts: {error}"
     because = [line.format_map(letter) for letter in lost]
-    return [Answer("given up", "Some of it was given up.", tuple(because), (page.requeue_command,))]
+    answer = Answer("given up", "Some of it was given up.", tuple(because), (page.requeue_command,))
+    return [answer.with_tracebacks(page.topics, [letter["stage"] for letter in lost])]

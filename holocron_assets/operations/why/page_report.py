@@ -61,20 +61,20 @@ _PAGE_QUERIES = {
         select stage, batch, attempts, error, died_at
         from dead_letters where title_key = $key order by died_at
     """,
+    "tracebacks": """
+        select stage, scope, item, error, traceback, failed_at
+        from tracebacks
+        where split_part(item, '#', 1) = $key::varchar
+            or item in (select entity_id from entities where title_key = $key)
+        order by failed_at
+    """,
     "linked_from": "select count(*) as pages from page_links where target_key = $key",
 }
 
 _PAGE_RELATIONS = (
     *("pages", "page_signals", "current_pages", "rule_classifications", "decisions", "standing_decisions"),
-    *(
-        "page_types",
-        "type_predictions",
-        "entities",
-        "entity_aliases",
-        "lake.batch_pages",
-        "dead_letters",
-        "page_links",
-    ),
+    *("page_types", "type_predictions", "entities", "entity_aliases", "lake.batch_pages", "dead_letters"),
+    *("page_links", "tracebacks"),
 )
 """Relations that these queries read, beside the views of the frontier."""
 
@@ -100,8 +100,8 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
         title: its canonical title.
 
     Returns:
-        Rows by topic (revisions, signals, classifications, models_answers, decisions, type, predictions,
-        entities, aliases, frontier, batches, dead_letters, linked_from), and `stuck`: how far the page came
+        Rows by topic (revisions, signals, classifications, models_answers, decisions, type, predictions, entities,
+        aliases, frontier, batches, dead_letters, tracebacks, linked_from), and `stuck`: how far the page came
         and what it waits for, in a sentence.
     """
     key = title_key(source, title)

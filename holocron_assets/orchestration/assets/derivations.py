@@ -69,12 +69,14 @@ class ModelGroup:
         model: the first model that they name.
         by_type: whether their partitions are entity types, and not batches.
         pool: of the model.
+        turns: what its runs take turns at: a pool of Dagster's.
         interrogations: which.
     """
 
     model: str
     by_type: bool
     pool: str
+    turns: str
     interrogations: tuple[Interrogation, ...]
 
     @property
@@ -99,8 +101,9 @@ def model_groups(interrogations: Sequence[Interrogation], settings: DispatchSett
     for one in interrogations:
         found.setdefault((one.models[0], is_by_type(one)), []).append(one)
     models = _models_by_priority(interrogations)
+    pools = {model: settings.pool_of(model) for model in models}
     return [
-        ModelGroup(model, by_type, settings.pool_of(model), tuple(several))
+        ModelGroup(model, by_type, pools[model], settings.turns_of(pools[model]), tuple(several))
         for (model, by_type), several in sorted(
             found.items(), key=lambda item: (models.index(item[0][0]), item[0][1])
         )
@@ -140,7 +143,7 @@ def model_assets(group: ModelGroup, *, step_priority: int) -> dg.AssetsDefinitio
         specs=[_spec(one) for one in group.interrogations],
         can_subset=True,
         partitions_def=ENTITY_TYPES if group.by_type else BATCHES,
-        pool=group.pool,
+        pool=group.turns,
         # One run for all partitions of all models: a run for each partition would load every model again.
         backfill_policy=dg.BackfillPolicy.single_run(),
         op_tags={PRIORITY_TAG: str(step_priority + max(one.priority for one in group.interrogations))},
@@ -207,6 +210,7 @@ def _declared(interrogation: Interrogation) -> dict[str, Any]:
         "version": interrogation.version,
         "wants": dg.MetadataValue.json(interrogation.wants.model_dump(exclude_none=True)),
         **{name: dg.MetadataValue.text(text) for name, text in asked.items() if text},
+        **({"domain": interrogation.domain} if interrogation.domain else {}),
         **(searched or {}),
         "answer_schema": dg.MetadataValue.json(interrogation.answer_schema),
     }

@@ -26,6 +26,7 @@ from holocron_assets.orchestration.resources.known_lake import expect_lake
 from holocron_assets.orchestration.runs.reaper import reap_dead_runs
 from holocron_assets.settings import (
     PROJECT_FOLDER,
+    bounds,
     broker,
     crawlers,
     dagster_home,
@@ -45,9 +46,12 @@ def pool_limits() -> Mapping[str, int]:
         SettingsError: the file of the models' pools cannot be used.
         SettingError: HOLOCRON_CRAWLERS or HOLOCRON_PROCESSES cannot.
     """
-    limits = read_dispatch_settings(dispatch_file()).limits
-    # The dispatcher gives code one run at a time; the processes of `holocron run` share code's partitions.
-    return {**limits, CRAWL_POOL: crawlers(), CODE_POOL: max(limits[CODE_POOL], processes())}
+    settings = read_dispatch_settings(dispatch_file())
+    limits = {**settings.limits, CRAWL_POOL: crawlers()}
+    if settings.policy == "resource":
+        # The dispatcher gives code one run at a time; the processes of `holocron run` share its partitions.
+        limits[CODE_POOL] = max(limits[CODE_POOL], processes())
+    return limits
 
 
 def prepare_home() -> Path:
@@ -137,7 +141,7 @@ def open_instance() -> dg.DagsterInstance:
         SettingError: a variable that is needed later has a wrong value; no work was begun.
         FolderGoneError: Dagster knows of work on a lake that is gone.
     """
-    limits, *_ = pool_limits(), run_retention(), processes()
+    limits, *_ = pool_limits(), run_retention(), processes(), bounds()
     refuse_unmounted(data_folder(), state_folder())
     remember_mount(data_folder(), state_folder())
     lake = Lake(data_folder())

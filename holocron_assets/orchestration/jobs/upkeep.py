@@ -94,7 +94,7 @@ def _opened(context: dg.OpExecutionContext, lake: LakeResource) -> Lake:
     """The lake; an op ends here if a person holds everything back."""
     opened = lake.open()
     with ended_when_held(context), clear_failures():
-        refuse_all_held(context, opened)
+        refuse_all_held(context, opened, frees_space=True)
     return opened
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 
+import dagster as dg
 from rich.console import Console
 
 from holocron_assets.crawl.frontier.batches import source_of
@@ -17,6 +18,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import Scope, standing_controls
 from holocron_assets.derive.dispatch.backlog import StalePartition, model_to_ask, stale_partitions, waiting_of
 from holocron_assets.derive.dispatch.most_linked import most_linked
+from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.derive.dispatch.served import served_models
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.gpu.slots import GPU_POOL
@@ -34,9 +36,11 @@ from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import RULE_CLASSIFICATIONS
+from holocron_assets.orchestration.model_runs.dispatch_runs import at_work
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 from holocron_assets.planning.derive_job_names import is_by_type, job_of
 from holocron_assets.planning.work import Work
+from holocron_assets.settings import dispatch_file
 
 _EMBEDDED = 500
 """Pages that a run embeds: all of a small wiki, and the start of a large one."""
@@ -114,7 +118,11 @@ class ModelStage:
     def _stale_unsure(self) -> list[StalePartition]:
         asked = _about_rules()
         stale = stale_partitions(self.lake, asked, digests=served_models(asked).digests)
-        return [part for part in StandingControls(self.lake).heeded(stale) if self._is_own(part.partition)]
+        return [
+            part
+            for part in StandingControls(self.lake).heeded(stale)
+            if part.not_before is None and self._is_own(part.partition)
+        ]
 
     def most_linked(self) -> list[WhatToAsk]:
         """The other interrogations, the most important first, each about the pages that most link to.
@@ -128,7 +136,7 @@ class ModelStage:
         others = [one for one in _over_pages() if not _is_about_rules(one)]
         digests = served_models(others).digests
         asked = []
-        free = [one for one in others if not controls.is_held(interrogation=one.name)]
+        free = [one for one in others if StandingControls(self.lake).is_free(one)]
         ranks = {one.name: controls.priority(Scope("interrogation", one.name), one.priority) for one in free}
         for one in sorted(free, key=lambda one: -ranks[one.name]):
             pages = self._first_wanted(one, ranked)
@@ -149,12 +157,12 @@ class ModelStage:
         Raises:
             ModelServerUnavailable: the server does not answer.
         """
-        controls = standing_controls(self.lake)
+        controls = StandingControls(self.lake)
         asked = [one for one in load_interrogations() if one.over == "entities" and not one.is_of_code]
         digests, found = served_models(asked).digests, []
         for one in sorted(asked, key=lambda one: -one.priority):
             chosen = model_to_ask(one, digests)
-            if chosen is None or controls.is_held(interrogation=one.name):
+            if chosen is None or not controls.is_free(one):
                 continue
             model, digest = chosen
             names = self.lake.partitions(derivation_of(one).inputs[0])
@@ -187,8 +195,19 @@ class ModelStage:
         config = what.run_config()
         version = f"{content_hash(repr(config))} {next(self._rounds)}"
         named = [one for one in load_interrogations() if one.name in (what.interrogations or ())]
-        job = job_of(GPU_POOL, by_type=any(map(is_by_type, named)))
+        job = job_of(self.pool_of(what), by_type=any(map(is_by_type, named)))
         return Work(job, None, version, config=config, about=", ".join(what.interrogations or ()))
+
+    def pool_of(self, what: WhatToAsk) -> str:
+        """The pool of the model that is asked."""
+        asked = [one for one in load_interrogations() if one.name in (what.interrogations or ())]
+        settings = read_dispatch_settings(dispatch_file())
+        return settings.pool_of(asked[0].models[0]) if asked else GPU_POOL
+
+    def at_work(self, instance: dg.DagsterInstance, what: WhatToAsk) -> set[str]:
+        """Who holds the places that are needed to ask."""
+        settings = read_dispatch_settings(dispatch_file())
+        return at_work(instance, self.lake, settings, settings.turns_of(self.pool_of(what)))
 
     def _first_wanted(
         self, interrogation: Interrogation, ranked: Sequence[tuple[int, str]]

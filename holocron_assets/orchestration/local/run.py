@@ -16,7 +16,6 @@ from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import Scope, standing_controls
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
-from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.interrogations.loading import broken_interrogations
 from holocron_assets.derive.server.errors import ModelFileError, ModelServerError, UnknownModelError
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
@@ -27,7 +26,6 @@ from holocron_assets.orchestration.checks.quality import concerns
 from holocron_assets.orchestration.local.helpers import Helper, finished_together
 from holocron_assets.orchestration.local.models import ModelStage
 from holocron_assets.orchestration.local.progress import FilesFetched, answers_counted, files_counted
-from holocron_assets.orchestration.model_runs.dispatch_runs import at_work
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.waiting import QUIET, FinishedRun, LocalRuns, run_of_ours
@@ -188,7 +186,7 @@ class LocalRun:
         for what in asked:
             outcome = "stopped"
             while outcome == "stopped":
-                if holders := at_work(self.instance, self.lake, GPU_POOL):
+                if holders := models.at_work(self.instance, what):
                     models.report_waiting(holders)
                 work = models.work(what)
                 with answers_counted(self.lake, what, partial(self.answered, work)):

@@ -159,9 +159,9 @@ def _deadline(context: dg.AssetExecutionContext) -> float:
 
 
 def _refuse_all_paused(lake: Lake, interrogations: Sequence[Interrogation]) -> None:
-    """Raise HeldBackError if a person paused every interrogation that the run may ask."""
-    controls = standing_controls(lake)
-    pauses = [controls.pauses(interrogation=one.name) for one in interrogations]
+    """Raise HeldBackError if a person or its file holds back every interrogation that the run may ask."""
+    controls, of_files = standing_controls(lake), StandingControls(lake)
+    pauses = [controls.pauses(interrogation=one.name) or of_files.hold_of_file(one) for one in interrogations]
     if pauses and all(pauses):
         raise HeldBackError("; ".join(dict.fromkeys(map(str, pauses))))
 

@@ -41,6 +41,7 @@ from holocron_assets.lake.tables import (
     RUN_TAGS,
     SEED_TITLES,
     SITES,
+    TRACEBACKS,
     TRIALS,
     UNREAD_PAGES,
 )
@@ -102,21 +103,21 @@ _READ_TOO: Mapping[str, tuple[Table, ...]] = {
 
 _WRITTEN_TOO: Mapping[str, tuple[Table, ...]] = {
     **{
-        one.table.name: (UNREAD_PAGES,)
+        one.table.name: (TRACEBACKS, UNREAD_PAGES)
         for one in BATCH_DERIVATIONS
         if one.row_input and one.row_input.table == UNREAD_PAGES
     },
     SITES.name: (HTTP_ATTEMPTS,),
     SEED_TITLES.name: (DUMP_INDEX, HTTP_ATTEMPTS),
-    PAGES.name: (HTTP_ATTEMPTS,),
+    PAGES.name: (HTTP_ATTEMPTS, TRACEBACKS),
     PAGE_CHANGES.name: (CHANGE_LOOKS, HTTP_ATTEMPTS),
     REVISION_CHECKS.name: (HTTP_ATTEMPTS,),
     FILE_LIST.name: (HTTP_ATTEMPTS,),
     FILES.name: (HTTP_ATTEMPTS,),
     ENTITY_PAIRS.name: (COMPARED_NAMES,),
-    **{one.table.name: (LLM_RUNS, LLM_ATTEMPTS, GPU_RUNS) for one in load_interrogations()},
+    **{one.table.name: (LLM_RUNS, LLM_ATTEMPTS, GPU_RUNS, TRACEBACKS) for one in load_interrogations()},
 }
-"""What a stage writes in addition to the table of its name: logs, indexes, unread pages."""
+"""What a stage writes in addition to the table of its name: logs, indexes, unread pages, tracebacks."""
 
 OF_NO_STAGE = (DECISIONS, CONTROLS, GROUP_STEPS, REPEAT_ANSWERS, TRIALS, NOTICES, ALERTS, RUN_TAGS)
 """Tables that people's commands and notifications write."""

@@ -99,11 +99,13 @@ class RunFailure(NamedTuple):
         reason: in a line.
         due_at: when the same work may succeed, if it failed only for now.
         is_permanent: whether waiting does not help.
+        is_partial: whether only some of the run's partitions failed.
     """
 
     reason: str
     due_at: datetime | None = None
     is_permanent: bool = False
+    is_partial: bool = False
 
 
 def failure_of(instance: dg.DagsterInstance, run_id: str) -> RunFailure:
@@ -129,7 +131,9 @@ def _failed_check(
             if not evaluation.passed and evaluation.description:
                 is_permanent = evaluation.metadata.get(PERMANENT)
                 return RunFailure(
-                    evaluation.description, is_permanent=bool(is_permanent and is_permanent.value)
+                    evaluation.description,
+                    is_permanent=bool(is_permanent and is_permanent.value),
+                    is_partial=True,
                 )
     return None
 

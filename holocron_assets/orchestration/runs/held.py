@@ -10,25 +10,31 @@ from contextlib import contextmanager
 import dagster as dg
 from dagster import DagsterRunStatus
 
-from holocron_assets.decisions.controls import DRAIN, HeldBackError, Hold, standing_controls
+from holocron_assets.decisions.controls import DRAIN, MACHINE, HeldBackError, Hold, standing_controls
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.internals.runs import add_tags, end_as_canceled
 from holocron_assets.planning.job_names import OUTCOME_TAG, PAUSED
 
 
-def refuse_all_held(context: dg.OpExecutionContext | dg.AssetExecutionContext, lake: Lake) -> None:
-    """Raise HeldBackError if a person holds everything back, for work without a source or a model.
+def refuse_all_held(
+    context: dg.OpExecutionContext | dg.AssetExecutionContext, lake: Lake, *, frees_space: bool = False
+) -> None:
+    """Raise HeldBackError if everything is held back, for work without a source or a model.
 
-    If the hold is a drain, a run that began before it goes on to its end.
+    If the hold is a drain, a run that began before it goes on to its end. Work that frees space goes on while
+    a disk is full or slow.
     """
     hold = standing_controls(lake).holds()
-    if hold and not (hold.action == DRAIN and _began_before(context, hold)):
+    if hold is None or (hold.author == MACHINE and frees_space):
+        return
+    if not (hold.action == DRAIN and _began_before(context, hold)):
         raise HeldBackError(str(hold))
 
 
 def _began_before(context: dg.OpExecutionContext | dg.AssetExecutionContext, hold: Hold) -> bool:
     record = context.instance.get_run_record_by_id(context.run.run_id)
-    return bool(record and record.start_time and record.start_time < hold.since.timestamp())
+    began = record.start_time if record else None
+    return bool(began and hold.since and began < hold.since.timestamp())
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The endpoints for machines, over this Holocron's lake and Dagster."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -15,11 +15,15 @@ from holocron_assets.crawl.sources.files import read_any_sources
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.operations.state.dagster_state import RunTimes
 from holocron_assets.operations.state.totals import read_totals
 from holocron_assets.operations.state.watch import Watch
-from holocron_assets.orchestration.internals.dagster_state import read_dagster_state, run_report
+from holocron_assets.orchestration.internals.dagster_state import read_dagster_state
 from holocron_assets.orchestration.internals.instance import open_to_read
 from holocron_assets.orchestration.resources.snapshot import snapshot_now
+from holocron_assets.orchestration.run_reports.listing import list_runs, read_query
+from holocron_assets.orchestration.run_reports.numbers import RunNumbers
+from holocron_assets.orchestration.run_reports.report import run_report
 from holocron_assets.orchestration.runtime.settings_files import broken_settings
 from holocron_assets.review.web.endpoints import Endpoints, endpoint_routes
 from holocron_assets.settings import (
@@ -30,7 +34,7 @@ from holocron_assets.settings import (
     state_folder,
 )
 
-_PAGES_OF_DAGSTER = ("/runs/", "/health")
+_PAGES_OF_DAGSTER = ("/runs", "/health")
 """Paths at which Dagster's web UI also has pages: browsers that request a page get those."""
 
 
@@ -41,19 +45,38 @@ def make_endpoints(instance: Callable[[], dg.DagsterInstance], ui: str | None = 
         instance: returns Dagster's instance, and raises if it cannot be opened.
         ui: the address of Dagster's web UI, with a slash; by default the address of the request.
     """
+    run_times = RunTimes()
     watch = Watch(
         status=lambda: snapshot_now(
             _lake(), list(read_any_sources(sources_folder())[0].values()), politeness_folder(), instance
         ),
         totals=lambda: read_totals(_lake()),
-        dagster=lambda: read_dagster_state(instance()),
+        dagster=lambda: read_dagster_state(instance(), run_times),
         settings=broken_settings,
     )
 
-    def run(run_id: str) -> Mapping[str, Any] | None:
-        return run_report(instance(), run_id)
+    return Endpoints(watch, RunReports(instance), ui)
 
-    return Endpoints(watch, run, ui)
+
+class RunReports:
+    """What is known of an instance's runs; see `review.web.endpoints.Runs`."""
+
+    def __init__(self, instance: Callable[[], dg.DagsterInstance]) -> None:
+        """Read the instance that a call returns."""
+        self._instance, self._numbers = instance, RunNumbers()
+
+    def report(self, run_id: str) -> Mapping[str, Any] | None:
+        """How a run went; None if there is no such run."""
+        return run_report(self._instance(), run_id)
+
+    def listed(self, parameters: Iterable[tuple[str, str]]) -> Mapping[str, Any]:
+        """A page of the runs that parameters name."""
+        query = read_query(parameters)
+        return list_runs(self._instance(), query)
+
+    def numbers(self) -> Mapping[str, Any]:
+        """Numbers over all runs."""
+        return self._numbers.read(self._instance())
 
 
 @cache

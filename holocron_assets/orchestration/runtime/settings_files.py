@@ -17,6 +17,7 @@ from holocron_assets.operations.notifications.webhooks import read_webhooks
 from holocron_assets.operations.schedules import read_schedules
 from holocron_assets.settings import (
     alerts_file,
+    bounds,
     crawlers,
     dispatch_file,
     groups_folder,
@@ -66,6 +67,7 @@ def _readable(folders: tuple[Path, ...], _files: frozenset[tuple[Path, int]]) ->
 
 
 def _environment() -> None:
+    bounds()
     crawlers()
     run_retention()
 

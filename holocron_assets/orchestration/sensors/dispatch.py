@@ -6,11 +6,17 @@ from typing import NamedTuple
 
 import dagster as dg
 
+from holocron_assets.decisions.controls import HeldBackError, refuse_full
 from holocron_assets.derive.dispatch.backlog import backlog
 from holocron_assets.derive.dispatch.choosing import Waiting
-from holocron_assets.derive.dispatch.plans import Plan, plan_pool, version_of
+from holocron_assets.derive.dispatch.plans import Plan, plan_turns, version_of
 from holocron_assets.derive.dispatch.pools import CODE_POOL, DispatchSettings, read_dispatch_settings
-from holocron_assets.derive.dispatch.served import ServedModels, is_switched_off, served_models
+from holocron_assets.derive.dispatch.served import (
+    ServedModels,
+    is_switched_off,
+    served_by_code,
+    served_models,
+)
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
 from holocron_assets.derive.gpu.slots import GPU_POOL
@@ -57,7 +63,7 @@ def _dispatch_sensor(pool: str, jobs: Sequence[AssetJob]) -> dg.SensorDefinition
             return dg.SkipReason("no model is asked: HOLOCRON_LLM is off")
         try:
             return _tick(context, lake.open(), pool, read_dispatch_settings(dispatch_file()))
-        except (SettingsError, ModelServerError, ModelServerUnavailable) as error:
+        except (HeldBackError, SettingsError, ModelServerError, ModelServerUnavailable) as error:
             return dg.SkipReason(str(error))
 
     return dispatch
@@ -75,29 +81,59 @@ def _tick(
     context: dg.SensorEvaluationContext, lake: Lake, pool: str, settings: DispatchSettings
 ) -> dg.SensorResult | dg.SkipReason:
     """Request a run for each free place that has work; or record what would be requested."""
-    if pool not in settings.limits:
+    if pool not in settings.pools_now:
         return dg.SkipReason(f"there is no pool {pool} any more; reload the code location")
-    busy = at_work(context.instance, lake, pool)
-    if len(busy) >= settings.limits[pool]:
+    refuse_full(lake)  # a drain would let begun partitions be finished
+    turns = settings.turns_of(pool)
+    busy = at_work(context.instance, lake, settings, turns)
+    if len(busy) >= settings.limits[turns]:
         return dg.SkipReason(f"models are at work: {', '.join(sorted(busy))}")
-    interrogations = [one for one in load_interrogations() if one.is_of_code == (pool == CODE_POOL)]
-    served = served_models(interrogations)
-    heed = StandingControls(lake).heeded
-    waiting = backlog(lake, interrogations, digests=served.digests, now=utc_now(), heed=heed)
-    answers, resting = _answers(context.instance, pool, waiting, settings, interrogations, served, busy)
-    requests = [answer.request for answer in answers if answer.request]
+    named = _taking_turns(pool, settings)
+    interrogations = [one for one in named if one.enabled]
+    served, controls = _served(interrogations), StandingControls(lake)
+    waiting = backlog(lake, interrogations, digests=served.digests, now=utc_now(), heed=controls.heeded)
+    answers, resting = _answers(context.instance, turns, waiting, settings, interrogations, served, busy)
+    # Where pools take turns, each has a sensor, and each sees the same decision.
+    own = [one for one in answers if one.plan.pool in {pool, turns}]
+    requests = [answer.request for answer in own if answer.request]
     for answer in answers:
         _LOG.debug(
             "decided what is asked next", pool=pool, rests=answer.rests, **answer.plan.decision.to_json()
         )
     reasons = [" ".join(answer.plan.decision.reasons) for answer in answers]
     if requests and settings.mode == _SHADOW:
-        return _recorded(context, lake, answers)
+        return _recorded(context, lake, own)
     if requests:
         for reason in reasons:  # a tick without requests says them itself, and each tick's log is a file
             context.log.info(reason)
         return dg.SensorResult(run_requests=requests)
-    return dg.SkipReason("; ".join([*(resting or reasons), *holds_named(lake), *_lacks(served)]))
+    held = [*holds_named(lake), *map(str, controls.holds_of_files(named))]
+    return dg.SkipReason("; ".join([*(resting or reasons), *held, *_lacks(served)]))
+
+
+def _taking_turns(pool: str, settings: DispatchSettings) -> list[Interrogation]:
+    """The interrogations among which the next one is chosen: all models', code's, or both."""
+    is_shared = len(settings.sharing(settings.turns_of(pool))) > 1
+    return [
+        one
+        for one in load_interrogations()
+        if (is_shared or one.is_of_code == (pool == CODE_POOL)) and (one.is_of_code or not is_switched_off())
+    ]
+
+
+def _served(interrogations: Sequence[Interrogation]) -> ServedModels:
+    """What can be asked; without a server, code alone.
+
+    Raises:
+        ModelServerError, ModelServerUnavailable: there is no server, and nothing for code.
+    """
+    try:
+        return served_models(interrogations)
+    except (ModelServerError, ModelServerUnavailable):
+        by_code = [one for one in interrogations if one.is_of_code]
+        if not by_code:
+            raise
+        return served_by_code(by_code)
 
 
 def _lacks(served: ServedModels) -> list[str]:
@@ -110,7 +146,7 @@ def _lacks(served: ServedModels) -> list[str]:
 
 def _answers(  # noqa: PLR0913, PLR0917 - all inputs of a decision
     instance: dg.DagsterInstance,
-    pool: str,
+    turns: str,
     waiting: Sequence[Waiting],
     settings: DispatchSettings,
     interrogations: Sequence[Interrogation],
@@ -120,8 +156,8 @@ def _answers(  # noqa: PLR0913, PLR0917 - all inputs of a decision
     """The result of each plan, and the models that rest: others get their places meanwhile."""
     resting: dict[str, str] = {}
     while True:
-        plans = plan_pool(
-            pool, waiting, settings, served.loaded, utc_now(), at_work=busy, resting=resting.keys()
+        plans = plan_turns(
+            turns, waiting, settings, served.loaded, utc_now(), at_work=busy, resting=resting.keys()
         )
         answers = [_answer(instance, one, settings, interrogations, served) for one in plans]
         rest = {str(one.plan.decision.model): one.rests for one in answers if one.rests}
@@ -141,15 +177,20 @@ def _answer(
     if model is None or job is None:
         return _Answer(wanted, None, None)
     work = Work(job, None, version_of(interrogations, model, served.digests[model]))
-    last_run, rests = history(instance, work, wanted.progress)
-    if rests:
-        return _Answer(wanted, None, rests)
+    past = history(instance, work, wanted.progress)
+    if past.rests:
+        return _Answer(wanted, None, past.rests)
     request = dg.RunRequest(
         # A used run key is refused for ever, even after a failure; so it names the run that came before.
-        run_key=f"{work.key}/{wanted.progress}/{last_run or 'first'}",
+        run_key=f"{work.key}/{wanted.progress}/{past.last_run or 'first'}",
         job_name=job,
         run_config=WhatToAsk(model=model).run_config(),
-        tags={**run_tags(wanted.pool, model), WORK_TAG: work.key, PROGRESS_TAG: wanted.progress},
+        tags={
+            **run_tags(wanted.pool, model),
+            **past.retry_tags,
+            WORK_TAG: work.key,
+            PROGRESS_TAG: wanted.progress,
+        },
     )
     return _Answer(wanted, request, None)
 
@@ -181,7 +222,7 @@ def dispatch_sensors(
         interrogations: what they ask.
     """
     sensors = []
-    for pool in settings.limits:
+    for pool in settings.pools_now:
         names = jobs_of_pool(pool, interrogations, settings)
         sensors.append(_dispatch_sensor(pool, [job for job in jobs if job.name in names]))
     return sensors

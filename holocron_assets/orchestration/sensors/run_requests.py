@@ -1,21 +1,20 @@
 """Makes run requests from work: never twice at once, and with growing pauses after failures."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
 
 from holocron_assets.decisions.controls import Controls, Scope, standing_controls
-from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.events import partitions_of_run
 from holocron_assets.orchestration.internals.runs import count_runs
-from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.held import is_held
+from holocron_assets.orchestration.runs.run_retries import NextTry, next_try
 from holocron_assets.planning.holding import hold_on
 from holocron_assets.planning.job_names import (
     HOST_TAG,
@@ -31,8 +30,6 @@ from holocron_assets.telemetry.spans import trace_parent
 
 MOST_REQUESTS = 20
 """Most requested or running runs of a job: so ticks end in time, and the queue stays short."""
-
-_DELAY_FOR_GOOD = timedelta(hours=1)
 
 UNDER_WAY = (
     DagsterRunStatus.QUEUED,
@@ -67,9 +64,8 @@ def run_requests(
     """The runs to request now.
 
     Work that a person holds back waits until it is resumed. Other work waits while a run for it, or for its
-    partition, is under way. After a run that left it undone, it is due in 30 s, then 2 min, then 10 min; not
-    before the time that a wiki gave; and in an hour, if waiting alone does not help. Work is never given up,
-    since the pages at fault are given up one by one.
+    partition, is under way. After a run that left it undone, it is due later and later (see `next_try`). Work
+    is never given up, since the pages at fault are given up one by one.
 
     Args:
         instance: knows the runs.
@@ -95,13 +91,13 @@ def run_requests(
         if hold := hold_on(lake, item):
             waiting[str(hold)] = None
             continue
-        last_run, due = _history(instance, item, now)
-        if due and due > now:
-            waiting[f"{item} is due at {due:%H:%M:%S} UTC"] = None
+        last_run, again = _history(instance, item, now)
+        if again.due_at > now:
+            waiting[f"{item} is due at {again.due_at:%H:%M:%S} UTC"] = None
             continue
         busy.add(item.partition or item.key)
         under_way[item.job] += 1
-        requests.append(_request(item, last_run, priority_of(controls, item)))
+        requests.append(_request(item, last_run, again.tags, priority_of(controls, item)))
     return Requested(requests, list(waiting))
 
 
@@ -129,8 +125,8 @@ def work_tags(item: Work, priority: int = 0) -> dict[str, str]:
     return tags
 
 
-def _history(instance: dg.DagsterInstance, item: Work, now: datetime) -> tuple[str | None, datetime | None]:
-    """The last run that ended with the work undone, and when it may be tried again; at once if None.
+def _history(instance: dg.DagsterInstance, item: Work, now: datetime) -> tuple[str | None, NextTry]:
+    """The last run that ended with the work undone, if there was one, and the next try.
 
     If a run's end is in the future, its clock was ahead, and its times do not count. A run that ended because
     its work was held back does not count.
@@ -138,35 +134,19 @@ def _history(instance: dg.DagsterInstance, item: Work, now: datetime) -> tuple[s
     runs = RunsFilter(tags={WORK_TAG: item.key})
     last = next(iter(instance.get_run_records(runs, limit=1)), None)
     if last is None:
-        return None, None
+        return None, NextTry(now, {})
+    last_run = last.dagster_run.run_id
     if last.update_timestamp > now or is_held(last.dagster_run):
-        return last.dagster_run.run_id, None
+        return last_run, NextTry(now, {})
     held = count_runs(instance, RunsFilter(tags={WORK_TAG: item.key, OUTCOME_TAG: PAUSED}))
-    return last.dagster_run.run_id, due_after(instance, last, count_runs(instance, runs) - held)
+    return last_run, next_try(instance, last, count_runs(instance, runs) - held)
 
 
-def due_after(instance: dg.DagsterInstance, last: dg.RunRecord, runs: int) -> datetime:
-    """When work may be tried again.
-
-    Args:
-        instance: knows why runs failed.
-        last: the last run that left it undone.
-        runs: runs that left it undone so far.
-    """
-    delay, ended_at = delay_after(runs), last.update_timestamp
-    if last.dagster_run.status != DagsterRunStatus.FAILURE:
-        return ended_at + delay
-    failure = failure_of(instance, last.dagster_run.run_id)
-    if failure.due_at:
-        return max(failure.due_at, ended_at + delay)
-    return ended_at + (_DELAY_FOR_GOOD if failure.is_permanent else delay)
-
-
-def _request(item: Work, last_run: str | None, priority: int) -> dg.RunRequest:
+def _request(item: Work, last_run: str | None, tags: Mapping[str, str], priority: int) -> dg.RunRequest:
     # A used run key is refused for ever, even after a failure; so it names the run that came before.
     return dg.RunRequest(
         run_key=f"{item.key}/{last_run or 'first'}",
         job_name=item.job,
         partition_key=item.partition,
-        tags=work_tags(item, priority),
+        tags={**work_tags(item, priority), **tags},
     )

@@ -1,9 +1,10 @@
-"""Read-only endpoints for machines: status, health, one run, metrics."""
+"""Read-only endpoints for machines: status, health, runs, metrics."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -16,20 +17,61 @@ _RETRY_AFTER_SECONDS = "15"
 """For clients that ask before the first snapshot was taken."""
 
 
+class UnusableQueryError(Exception):
+    """A parameter of an address cannot be used; the message says what is allowed."""
+
+
+class Runs(Protocol):
+    """What is known of Dagster's runs, as plain JSON values. Each call may raise what its storage raises."""
+
+    def report(self, run_id: str) -> Mapping[str, Any] | None:
+        """How a run went; None if there is no such run."""
+        ...
+
+    def listed(self, parameters: Iterable[tuple[str, str]]) -> Mapping[str, Any]:
+        """A page of the runs that parameters name.
+
+        Raises:
+            UnusableQueryError: a parameter cannot be used.
+        """
+        ...
+
+    def numbers(self) -> Mapping[str, Any]:
+        """Numbers over all runs."""
+        ...
+
+
+_Answer = Callable[["Endpoints", Request], Response]
+
+
+def _or_why_not(answer: _Answer) -> _Answer:
+    """Answer from Dagster's storage, or say why there is no answer."""
+
+    @wraps(answer)
+    def answered(endpoints: "Endpoints", request: Request) -> Response:
+        try:
+            return answer(endpoints, request)
+        except UnusableQueryError as error:
+            return _json({"error": str(error)}, HTTPStatus.BAD_REQUEST)
+        except Exception as error:  # noqa: BLE001 - whatever the storage raises, the client gets it
+            problem = f"Dagster's storage cannot be read: {type(error).__name__}: {error}"
+            return _json({"error": problem}, HTTPStatus.SERVICE_UNAVAILABLE)
+
+    return answered
+
+
 class Endpoints:
     """Answers from snapshots of lake and Dagster. A failed snapshot is 503, never an answer without work."""
 
-    def __init__(
-        self, watch: Watch, run: Callable[[str], Mapping[str, Any] | None], ui: str | None = None
-    ) -> None:
+    def __init__(self, watch: Watch, runs: Runs, ui: str | None = None) -> None:
         """Make the endpoints; this takes no snapshot yet.
 
         Args:
             watch: takes the snapshots.
-            run: returns a report of the run with an id, or None. Its errors are shown in the answer.
+            runs: knows Dagster's runs. Its errors are shown in the answer.
             ui: the address of Dagster's web UI, with a final slash; by default the request's own server.
         """
-        self._watch, self._run, self._ui = watch, run, ui
+        self._watch, self._runs, self._ui = watch, runs, ui
 
     def status(self, _request: Request) -> Response:
         """The status."""
@@ -56,17 +98,30 @@ class Endpoints:
         text, media_type = self._watch.exposition(request.headers.get("accept", ""))
         return Response(text, headers={"content-type": media_type})
 
+    @_or_why_not
     def run(self, request: Request) -> Response:
         """How a run went."""
         run_id = request.path_params["run_id"]
-        try:
-            report = self._run(run_id)
-        except Exception as error:  # noqa: BLE001 - whatever the storage raises, the client gets it
-            problem = f"Dagster's storage cannot be read: {type(error).__name__}: {error}"
-            return _json({"error": problem}, HTTPStatus.SERVICE_UNAVAILABLE)
+        report = self._runs.report(run_id)
         if report is None:
             return _json({"error": f"there is no run {run_id!r}"}, HTTPStatus.NOT_FOUND)
-        return _json({**report, "link": f"{self._ui or request.base_url}runs/{run_id}"})
+        attempts = [self._linked(request, one) for one in report["attempts"]]
+        return _json(self._linked(request, {**report, "attempts": attempts}))
+
+    @_or_why_not
+    def runs(self, request: Request) -> Response:
+        """A page of runs."""
+        found = self._runs.listed(request.query_params.multi_items())
+        return _json({**found, "runs": [self._linked(request, one) for one in found["runs"]]})
+
+    @_or_why_not
+    def run_numbers(self, _request: Request) -> Response:
+        """Numbers over all runs."""
+        return _json(self._runs.numbers())
+
+    def _linked(self, request: Request, run: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A run, with the address of its page in Dagster's web UI."""
+        return {**run, "link": f"{self._ui or request.base_url}runs/{run['run_id']}"}
 
 
 def endpoint_routes(endpoints: Callable[[], Endpoints]) -> list[Route]:
@@ -79,6 +134,8 @@ def endpoint_routes(endpoints: Callable[[], Endpoints]) -> list[Route]:
         Route("/status", lambda request: endpoints().status(request)),
         Route("/health", lambda request: endpoints().health(request)),
         Route("/metrics", lambda request: endpoints().metrics(request)),
+        Route("/metrics.json", lambda request: endpoints().run_numbers(request)),
+        Route("/runs", lambda request: endpoints().runs(request)),
         Route("/runs/{run_id}", lambda request: endpoints().run(request)),
     ]
 

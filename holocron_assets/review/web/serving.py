@@ -1,4 +1,4 @@
-"""Serves a web application, to this machine only, or to whoever has its token."""
+"""Serves a web application: to this machine only, or to requests that carry its token."""
 
 import socket
 from collections.abc import Callable

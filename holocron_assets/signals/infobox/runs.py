@@ -196,7 +196,7 @@ class _Reader:
         return " ".join("".join(run.text for run in line) for line in inner.lines)
 
     def _add_template(self, start: int, end: int, depth: int) -> None:
-        words = VOCABULARY.lead
+        words = VOCABULARY.templates
         named = list(parameters(self._text, start + 2, end - 2, self._closed))
         name = normalised_name(self._text[start + 2 : min(named[0].start - 1, end - 2) if named else end - 2])
         shown = words.text_templates.get(name)
@@ -204,7 +204,7 @@ class _Reader:
             self.lines[-1].append(Run(shown, None, self._is_italic, start, end))
             return
         positional = [one for one in named if not one.name]
-        if name in VOCABULARY.comment_templates and positional:
+        if name in words.comment_templates and positional:
             text = f" ({self._flat(positional[0].start, positional[0].end, depth)})"
             self.lines[-1].append(Run(text, None, self._is_italic, start, end))
             return

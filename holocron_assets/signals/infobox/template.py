@@ -1,7 +1,7 @@
 """The infobox of a page: its template and fields.
 
 The infobox is the first template before the first heading that has an infobox's name, or that has named
-parameters and is not known as something else (a notice, a quote, an eyeline). `vocabulary.yaml` has the
+parameters and is not known as something else (a notice, a quote, an eyeline). The language's file has the
 names.
 """
 
@@ -16,7 +16,7 @@ from holocron_assets.signals.clean import Cleaner, is_hostile, parse
 from holocron_assets.signals.hidden import FILLER
 from holocron_assets.signals.outline import Outline
 from holocron_assets.signals.sentences import cut_between_words
-from holocron_assets.signals.vocabulary import Vocabulary, normalised_name
+from holocron_assets.signals.vocabulary import PageWords, normalised_name
 
 _MOST_CANDIDATES = 200
 _MOST_FIELDS = 300
@@ -52,32 +52,30 @@ def template_name(markup: str) -> str | None:
     return match[1].replace(FILLER, "").strip() or None
 
 
-def find_infobox(
-    head: str, head_outline: Outline, cleaner: Cleaner, vocabulary: Vocabulary
-) -> Infobox | None:
+def find_infobox(head: str, head_outline: Outline, cleaner: Cleaner, words: PageWords) -> Infobox | None:
     """The infobox of a page.
 
     Args:
         head: masked wikitext up to the first heading.
         head_outline: its outline.
         cleaner: the page's cleaner.
-        vocabulary: names that are, or are not, an infobox.
+        words: names that are, or are not, an infobox.
     """
     templates = (block for block in head_outline.blocks if block.kind == "template")
     for block in islice(templates, _MOST_CANDIDATES):
-        infobox = _infobox(head[block.start : block.end], cleaner, vocabulary)
+        infobox = _infobox(head[block.start : block.end], cleaner, words)
         if infobox:
             return infobox
     if head_outline.unclosed is not None:
-        return _unclosed_infobox(head[head_outline.unclosed :], cleaner, vocabulary)
+        return _unclosed_infobox(head[head_outline.unclosed :], cleaner, words)
     return None
 
 
-def _infobox(markup: str, cleaner: Cleaner, vocabulary: Vocabulary) -> Infobox | None:
+def _infobox(markup: str, cleaner: Cleaner, words: PageWords) -> Infobox | None:
     name = template_name(markup)
-    if name is None or not _may_be_infobox(name, vocabulary):
+    if name is None or not _may_be_infobox(name, words):
         return None
-    is_called_infobox = _is_called_infobox(name, vocabulary)
+    is_called_infobox = _is_called_infobox(name, words)
     if "=" not in markup and not is_called_infobox:
         return None
     markup = cleaner.prepared(markup)
@@ -87,14 +85,12 @@ def _infobox(markup: str, cleaner: Cleaner, vocabulary: Vocabulary) -> Infobox |
     return None
 
 
-def _may_be_infobox(name: str, vocabulary: Vocabulary) -> bool:
-    return _is_called_infobox(name, vocabulary) or not vocabulary.not_infobox_names.fullmatch(
-        normalised_name(name)
-    )
+def _may_be_infobox(name: str, words: PageWords) -> bool:
+    return _is_called_infobox(name, words) or not words.not_infobox_names.fullmatch(normalised_name(name))
 
 
-def _is_called_infobox(name: str, vocabulary: Vocabulary) -> bool:
-    return vocabulary.infobox_names.fullmatch(normalised_name(name)) is not None
+def _is_called_infobox(name: str, words: PageWords) -> bool:
+    return words.infobox_names.fullmatch(normalised_name(name)) is not None
 
 
 def _fields(name: str, markup: str, cleaner: Cleaner) -> tuple[tuple[str, str], ...]:
@@ -126,9 +122,9 @@ def _fields_by_lines(markup: str, cleaner: Cleaner) -> tuple[tuple[str, str], ..
     return tuple(fields.items())
 
 
-def _unclosed_infobox(markup: str, cleaner: Cleaner, vocabulary: Vocabulary) -> Infobox | None:
+def _unclosed_infobox(markup: str, cleaner: Cleaner, words: PageWords) -> Infobox | None:
     name = template_name(markup)
-    if name is None or not _may_be_infobox(name, vocabulary):
+    if name is None or not _may_be_infobox(name, words):
         return None
     name = cut_between_words(name.split("\n")[0], _LONGEST_NAME)
     fields = _fields_by_lines(cleaner.prepared(markup), cleaner)

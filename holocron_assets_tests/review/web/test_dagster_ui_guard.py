@@ -135,7 +135,7 @@ def test_a_request_names_its_host_once_and_plainly(address: str, head: str, stat
 PAGE = {"accept": "text/html,application/xhtml+xml"}
 
 
-@pytest.mark.parametrize("path", ["/status", "/metrics", "/health", "/runs/none"])
+@pytest.mark.parametrize("path", ["/status", "/metrics", "/metrics.json", "/health", "/runs", "/runs/none"])
 def test_the_endpoints_for_machines_are_behind_the_same_guard(address: str, path: str) -> None:
     answer = httpx.get(f"{address}{path}", trust_env=False, timeout=60)
     assert answer.status_code == {"/health": 503, "/runs/none": 404}.get(path, 200), "its daemon does not run"
@@ -144,7 +144,7 @@ def test_the_endpoints_for_machines_are_behind_the_same_guard(address: str, path
     assert refused.status_code == 421
 
 
-@pytest.mark.parametrize("path", ["/runs/none", "/health"])
+@pytest.mark.parametrize("path", ["/runs", "/runs/", "/runs/none", "/health"])
 def test_a_browser_that_opens_dagsters_page_gets_it(address: str, path: str) -> None:
     answer = httpx.get(f"{address}{path}", headers=PAGE, trust_env=False)
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")

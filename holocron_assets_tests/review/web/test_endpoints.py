@@ -18,14 +18,15 @@ from holocron_assets.errors import PermanentError
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.watch import Watch
-from holocron_assets.orchestration.internals.dagster_state import read_dagster_state, run_report
+from holocron_assets.orchestration.internals.dagster_state import read_dagster_state
 from holocron_assets.orchestration.runs.failures import clear_failures
+from holocron_assets.orchestration.runtime.endpoints import RunReports
 from holocron_assets.review.web.app import make_app
 from holocron_assets.review.web.desk import Desk
 from holocron_assets.review.web.endpoints import Endpoints, endpoint_routes
 
 HERE = "http://127.0.0.1:8001"
-PATHS = ("/status", "/health", "/metrics", "/runs/none")
+PATHS = ("/status", "/health", "/metrics", "/metrics.json", "/runs", "/runs/none")
 QUIET = {"telemetry": {"enabled": False}}
 
 
@@ -42,7 +43,7 @@ def reaching() -> None:
 
 
 def client_of(holocron: Holocron, watch: Watch, instance: dg.DagsterInstance) -> TestClient:
-    endpoints = Endpoints(watch, lambda run_id: run_report(instance, run_id), "http://127.0.0.1:3000/")
+    endpoints = Endpoints(watch, RunReports(lambda: instance), "http://127.0.0.1:3000/")
     app = make_app(Desk(holocron.lake, "Ada", ()), endpoint_routes(lambda: endpoints))
     return TestClient(app, base_url=HERE)
 
@@ -93,7 +94,7 @@ def test_health_names_each_check_with_its_reason(client: TestClient) -> None:
     assert answer.json()["health"] == "ok"
     assert answer.json()["checks"]["lake"] == {"outcome": "ok", "reason": "it can be read"}
     assert set(answer.json()["checks"]) == {
-        *("lake", "models", "progress", "settings", "dagster_storage", "daemon")
+        *("lake", "room", "models", "progress", "settings", "dagster_storage", "daemon")
     }
 
 
@@ -109,7 +110,7 @@ def test_the_endpoint_of_a_run_gives_its_outcome(client: TestClient, instance: d
     result = reaching.execute_in_process(instance=instance, tags={"dagster/partition": "sample-000001"})
     report = client.get(f"/runs/{result.run_id}").json()
     assert (report["job"], report["status"], report["partition"]) == ("reaching", "SUCCESS", "sample-000001")
-    assert (report["failed_steps"], report["error"]) == ([], None)
+    assert (report["failed_steps"], report["error_message"]) == ([], None)
     assert report["created_at"] <= report["started_at"] <= report["ended_at"]
     assert report["link"] == f"http://127.0.0.1:3000/runs/{result.run_id}"
 
@@ -125,7 +126,7 @@ def test_the_endpoint_of_a_failed_run_names_the_failed_steps_and_why(
     assert report["tags"] == {"broken": "yes", "dagster/failure_reason": "STEP_FAILURE"}
     (step,) = report["failed_steps"]
     assert (step["step"], step["error"]) == ("reach", "the wiki has no page of that name")
-    assert "reach" in report["error"]
+    assert report["error_message"] == step["error"]
 
 
 def test_a_run_that_is_not_there_is_said_to_be_not_there(client: TestClient) -> None:
@@ -162,9 +163,10 @@ def test_a_storage_of_dagster_that_is_gone_is_503(tmp_path: Path, finished_sampl
         assert (health.status_code, health.json()["health"]) == (503, "failed")
         reason = health.json()["checks"]["dagster_storage"]["reason"]
         assert reason.startswith("it cannot be read: OperationalError")
-        answer = broken.get("/runs/any")
-        assert answer.status_code == 503
-        assert answer.json()["error"].startswith("Dagster's storage cannot be read: OperationalError")
+        for path in ("/runs/any", "/runs", "/metrics.json"):
+            answer = broken.get(path)
+            assert answer.status_code == 503
+            assert answer.json()["error"].startswith("Dagster's storage cannot be read: OperationalError")
 
 
 def test_settings_that_cannot_be_used_are_reported_and_are_no_failure(

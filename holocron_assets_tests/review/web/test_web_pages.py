@@ -42,7 +42,9 @@ from holocron_assets.lake.tables import (
     PAGE_CHUNKS,
     PAGE_TYPES,
     PAGES,
+    UNREAD_PAGES,
 )
+from holocron_assets.lake.tracebacks import keep_tracebacks
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.review.store import store_review
 from holocron_assets.review.web.app import make_app
@@ -194,6 +196,20 @@ def test_what_cannot_be_chosen_is_refused(page: TestClient, lake: Lake) -> None:
         answer = page.post(CHESS, data={"token": token_on(page, CHESS), "choice": choice, "author": "Ada"})
         assert answer.status_code == 400
     assert list(all_decisions(lake)) == []
+
+
+def test_an_item_shows_what_failed_about_its_page_with_the_traceback_folded(
+    page: TestClient, lake: Lake
+) -> None:
+    assert "What failed" not in page.get(CHESS).text
+    key, scope = title_key(SOURCE, "Shoal-chess"), f"{BATCH}-page_facts"
+    keep_tracebacks(lake, scope, "page_facts", {str(key): "Traceback:\n  <b>parser.py</b>\nValueError: odd"})
+    assert "What failed" not in page.get(CHESS).text, "it was read since"
+    row = {"title": "Shoal-chess", "scope": scope, "step": "page_facts", "error": "Shoal-chess: odd"}
+    write(lake, UNREAD_PAGES, scope, [row])
+    html = page.get(CHESS).text
+    assert "<bdi>Shoal-chess: odd</bdi></summary><pre>Traceback:\n  &lt;b&gt;parser.py&lt;/b&gt;" in html
+    assert "What failed" not in page.get(f"/item/entity-{QUAY}").text
 
 
 def test_for_an_item_that_somebody_else_decided_meanwhile_the_page_says_so(

@@ -19,6 +19,23 @@ select
 from lake.llm_attempts
 group by all;
 
+-- What an item costs, by the question and the model that was asked.
+create view llm_costs as
+select
+    interrogation, model,
+    count(*) as items,
+    count(*) filter (where status = 'ok') as answered,
+    sum(calls)::bigint as calls,
+    avg(total_ms) / 1000 as average_seconds,
+    avg(tokens_in) as average_tokens_in,
+    avg(tokens_out) as average_tokens_out,
+    sum(total_ms) / 1000 as seconds,
+    sum(tokens_in)::bigint as tokens_in,
+    sum(tokens_out)::bigint as tokens_out
+from lake.llm_runs
+where calls > 0
+group by all;
+
 create view gpu_runs as from lake.gpu_runs;
 
 create view repeat_answers as from lake.repeat_answers;
@@ -57,3 +74,21 @@ left join last_requeues as requeue
     on dead.source = requeue.source and coalesce(dead.title_key = requeue.title_key, dead.title = requeue.title)
 where coalesce(requeue.decided_at < dead.died_at, true);
 
+-- Failures that stand, with the tracebacks that were kept of them.
+create view tracebacks as
+with failed as (
+    select 'pages' as stage, batch as scope, title_key::varchar as item, source, title, error
+    from last_attempts
+    where status in ('failed', 'dead')
+    union all
+    select step as stage, scope, title_key::varchar as item, source, title, error
+    from lake.unread_pages
+    semi join current_pages using (batch, title_key)
+    union all
+    select interrogation as stage, scope, item_id as item, source, subject as title, error
+    from lake.llm_runs
+    where status in ('failed', 'dead')
+)
+select failed.stage, failed.source, failed.title, kept.item, kept.scope, failed.error, kept.traceback, kept.failed_at
+from lake.tracebacks as kept
+join failed using (stage, scope, item);

@@ -1,0 +1,111 @@
+"""How dates are written in a language: its words, and the calendars of `eras.yaml`, as patterns."""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from ruamel.yaml import YAML
+
+from holocron_assets.languages.language import Dates, Language, load_language
+
+_ERAS_FILE = Path(__file__).with_name("eras.yaml")
+_DASHES = "\u2013|\u2014|-"
+
+
+class DatePatterns(NamedTuple):
+    """The patterns of one language.
+
+    Attributes:
+        real: finds a date of the real world; its groups are parts of dates.
+        months: the number of a month, by its name in lower case.
+        of_era: finds a year, or two, of a calendar of `eras.yaml`.
+        eras: the calendar of an era's name in capitals, and -1 for years before its event, else 1.
+        era_follows: matches the era of a number, at once or after a second number.
+        between: matches what joins two dates to a span.
+        prefix: finds a word before a date that says what the date limits.
+    """
+
+    real: re.Pattern[str]
+    months: Mapping[str, int]
+    of_era: re.Pattern[str]
+    eras: Mapping[str, tuple[str, int]]
+    era_follows: re.Pattern[str]
+    between: re.Pattern[str]
+    prefix: re.Pattern[str]
+
+
+@cache
+def date_patterns(code: str) -> DatePatterns:
+    """The patterns of a language, compiled once a process.
+
+    Args:
+        code: as `language_code` gives it.
+    """
+    language = load_language(code)
+    words, eras = language.dates, _eras(language)
+    names = _any(map(re.escape, eras))
+    joined = rf"\s*+(?:{_DASHES}|{_any(words.era_to)})\s*+"
+    number = _number(language)
+    return DatePatterns(
+        real=re.compile(_real(words), re.IGNORECASE),
+        months={name: number for number, names in enumerate(words.months, start=1) for name in names},
+        of_era=re.compile(
+            rf"(?:(?P<first>{number}){joined})?(?P<second>{number})\s*+(?P<era>{names})(?!\w)", re.IGNORECASE
+        ),
+        eras=eras,
+        era_follows=re.compile(rf"(?:{joined}\d[\d,]*)?\s*(?:{names})(?!\w)", re.IGNORECASE),
+        between=re.compile(rf"\s*+(?:{_DASHES}|{_any(words.to)}|/)\s*+", re.IGNORECASE),
+        prefix=re.compile(_prefix(words), re.IGNORECASE),
+    )
+
+
+def _any(patterns: Iterable[str]) -> str:
+    return "|".join(patterns) or "(?!)"
+
+
+def _eras(language: Language) -> dict[str, tuple[str, int]]:
+    """Names of eras; those of the language replace a calendar's English ones, since the letters may clash."""
+    english = YAML(typ="safe", pure=True).load(_ERAS_FILE.read_text(encoding="utf-8"))
+    return {
+        name.upper(): (calendar, -1 if side == "before" else 1)
+        for calendar, sides in {**english, **language.dates.eras}.items()
+        for side, names in sides.items()
+        for name in names
+    }
+
+
+def _number(language: Language) -> str:
+    if language.values.decimal == ".":
+        return r"(?<![\d,:/])(?<!\d\.)(?:\d{1,3}(?:,\d{3})+|\d{1,9})"
+    return r"(?<![\d,.:/])(?:\d{1,3}(?:[.\u00a0\u202f ]\d{3})+|\d{1,9})"
+
+
+def _real(words: Dates) -> str:
+    months = sorted((name for names in words.months for name in names), key=len, reverse=True)
+    month, ordinal = rf"(?:{_any(map(re.escape, months))})\.?", f"(?:{_any(words.ordinals)})?"
+    of, day_of = rf"(?:(?:{_any(words.of)})\s+)?", rf"(?:(?:{_any(words.day_of)})\s+)?"
+    alternatives = [
+        rf"\b(?P<month>{month})\s+(?:(?P<day>\d{{1,2}}){ordinal}(?:,\s*|\s+))?{of}(?P<year>\d{{4}})\b",
+        rf"\b(?P<day2>\d{{1,2}}){ordinal}\s+{day_of}(?P<month2>{month}),?\s+{day_of}(?P<year2>\d{{4}})\b",
+        r"\b(?P<year3>\d{4})-(?P<month3>\d{2})(?:-(?P<day3>\d{2}))?\b",
+        rf"(?<![\d.,:/])\b(?P<bc>\d{{1,6}})\s*(?:{_any(words.before_christ)})(?!\w)",
+        r"(?<![\d.,:/])(?P<year4>[12]\d{3})(?![\d,.:/]*\d)\b",
+    ]
+    if words.day_first:
+        alternatives.append(
+            r"(?<![\d.,:/])(?P<day5>\d{1,2})[./](?P<month5>\d{1,2})[./](?P<year5>\d{4})(?![\d,.:/]*\d)\b"
+        )
+    return "|".join(alternatives)
+
+
+def _prefix(words: Dates) -> str:
+    return (
+        rf"(?P<by>\b(?:{_any(words.by)})\s+|^\s*[\u2013\u2014-]\s*)$"
+        rf"|(?P<until>\b(?:{_any(words.before)})\s*)$"
+        rf"|(?P<since>\b(?:{_any(words.since)})\s+)$"
+        rf"|(?P<after>\b(?:{_any(words.after)})\s*)$"
+        rf"|(?P<about>(?:\b(?:{_any(words.about)})|~)\s*)$"
+        rf"|(?P<span>\b(?:{_any(words.between)})\s*)$"
+    )

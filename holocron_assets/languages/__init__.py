@@ -1,0 +1,1 @@
+"""What Holocron knows of a language: one data file each, and the code that reads them."""

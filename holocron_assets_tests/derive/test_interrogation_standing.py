@@ -1,0 +1,193 @@
+"""Whether and how much an interrogation is asked: `enabled`, `scale_limit` and `domain` of its file."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asked import interrogation
+from fake_ollama import FakeOllama
+from test_code_interrogations import by_python
+from test_interrogation_files import write
+from test_working import DIGESTS, batches, dispatched, model_run
+
+from holocron_assets.decisions.controls import PAUSE
+from holocron_assets.derive.dispatch import scale, standing_controls
+from holocron_assets.derive.dispatch.backlog import backlog, stale_partitions
+from holocron_assets.derive.dispatch.choosing import Waiting, decide
+from holocron_assets.derive.dispatch.pools import CODE_POOL
+from holocron_assets.derive.dispatch.served import served_by_code
+from holocron_assets.derive.dispatch.standing_controls import StandingControls
+from holocron_assets.derive.gpu.model_run import ModelRun, Session, work_on
+from holocron_assets.derive.gpu.turns import Agenda, Given
+from holocron_assets.derive.interrogations.files import read_interrogations
+from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
+from holocron_assets.derive.items.recipe import recipe_of
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+
+HOUR = timedelta(hours=1)
+KINDS = interrogation(rows={})
+THREE_AN_HOUR = interrogation(rows={}, scale_limit={"hour": 3})
+MORE = interrogation(rows={}, key="more", priority=100, question="What more is {{ title }}?")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path)
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> datetime:
+    """The moment that limits are counted at, so that no test is disturbed by the end of an hour."""
+    moment = utc_now()
+    at(monkeypatch, moment)
+    return moment
+
+
+def at(monkeypatch: pytest.MonkeyPatch, moment: datetime) -> None:
+    monkeypatch.setattr(standing_controls, "utc_now", lambda: moment)
+
+
+def restart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget what this process knows of journals, as a new one does."""
+    monkeypatch.setattr(scale, "_LOOKS", {})
+    monkeypatch.setattr(scale, "_MOMENTS", {})
+
+
+def work(run: ModelRun, agenda: Agenda) -> Session:
+    session = Session()
+    with closing(work_on(run, agenda, session)) as working:
+        list(working)
+    return session
+
+
+def in_turns(lake: Lake, server: str, asked: Sequence[Interrogation]) -> Session:
+    agenda = dispatched(lake, asked)
+    agenda.controls = StandingControls(lake)
+    return work(model_run(lake, server), agenda)
+
+
+def waiting(lake: Lake, asked: Sequence[Interrogation], now: datetime) -> list[Waiting]:
+    return backlog(lake, asked, digests=DIGESTS, now=now, heed=StandingControls(lake).heeded)
+
+
+@pytest.mark.parametrize("change", [{"enabled": False}, {"scale_limit": {"day": 1}}, {"domain": "biology"}])
+def test_no_answer_depends_on_how_much_is_asked_or_how_people_sort_it(change: dict[str, Any]) -> None:
+    changed = interrogation(rows={}, **change)
+    assert recipe_of(changed, "5").versions == recipe_of(KINDS, "5").versions
+    assert (changed.prompt_version, changed.table) == (KINDS.prompt_version, KINDS.table)
+
+
+@pytest.mark.system
+def test_answers_stay_and_nothing_is_stale_when_a_file_says_how_much_is_asked(
+    lake: Lake, now: datetime
+) -> None:
+    del now
+    names = batches(lake, 1, 2)
+    with FakeOllama(answer=lambda _: {"kind": "person"}) as fake:
+        work(model_run(lake, fake.url), Given(KINDS, names))
+    for change in ({"enabled": False}, {"scale_limit": {"hour": 1}}, {"domain": "people"}):
+        assert not stale_partitions(lake, [interrogation(rows={}, **change)], digests=DIGESTS)
+
+
+@pytest.mark.system
+def test_no_more_items_are_asked_in_an_hour_than_the_file_says_and_the_model_serves_others(
+    lake: Lake, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches(lake, 2, 4)
+    with FakeOllama(answer=lambda _: {"kind": "person"}, slots=4) as fake:
+        monkeypatch.setenv("OLLAMA_NUM_PARALLEL", "4")
+        session = in_turns(lake, fake.url, [THREE_AN_HOUR, MORE])
+        of_more = [chat for chat in fake.chats if "What more" in chat.prompt]
+        assert (len(of_more), len(fake.chats)) == (8, 8 + 3)
+        assert session.outcome == "paused"
+        assert "its `scale_limit` of 3 items an hour is reached" in session.reason
+
+        restart(monkeypatch)
+        decision = decide(waiting(lake, [THREE_AN_HOUR, MORE], now), set(), now)
+        next_hour = now.replace(minute=0, second=0, microsecond=0) + HOUR
+        assert (decision.model, decision.next_due) == (None, next_hour)
+        assert f"kinds is at {next_hour:%Y-%m-%d %H:%M:%S} UTC" in decision.reasons[0]
+        in_turns(lake, fake.url, [THREE_AN_HOUR])
+        assert len(fake.chats) == 8 + 3
+
+        at(monkeypatch, now + HOUR)
+        monkeypatch.setattr("holocron_assets.derive.gpu.turns.utc_now", lambda: now + HOUR)
+        in_turns(lake, fake.url, [THREE_AN_HOUR])
+        assert len(fake.chats) > 8 + 3
+
+
+@pytest.mark.system
+def test_a_day_has_its_own_limit_and_the_one_that_ends_later_counts(lake: Lake, now: datetime) -> None:
+    names = batches(lake, 1, 4)
+    limited = interrogation(rows={}, scale_limit={"hour": 2, "day": 2})
+    with FakeOllama(answer=lambda _: {"kind": "person"}) as fake:
+        session = work(model_run(lake, fake.url), Given(limited, names, StandingControls(lake)))
+        assert len(fake.chats) == 2
+    assert session.outcome == "paused"
+    (held,) = StandingControls(lake).holds_of_files([limited, MORE])
+    assert (held.action, held.scope.name) == (PAUSE, "kinds")
+    tomorrow = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    assert held.resume == f"it goes on by itself at {tomorrow:%Y-%m-%d %H:%M} UTC"
+
+
+@pytest.mark.system
+def test_answers_that_are_known_already_take_nothing_of_a_limit(lake: Lake, now: datetime) -> None:
+    del now
+    names = batches(lake, 1, 4)
+    with FakeOllama(answer=lambda _: {"kind": "person"}) as fake:
+        work(model_run(lake, fake.url), Given(KINDS, names))
+        (batch,) = names
+        lake.file(KINDS.table, batch).unlink()
+        limited = interrogation(rows={}, scale_limit={"hour": 5})
+        assert work(model_run(lake, fake.url), Given(limited, names, StandingControls(lake))).remaining == 0
+        assert len(fake.chats) == 4
+
+
+def test_what_code_answers_keeps_to_its_limit_too(lake: Lake, now: datetime) -> None:
+    del now
+    names = batches(lake, 1, 6)
+    limited = by_python(scale_limit={"hour": 4})
+    served = served_by_code([limited]).digests
+    run = ModelRun(lake, "", CODE_POOL, "python", served["python"], 0, "run-1", "dispatch")
+    session = work(run, Given(limited, names, StandingControls(lake)))
+    assert (session.remaining, session.outcome) == (2, "paused")
+
+
+def test_what_is_not_enabled_has_no_work_and_says_so(lake: Lake, now: datetime) -> None:
+    batches(lake, 1, 1)
+    off = interrogation(rows={}, enabled=False)
+    assert [one.interrogation for one in waiting(lake, [off, MORE], now)] == ["more"]
+    (held,) = StandingControls(lake).holds_of_files([off, MORE])
+    assert str(held) == (
+        "interrogation kinds is paused by its file: `enabled: false` (`enabled: true` there lets it go on)"
+    )
+
+
+def test_the_search_for_its_evidence_rests_with_an_interrogation(tmp_path: Path) -> None:
+    search = {"source": "search", "label": "Passages", "query": "{{ name | quoted }}"}
+    write(tmp_path, enabled=False, domain="people", evidence=[search])
+    assert [(one.name, one.enabled, one.domain) for one in read_interrogations(tmp_path)] == [
+        ("kinds", False, "people"),
+        ("kinds_passages", False, "people"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"enabled": "no"}, "enabled: Input should be a valid boolean"),
+        ({"scale_limit": {}}, "scale_limit: must name hour, day or both"),
+        ({"scale_limit": {"hour": 0}}, "scale_limit.hour: Input should be greater than or equal to 1"),
+        ({"scale_limit": {"week": 5}}, "scale_limit.week: is no known key"),
+        ({"domain": "Two words"}, "domain: String should match pattern"),
+    ],
+)
+def test_a_wrong_value_is_named(tmp_path: Path, change: dict[str, Any], problem: str) -> None:
+    write(tmp_path, **change)
+    with pytest.raises(InterrogationError, match=r"kinds\.yaml: ") as caught:
+        read_interrogations(tmp_path)
+    assert problem in str(caught.value)

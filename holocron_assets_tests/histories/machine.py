@@ -1,0 +1,333 @@
+"""Histories: a Holocron and its model live through the same, and are compared after every step."""
+
+import json
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+from time import monotonic
+from typing import Any, ClassVar
+
+from driving import SOURCE, Driven, Setting
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from model import DECIDED, TEXTS, TITLES, Decision, Entity, Kind, Lake, Model
+
+ENOUGH = 2
+"""Changes before a run: what nothing happened to has been compared already."""
+SLOTS = 2
+"""Questions that a model is asked at once."""
+FIRST: Mapping[str, Kind] = {"Brenna": "pilot", "Ostrov": "planet", "Vetch": "vague"}
+"""What is in the wiki, and in the lake, when a history begins."""
+RARE: Mapping[str, int] = {"upgrade": 1, "rebuild": 1}
+"""Steps that a history has so many of at most: they cost as much as several others."""
+SAID_BY_PEOPLE = ("decisions",)
+"""Layers of the lake that nobody can make again."""
+UNCHANGING = ("export_decisions", "backup", "rebuild", "clock")
+WHO = ("--author", "Ann", "--reason", "she knows")
+
+titles = st.sampled_from(TITLES)
+kinds = st.sampled_from(sorted(TEXTS))
+editions = st.integers(0, 2)
+links = st.lists(titles, max_size=2, unique=True).map(tuple)
+
+
+@dataclass
+class Tally:
+    """What was done in all histories.
+
+    Attributes:
+        histories: how many were begun, those of shrinking included.
+        steps: how often each rule was followed.
+        seconds: how long each rule took, with its comparison.
+    """
+
+    histories: int = 0
+    steps: Counter[str] = field(default_factory=Counter)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    def table(self) -> list[str]:
+        """Lines: a rule each, and all together."""
+        lines = [f"{'step':<22}{'times':>8}{'seconds':>10}"]
+        lines += [
+            f"{name:<22}{times:>8,}{self.seconds[name]:>10,.1f}" for name, times in self.steps.most_common()
+        ]
+        total, seconds = self.steps.total(), sum(self.seconds.values())
+        return [*lines, f"{f'{self.histories:,} histories':<22}{total:>8,}{seconds:>10,.1f}"]
+
+
+def step(act: Callable[..., None]) -> Callable[..., None]:
+    """Count a step and its time."""
+
+    @wraps(act)
+    def counted(self: "Histories", *arguments: Any, **given: Any) -> None:
+        began, self.went_well = monotonic(), False
+        try:
+            act(self, *arguments, **given)
+            self.went_well = True
+            self.changes += act.__name__ not in UNCHANGING
+        finally:
+            self.tally.steps[act.__name__] += 1
+            self.tally.seconds[act.__name__] += monotonic() - began
+
+    return counted
+
+
+class Histories(RuleBasedStateMachine):
+    """One history."""
+
+    driven: ClassVar[Driven]
+    tally: ClassVar[Tally]
+    first: ClassVar[Lake]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tally.histories += 1
+        self.was_set_back = False
+        self.left = dict(RARE)
+        is_kept = self.driven.begin()
+        self.model = Model()
+        for title, kind in FIRST.items():
+            self._edit(title, kind, 0, ())
+        if is_kept:
+            self.model.lake = deepcopy(self.first)
+        else:
+            self._finish(self._mark(), kills=0)
+            self.driven.keep()
+            Histories.first = deepcopy(self.model.lake)
+        self.changes, self.went_well = 1, True
+
+    # --- the wiki
+
+    @rule(title=titles, kind=kinds, edition=editions, links=links)
+    @step
+    def edit(self, title: str, kind: Kind, edition: int, links: tuple[str, ...]) -> None:
+        self._edit(title, kind, edition, links)
+
+    @precondition(lambda self: self.model.wiki)
+    @rule(data=st.data(), more=titles)
+    @step
+    def link(self, data: st.DataObject, more: str) -> None:
+        title = data.draw(st.sampled_from(sorted(self.model.wiki)))
+        page = self.model.wiki[title]
+        self._edit(title, page.kind, page.edition, tuple(dict.fromkeys([*page.links, more])))
+
+    @precondition(lambda self: self.model.wiki)
+    @rule(data=st.data())
+    @step
+    def delete(self, data: st.DataObject) -> None:
+        title = data.draw(st.sampled_from(sorted(self.model.wiki)))
+        self.driven.wiki.delete(title)
+        self.model.delete(title)
+
+    @precondition(lambda self: self.model.deleted)
+    @rule(data=st.data())
+    @step
+    def restore(self, data: st.DataObject) -> None:
+        title = data.draw(st.sampled_from(sorted(self.model.deleted)))
+        self.driven.wiki.restore(title)
+        self.model.restore(title)
+
+    @precondition(lambda self: self.model.wiki and len(self.model.wiki) < len(TITLES))
+    @rule(data=st.data(), leaves_redirect=st.booleans())
+    @step
+    def move(self, data: st.DataObject, *, leaves_redirect: bool) -> None:
+        title = data.draw(st.sampled_from(sorted(self.model.wiki)))
+        target = data.draw(st.sampled_from(sorted(set(TITLES) - self.model.wiki.keys())))
+        self.driven.wiki.move(title, target, leaves_redirect=leaves_redirect)
+        self.model.move(title, target, leaves_redirect=leaves_redirect)
+
+    def _edit(self, title: str, kind: Kind, edition: int, links: tuple[str, ...]) -> None:
+        page = self.model.edit(title, kind, edition, links)
+        revision = self.driven.wiki.edit(title, page.text)
+        assert (revision, self.driven.wiki.ids[title]) == (page.revision, page.page_id)
+
+    # --- runs
+
+    @precondition(lambda self: self.changes >= ENOUGH)
+    @rule()
+    @step
+    def run(self) -> None:
+        self._finish(self._mark(), kills=0)
+
+    @precondition(lambda self: self.changes >= ENOUGH)
+    @rule(at=st.integers(1, 300), when=st.sampled_from(["before", "after"]))
+    @step
+    def killed(self, at: int, when: str) -> None:
+        """A run is killed at commit points, and the next one finishes."""
+        mark = self._mark()
+        death = self.driven.run_and_die(at, when, "")
+        self.tally.steps["of these, died"] += bool(death)
+        self._finish(mark, kills=bool(death))
+
+    def _command(self, *arguments: str) -> str:
+        """Do a command that has to go well; give what it printed."""
+        code, said = self.driven.command(*arguments)
+        assert code == 0, said
+        return said
+
+    def _mark(self) -> tuple[int, int]:
+        return len(self.driven.wiki.fetched()), len(self.driven.chats())
+
+    def _finish(self, mark: tuple[int, int], *, kills: int) -> None:
+        if self.was_set_back:  # deletions and moves of pages that were read in the time ahead wait for this
+            self._command("recheck", "--source", SOURCE)
+            self.was_set_back = False
+        self._command("run")
+        fetched = Counter(self.driven.wiki.fetched()[mark[0] :])
+        prompts = [chat.prompt for chat in self.driven.chats()[mark[1] :]]
+        model = self.model
+        problems = [
+            *model.fetch_problems(fetched, kills=kills),
+            *model.answer_problems(prompts, kills=kills, slots=SLOTS),
+        ]
+        model.ran(prompts)
+        self.changes = -1  # a run itself is no change
+        problems += model.problems(self.driven.do("look"))
+        assert not problems, "\n".join(problems)
+
+    # --- people
+
+    @precondition(lambda self: self.model.lake.pages)
+    @rule(data=st.data(), type_name=st.sampled_from(DECIDED))
+    @step
+    def classify(self, data: st.DataObject, type_name: str) -> None:
+        title = data.draw(st.sampled_from(sorted(self.model.lake.pages)))
+        self._decide("classify", title, title, type_name, "--type", type_name)
+
+    @precondition(lambda self: self._entities())
+    @rule(data=st.data(), kind=st.sampled_from(["promote", "suppress"]))
+    @step
+    def decide_state(self, data: st.DataObject, kind: str) -> None:
+        entity = data.draw(st.sampled_from(self._entities()))
+        assert entity.identifier
+        self._decide(kind, entity.identifier, entity.identifier)
+
+    @precondition(lambda self: self.model.lake.decisions)
+    @rule(data=st.data())
+    @step
+    def undo(self, data: st.DataObject) -> None:
+        number = data.draw(st.integers(0, len(self.model.lake.decisions) - 1))
+        chosen = self.model.lake.decisions[number].identifier
+        may = chosen not in self.model.lake.undone
+        self._decided("undo", chosen, self.driven.command("decide", "undo", chosen, *WHO), "", may=may)
+
+    def _entities(self) -> list[Entity]:
+        return [one for one in self.model.lake.entities if one.identifier]
+
+    def _decide(self, kind: str, named: str, subject: str, value: str = "", *options: str) -> None:
+        may = kind == "classify" or self.model.lake.decided_state(subject) != kind
+        done = self.driven.command("decide", kind, named, *options, *WHO)
+        self._decided(kind, subject, done, value, may=may)
+
+    def _decided(self, kind: str, subject: str, done: tuple[int, str], value: str, *, may: bool) -> None:
+        assert done[0] == (0 if may else 1), done[1]
+        seen = self.driven.do("look")
+        known = {one.identifier for one in self.model.lake.decisions}
+        new = [identifier for identifier, _, _ in seen["decisions"] if identifier not in known]
+        assert len(new) == may, "each decision is one row of the log"
+        self.model.lake.add(Decision(identifier, kind, subject, value) for identifier in new)
+        problems = [*self.model.decision_problems(seen)]
+        assert not problems, "\n".join(problems)
+
+    @precondition(lambda self: list(self.model.exported) != self.model.lake.decisions)
+    @rule()
+    @step
+    def export_decisions(self) -> None:
+        self._command("decisions", "export", str(self.driven.folder / "decisions.jsonl"))
+        self.model.exported = list(self.model.lake.decisions)
+
+    @precondition(lambda self: self.model.exported)
+    @rule()
+    @step
+    def import_decisions(self) -> None:
+        """Bring decisions back. None may be of the future, and so the whole file is refused."""
+        code, said = self.driven.command("decisions", "import", str(self.driven.folder / "decisions.jsonl"))
+        is_refused = any(self.driven.is_of_the_future(one.identifier) for one in self.model.exported)
+        assert code == is_refused, said
+        if not is_refused:
+            self.model.lake.add(self.model.exported)
+        problems = [*self.model.decision_problems(self.driven.do("look"))]
+        assert not problems, "\n".join(problems)
+
+    @rule(question=st.integers(0, 2), rule=st.integers(0, 1))
+    @step
+    def settings(self, question: int, rule: int) -> None:
+        """People write another question, with another schema or not, or another rule for infoboxes."""
+        self.driven.set(Setting(question, rule))
+        self.model.question, self.model.rule = question, rule
+
+    # --- what happens to the machine
+
+    @precondition(
+        lambda self: self.model.backup is None or self.model.backup.revision < self.model.lake.revision
+    )
+    @rule()
+    @step
+    def backup(self) -> None:
+        shutil.rmtree(self.driven.folder / "backups", ignore_errors=True)
+        self._command("backup", str(self.driven.folder / "backups"))
+        self.model.back_up()
+
+    @precondition(lambda self: self.model.backup not in (None, self.model.lake))
+    @rule()
+    @step
+    def restore_backup(self) -> None:
+        self.driven.lose_everything()
+        (made,) = (self.driven.folder / "backups").iterdir()
+        self._command("restore", str(made))
+        self.model.restore_backup()
+        self.changes = ENOUGH
+
+    @rule(number=st.integers(0, 10**6), damage=st.sampled_from(["empty", "cut", "flipped"]))
+    @step
+    def damage(self, number: int, damage: str) -> None:
+        """A file of the lake is damaged, found and named; what it held is made again."""
+        files = [Path(name) for name in self.driven.do("files")]
+        files = [file for file in files if file.parts[1] not in SAID_BY_PEOPLE]
+        file = files[number % len(files)]
+        self.driven.damage(file, damage)
+        code, said = self.driven.command("verify")
+        assert code == 1, f"damage of {file} was not found"
+        assert str(file) in said, said
+        _, _, table, partition, _ = file.parts
+        self.model.lose(table, partition)
+
+    @rule(hours=st.sampled_from([-24, -1, 0, 1, 24]))
+    @step
+    def clock(self, hours: int) -> None:
+        """The machine's clock is set: it is wrong by so much from now on."""
+        self.was_set_back |= hours * 3600 < self.driven.skew
+        self.driven.set_clock(hours * 3600)
+
+    @precondition(lambda self: self.left["upgrade"])
+    @rule()
+    @step
+    def upgrade(self) -> None:
+        """An earlier version of the code made all page types: some of their columns are empty."""
+        self.left["upgrade"] -= 1
+        assert self.driven.do("age")
+
+    @precondition(lambda self: self.left["rebuild"] and self.changes == 0 and self.model.is_rebuilt_alike)
+    @rule()
+    @step
+    def rebuild(self) -> None:
+        """A lake that starts from nothing, with the same decisions, comes to know the same."""
+        self.left["rebuild"] -= 1
+        self._command("decisions", "export", str(self.driven.folder / "all.jsonl"))
+        known = json.loads(self._command("hash", "--json"))
+        with self.driven.another():
+            self._command("decisions", "import", str(self.driven.folder / "all.jsonl"))
+            self._command("run")
+            rebuilt = json.loads(self._command("hash", "--json"))
+        differing = [name for name, table in known["tables"].items() if rebuilt["tables"][name] != table]
+        assert not differing, differing
+
+    def teardown(self) -> None:
+        """A history that went well ends with a run: many draw none."""
+        if self.went_well and self.changes > 1:
+            self._finish(self._mark(), kills=0)
+        self.driven.end_life()

@@ -1,0 +1,103 @@
+"""Dates and numbers as wikis of other languages write them."""
+
+import pytest
+
+from holocron_assets.entities.facts.dates import find_dates, is_date
+from holocron_assets.entities.facts.page_facts import page_fact_rows
+from holocron_assets.entities.facts.rules import RuleBook, RuleFile
+from holocron_assets.signals.infobox.values import InfoboxValue
+
+DAY = (1977 + 4 / 12 + 24 / 372, 1977 + 4 / 12 + 25 / 372)
+MONTH = (1977 + 4 / 12, 1977 + 5 / 12)
+NUMBERS = RuleFile.model_validate(
+    {"rules": [{"fields": ["length"], "key": "length", "kind": "fact", "reads": "number"}]}
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "span"),
+    [
+        ("de", "25. Mai 1977", DAY),
+        ("de", "25.05.1977", DAY),
+        ("de", "Mai 1977", MONTH),
+        ("de", "44 v. Chr.", (-43, -42)),
+        ("de", "seit 1977", (1977, None)),
+        ("de", "vor 1977", (None, 1977)),
+        ("de", "zwischen 1977 und 1983", (1977, 1984)),
+        ("fr", "25 mai 1977", DAY),
+        ("fr", "mai 1977", MONTH),
+        ("fr", "44 av. J.-C.", (-43, -42)),
+        ("fr", "avant 1977", (None, 1977)),
+        ("fr", "depuis 1977", (1977, None)),
+        ("es", "25 de mayo de 1977", DAY),
+        ("es", "mayo de 1977", MONTH),
+        ("es", "44 a. C.", (-43, -42)),
+        ("es", "antes de 1977", (None, 1977)),
+        ("es", "hasta 1977", (None, 1978)),
+        ("ru", "25 мая 1977", DAY),
+        ("ru", "май 1977", MONTH),
+        ("ru", "44 год до н. э.", (-43, -42)),
+        ("ru", "после 1977", (1978, None)),
+        ("ru", "1977\u20131983", (1977, 1984)),
+    ],
+)
+def test_a_date_is_read_as_its_language_writes_it(
+    code: str, text: str, span: tuple[float | None, float | None]
+) -> None:
+    [found] = find_dates(text, code)
+    assert found.calendar == "gregorian"
+    for read, wanted in zip((found.since, found.until), span, strict=True):
+        assert read == (None if wanted is None else pytest.approx(wanted, abs=1e-9))
+    assert is_date(text, code)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "span"),
+    [
+        ("de", "19 VSY", (-20, -19)),
+        ("de", "4 NSY", (4, 5)),
+        ("fr", "19 av.BY", (-20, -19)),
+        ("es", "19 ABY", (-20, -19)),
+        ("es", "4 DBY", (4, 5)),
+        ("ru", "19 ДБЯ", (-20, -19)),
+        ("ru", "20 000 ДБЯ", (-20_001, -20_000)),
+        ("en", "4 ABY", (4, 5)),
+        ("ja", "4 ABY", (4, 5)),
+    ],
+)
+def test_an_era_means_what_its_letters_stand_for_in_the_language(
+    code: str, text: str, span: tuple[float, float]
+) -> None:
+    [found] = find_dates(text, code)
+    assert (found.calendar, found.since, found.until) == ("galactic", *span)
+
+
+@pytest.mark.parametrize("text", ["May 25, 1977", "25 May 1977"])
+def test_a_language_without_a_file_reads_no_english_month(text: str) -> None:
+    assert [found.written for found in find_dates(text, "ja")] == ["1977"]
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "number", "unit"),
+    [
+        ("en", "1,234.5 m", 1234.5, "m"),
+        ("de", "1.234,5 m", 1234.5, "m"),
+        ("de", "1,75 Meter", 1.75, "Meter"),
+        ("de", "1.75 m", 1.75, "m"),
+        ("de", "0.125 m", 0.125, "m"),
+        ("de", "1.250 m", 1250, "m"),
+        ("de", "etwa 2 Millionen Tonnen", 2e6, "Tonnen"),
+        ("fr", "environ 12 500 m", 12_500, "m"),
+        ("es", "3 millones", 3e6, None),
+        ("ru", "около 1,5 км", 1.5, "км"),
+        ("ru", "от 2 до 3", None, None),
+        ("de", "2 bis 3", None, None),
+    ],
+)
+def test_a_number_is_read_as_its_language_writes_it(
+    code: str, text: str, number: float | None, unit: str | None
+) -> None:
+    page = dict.fromkeys(("source", "batch", "title", "title_key", "revision_id"), "x")
+    value = InfoboxValue("length", text, text, None, (), None, 0, len(text))
+    [row] = page_fact_rows(page, "Infobox", [value], RuleBook([("own", NUMBERS)], code))
+    assert (row.get("number"), row.get("unit")) == (number, unit)

@@ -1,0 +1,161 @@
+"""A small wiki in German, Spanish, French and Russian: what its pages are, and what they say."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages_read import signals
+from wiki_pages import FACTS, PAGES, Written
+
+from holocron_assets.classify.rules import classify_page, load_rules
+from holocron_assets.crawl.dumps.export import read_site
+from holocron_assets.entities.facts.page_facts import page_fact_rows
+from holocron_assets.entities.facts.rules import load_rule_book
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.titles import Site
+from holocron_assets.signals.extract import signal_row
+from holocron_assets.signals.infobox.values import infobox_values
+
+ALL = [(code, page) for code, pages in PAGES.items() for page in pages]
+ARTICLES = [(code, page) for code, page in ALL if page.kind in {"person", "place", "work"}]
+
+
+@cache
+def site_of(code: str, tmp: Path) -> Site:
+    """The wiki of an export that states its language and no namespaces."""
+    path = tmp / f"{code}.xml"
+    path.write_text(f'<mediawiki xml:lang="{code}"><siteinfo><sitename>W</sitename></siteinfo></mediawiki>')
+    return Site.from_row(read_site(path, "wiki"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("exports")
+
+
+def typed(title: str, lead: str, code: str) -> Row:
+    return classify_page(signals(title, lead), load_rules(code))
+
+
+def row_of(page: Written) -> dict[str, Any]:
+    names = ("source", "batch", "title_key", "namespace", "page_id", "revision_id")
+    return dict.fromkeys(names, 0) | {"source": "wiki", "title": page.title, "wikitext": page.wikitext}
+
+
+def signals_of(code: str, page: Written, folder: Path) -> Row:
+    return signal_row(row_of(page), site_of(code, folder))
+
+
+@pytest.mark.parametrize(("code", "page"), ALL)
+def test_a_page_shows_what_it_is_by_the_words_of_its_language(code: str, page: Written, folder: Path) -> None:
+    signals = signals_of(code, page, folder)
+    assert signals["extraction_error"] is None
+    assert signals["is_disambiguation"] == (page.kind == "disambiguation")
+    assert signals["is_list"] == (page.kind == "list")
+    assert signals["is_redirect"] == (page.kind == "redirect")
+    assert signals["lead_sentence"] == page.sentence
+
+
+@pytest.mark.parametrize("code", PAGES)
+def test_a_redirect_leads_where_its_word_in_the_language_says(code: str, folder: Path) -> None:
+    by_kind = {page.kind: page for page in PAGES[code]}
+    signals = signals_of(code, by_kind["redirect"], folder)
+    assert signals["redirect_target"] == by_kind["person"].title
+
+
+@pytest.mark.parametrize(("code", "page"), ALL)
+def test_the_rules_settle_a_page_by_the_words_of_its_language(code: str, page: Written, folder: Path) -> None:
+    answer = classify_page(signals_of(code, page, folder), load_rules(code))
+    assert (answer["primary_type"], answer["needs_review"]) == (page.type, False)
+
+
+@pytest.mark.parametrize(("code", "page"), ARTICLES)
+def test_a_lead_alone_settles_the_type(code: str, page: Written, folder: Path) -> None:
+    signals = {**signals_of(code, page, folder), "infobox_template": None, "categories": []}
+    answer = classify_page(signals, load_rules(code))
+    assert (answer["primary_type"], answer["needs_review"]) == (page.type, False)
+    assert [piece["stage"] for piece in answer["evidence"]] == ["lead"]
+
+
+@pytest.mark.parametrize(("code", "page"), ARTICLES)
+def test_a_category_alone_shows_the_type(code: str, page: Written, folder: Path) -> None:
+    signals = {**signals_of(code, page, folder), "infobox_template": None, "lead_sentence": None}
+    answer = classify_page(signals, load_rules(code))
+    assert answer["primary_type"] == page.type
+    assert answer["needs_review"]
+
+
+@pytest.mark.parametrize(
+    ("code", "lead", "page_type"),
+    [
+        ("de", "Der Seewolf war ein Sternjäger, der dem Bund diente.", "VehicleCraft"),
+        ("de", "Ida Fern war eine bekannte Schriftstellerin und Malerin.", "PersonCharacter"),
+        ("de", "Die Schlacht am Kap war eine Seeschlacht.", "EventConflict"),
+        ("de", "Die Windmöwen sind eine der ältesten Spezies von Ondrel.", "Species"),
+        ("de", "Das Ankerlied ist eine Art Lied der Matrosen.", "WorkMedia"),
+        ("fr", "Le Mistral était un chasseur stellaire de la garde.", "VehicleCraft"),
+        ("fr", "L'Ordre du Phare est une organisation secrète.", "Organization"),
+        ("fr", "La lame de sel est une arme utilisée par les marins.", "ObjectItem"),
+        ("fr", "Les Marées est une bande dessinée d'Ida Fern.", "WorkMedia"),
+        ("es", "El Albatros era un carguero ligero.", "VehicleCraft"),
+        ("es", "Los salinos eran una especie de anfibios.", "Species"),
+        ("es", "La guerra del faro fue un conflicto entre dos ciudades.", "EventConflict"),
+        ("ru", "Варн — ледяная планета на краю сектора.", "LocationPlace"),
+        ("ru", "Битва у маяка была крупным сражением войны.", "EventConflict"),
+        ("ru", "Т-7 — ремонтный дроид, построенный на Ондреле.", "Droid"),
+        ("ru", "Соляной клинок — оружие моряков.", "ObjectItem"),
+        ("ru", "Орден Маяка является тайной организацией.", "Organization"),
+    ],
+)
+def test_a_lead_is_read_by_the_grammar_of_its_language(code: str, lead: str, page_type: str) -> None:
+    answer = typed("Kap", lead, code)
+    assert (answer["primary_type"], answer["needs_review"]) == (page_type, False)
+
+
+@pytest.mark.parametrize(
+    ("code", "lead"),
+    [
+        ("de", "Ein Kapitän ist ein Offizier auf einem Schiff."),
+        ("fr", "Un capitaine est un officier de la flotte."),
+        ("de", "Die Möwen sind eine Familie der Vögel."),
+        ("fr", "Le Phare est une nouvelle d'Ida Fern."),
+        ("es", "Anclar es muy importante."),
+        ("ru", "Кап был очень красив."),
+    ],
+)
+def test_a_lead_that_names_a_role_or_nothing_known_is_left_to_review(code: str, lead: str) -> None:
+    assert typed(lead.split()[1], lead, code)["needs_review"]
+
+
+@pytest.mark.parametrize("code", PAGES)
+def test_an_infobox_of_the_language_is_read_by_the_rules_of_english_fields(code: str, folder: Path) -> None:
+    page, site = PAGES[code][0], site_of(code, folder)
+    template = signal_row(row_of(page), site)["infobox_template"]
+    rules = load_rule_book("wiki", language=code)
+    rows = page_fact_rows(
+        row_of(page), template, infobox_values(page.wikitext, template, site, lambda _: False), rules
+    )
+    assert {row["key"]: row["value"] for row in rows if row["key"] in FACTS[code]} == FACTS[code]
+    [born] = [row for row in rows if row["key"] == "born"]
+    assert (born["calendar"], int(born["date_from"])) == ("gregorian", 1977)
+    [height] = [row for row in rows if row["key"] == "height"]
+    assert 1.6 < height["number"] < 1.9
+
+
+@pytest.mark.parametrize("code", PAGES)
+def test_an_english_page_of_another_wiki_says_nothing_by_its_lead(code: str, folder: Path) -> None:
+    page = Written("place", "Ondrel", "'''Ondrel''' is a planet.", None, "Unknown")
+    for language in (code, "ja"):
+        answer = classify_page(signals_of(code, page, folder), load_rules(language))
+        assert answer["primary_type"] == "Unknown"
+
+
+def test_a_wiki_in_a_language_without_a_file_still_knows_templates_that_are_named_in_english(
+    folder: Path,
+) -> None:
+    page = Written(
+        "species", "猫", "{{Taxobox|genus=Felis|ordo=Carnivora}}\n'''猫'''は動物。", None, "Species"
+    )
+    signals = signals_of("ja", page, folder)
+    assert classify_page(signals, load_rules("ja"))["primary_type"] == "Species"

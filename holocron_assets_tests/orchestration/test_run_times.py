@@ -1,0 +1,97 @@
+"""Durations of runs, counted from Dagster's storage: each run once, also one that Dagster forgets later."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.operations.state.dagster_state import EndedRun, RunTimes
+from holocron_assets.operations.state.histograms import RUN_BOUNDS
+from holocron_assets.operations.state.metrics import dagster_metrics
+from holocron_assets.orchestration.internals.dagster_state import read_dagster_state
+
+pytestmark = pytest.mark.system
+
+
+@dg.op
+def work() -> None:
+    """Do nothing."""
+
+
+@dg.op
+def fail() -> None:
+    """Fail."""
+    raise ValueError("no page")
+
+
+@dg.job
+def quick() -> None:
+    """A job that goes well."""
+    work()
+
+
+@dg.job
+def broken() -> None:
+    """A job that does not."""
+    fail()
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as made:
+        yield made
+
+
+def numbers(times: RunTimes) -> dict[str, int]:
+    return {row["job_name"]: row["number"] for row in times.rows()}
+
+
+def test_each_run_that_ended_is_counted_once_however_it_ended(instance: dg.DagsterInstance) -> None:
+    times = RunTimes()
+    quick.execute_in_process(instance=instance)
+    broken.execute_in_process(instance=instance, raise_on_error=False)
+    for _ in range(2):
+        state = read_dagster_state(instance, times)
+        assert numbers(times) == {"quick": 1, "broken": 1}
+    quick.execute_in_process(instance=instance)
+    read_dagster_state(instance, times)
+    assert numbers(times) == {"quick": 2, "broken": 1}
+    assert {row["job_name"]: row["number"] for row in state.run_times} == {"quick": 1, "broken": 1}
+
+
+def test_a_run_that_dagster_forgot_stays_counted(instance: dg.DagsterInstance) -> None:
+    times = RunTimes()
+    run_id = quick.execute_in_process(instance=instance).run_id
+    read_dagster_state(instance, times)
+    instance.delete_run(run_id)
+    read_dagster_state(instance, times)
+    assert numbers(times) == {"quick": 1}
+
+
+def test_prometheus_gets_a_histogram_for_each_job(instance: dg.DagsterInstance) -> None:
+    quick.execute_in_process(instance=instance)
+    state = read_dagster_state(instance)
+    [histogram] = [one for one in dagster_metrics(state) if one.name == "holocron_dagster_run_seconds"]
+    found: dict[str, Any] = {
+        sample.labels.get("le", sample.name): sample.value
+        for sample in histogram.samples
+        if sample.labels["job_name"] == "quick"
+    }
+    assert found["+Inf"] == found["holocron_dagster_run_seconds_count"] == 1
+    assert 0 < found["holocron_dagster_run_seconds_sum"] < 60
+
+
+def test_an_end_that_becomes_visible_late_is_counted_and_one_of_long_ago_is_not() -> None:
+    times, now = RunTimes(), utc_now()
+    times.add([EndedRun("first", "any", now, 100.0)])
+    times.add(
+        [EndedRun("late", "any", now - timedelta(seconds=30), 2.0), EndedRun("first", "any", now, 100.0)]
+    )
+    times.add([EndedRun("tagged again", "any", now - timedelta(hours=3), 2.0)])
+    [row] = times.rows()
+    assert (row["number"], row["seconds"]) == (2, 102.0)
+    assert row["within"] == [(bound >= 2.0) + (bound >= 100.0) for bound in RUN_BOUNDS]
