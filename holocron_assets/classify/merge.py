@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from holocron_assets.classify.learned.answers import in_words
 from holocron_assets.classify.model_weighing import (
     ModelWeighing,
     Standing,
@@ -14,6 +15,7 @@ from holocron_assets.classify.taxonomy import UNKNOWN, WORK, load_taxonomy
 from holocron_assets.lake.declaration.schema import Row
 
 MODEL = "model"
+LEARNED = "learned"
 PERSON = "person"
 
 _COMPARED: Mapping[Standing, str] = {
@@ -41,26 +43,30 @@ def page_type_row(  # noqa: PLR0913 - a row of each input
     run_id: str,
     *,
     model: Row | None = None,
+    learned: Row | None = None,
     decision: Row | None = None,
     weighing: ModelWeighing | None = None,
 ) -> Row:
     """The page's type and the reason for it.
 
-    A person's decision counts first. If the rules are unsure, the surer one of model and rules counts;
-    otherwise the rules count.
+    A person's decision counts first, then rules that are sure. Where they are not, the surest of the rules,
+    the language model and the learned model counts.
 
     Args:
         signals: the page's row of table page_signals.
         rules: its row of table rule_classifications.
         run_id: the run that makes the row.
         model: its row of table derived_page_classification, if a model was asked.
+        learned: its row of table type_predictions, if there is one. One of another revision does not count.
         decision: the row of table decisions that counts, if a person decided.
         weighing: how reliable a model's answers are; by default the project's file.
 
     Returns:
         A row of table page_types.
     """
-    answer = counting_answer(rules, model, decision, weighing or load_model_weighing())
+    if learned and learned["revision_id"] != signals["revision_id"]:
+        learned = None
+    answer = counting_answer(rules, model, decision, weighing or load_model_weighing(), learned)
     agreeing = model if model and model["primary_type"] == answer.type else None
     return {
         **{name: signals[name] for name in ("source", "batch", "title", "title_key", "namespace")},
@@ -80,15 +86,38 @@ def page_type_row(  # noqa: PLR0913 - a row of each input
         "model": model["model"] if model else None,
         "model_type": model["primary_type"] if model else None,
         "model_confidence": model["confidence"] if model else None,
+        "learned_type": learned["primary_type"] if learned else None,
+        "learned_probability": learned["probability"] if learned else None,
         "description": agreeing["description"] if agreeing else None,
         "tags": agreeing["tags"] if agreeing else None,
         "run_id": run_id,
     }
 
 
-def counting_answer(rules: Row, model: Row | None, decision: Row | None, weighing: ModelWeighing) -> Answer:
+def counting_answer(
+    rules: Row, model: Row | None, decision: Row | None, weighing: ModelWeighing, learned: Row | None = None
+) -> Answer:
     """The answer that counts for a page; the arguments are those of `page_type_row`."""
-    return _persons_answer(decision) if decision else _machines_answer(rules, model, weighing)
+    if decision:
+        return _persons_answer(decision)
+    by_rules = _rules_answer(rules)
+    if rules["confidence"] >= load_rules().weighing.settled:
+        return by_rules
+    answer = by_rules
+    if model and model["primary_type"] != UNKNOWN:
+        answer = _surer(
+            answer, _models_answer(rules, model, weighing), f"{model['model']} says {model['primary_type']}"
+        )
+    if learned and not learned["abstains"]:
+        answer = _surer(answer, _learned_answer(learned), f"the learned model says {learned['primary_type']}")
+    return answer
+
+
+def _surer(standing: Answer, other: Answer, said: str) -> Answer:
+    """The surer one of two answers; the first, if they are equally sure, with what the other said."""
+    if other.confidence > standing.confidence:
+        return other
+    return standing._replace(reason=f"{standing.reason}; {said}")
 
 
 def _persons_answer(decision: Row) -> Answer:
@@ -97,22 +126,30 @@ def _persons_answer(decision: Row) -> Answer:
     return Answer(value, [{"type": value, "weight": 1.0}], 1.0, PERSON, needs_review=False, reason=reason)
 
 
-def _machines_answer(rules: Row, model: Row | None, weighing: ModelWeighing) -> Answer:
-    settled = load_rules().weighing.settled
-    by_rules = _rules_answer(rules)
-    if model is None or model["primary_type"] == UNKNOWN or rules["confidence"] >= settled:
-        return by_rules
+def _models_answer(rules: Row, model: Row, weighing: ModelWeighing) -> Answer:
     worth = weigh_answer(rules, model, weighing)
-    by_model = f"{model['model']} says {model['primary_type']}"
-    if worth.confidence <= rules["confidence"]:
-        return by_rules._replace(reason=f"{by_rules.reason}; {by_model}")
+    is_unsure = worth.confidence < load_rules().weighing.settled
     return Answer(
         type=model["primary_type"],
         types=_weighted(rules, model, worth.confidence),
         confidence=worth.confidence,
         method=MODEL,
-        needs_review=worth.confidence < settled or model["needs_review"] or not model["supported"],
-        reason=f"{by_model}, {_compared(rules, worth.standing)}: {model['rationale']}",
+        needs_review=is_unsure or model["needs_review"] or not model["supported"],
+        reason=f"{model['model']} says {model['primary_type']}, {_compared(rules, worth.standing)}: "
+        f"{model['rationale']}",
+    )
+
+
+def _learned_answer(learned: Row) -> Answer:
+    """The answer of the model that the wiki's own settled pages taught; its probability is calibrated."""
+    types = [("primary_type", "probability"), ("second_type", "second_probability")]
+    return Answer(
+        type=learned["primary_type"],
+        types=[{"type": learned[name], "weight": learned[weight]} for name, weight in types],
+        confidence=learned["probability"],
+        method=LEARNED,
+        needs_review=learned["probability"] < load_rules().weighing.settled,
+        reason=in_words(learned),
     )
 
 

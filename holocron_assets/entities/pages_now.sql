@@ -50,7 +50,8 @@ select
     coalesce(types.primary_type, asked.entity_type) as entity_type,
     coalesce(types.confidence, 0) as confidence,
     coalesce(types.method, 'rules') as method,
-    types.model
+    types.model,
+    types.learned_type
 from asked
 left join found on found.held_as = asked.entity_type and found.entity_id = asked.entity_id
 left join lake.pages as pages using (batch, position)

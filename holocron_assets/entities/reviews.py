@@ -17,6 +17,8 @@ ACROSS_TYPES = "merged across types"
 _DELETED, _REDIRECTED = "page deleted", "page became a redirect to"
 _BY_A_PERSON = "person"
 _SAYS_NOTHING = "Unknown"
+_ANSWER_OF: Mapping[str, str] = {"model": "model", "learned": "learned_type"}
+"""Methods whose answers about an edited page come later, and the value that the page has once they came."""
 
 
 class PageNow(NamedTuple):
@@ -39,8 +41,8 @@ def review_reason(
     Args:
         before: its row of `entities` until now.
         page: its page as it is now, with `title`, `page_id`, `revision_id`, `entity_type` (of the page,
-            certain or not), its `confidence` and `method`, the `model` that gave the type if one did
-            and, if it is a redirect, `redirect_target`; None if the wiki has none.
+            certain or not), its `confidence` and `method`, the `model` that was asked and the `learned_type`
+            if there are any and, if it is a redirect, `redirect_target`; None if the wiki has none.
         was_absent: as in `PageNow`.
         kept: as for `is_disputed`.
 
@@ -110,8 +112,9 @@ def _is_kept(held: Row, page: Row, kept: AbstractSet[str]) -> bool:
 
 
 def _waits_for_a_model(held: Row, page: Row) -> bool:
-    rules_alone = page["method"] == "rules" and page.get("model") is None
-    return bool(held["method"] == "model" and rules_alone and page["confidence"] < SURE_ENOUGH)
+    answer = _ANSWER_OF.get(held["method"])
+    rules_alone = answer is not None and page["method"] == "rules" and page.get(answer) is None
+    return bool(rules_alone and page["confidence"] < SURE_ENOUGH)
 
 
 def _is_the_page(held: Row, page: Row) -> bool:
@@ -146,7 +149,7 @@ def _retyped(before: Row, page: Row, kept: AbstractSet[str]) -> str | None:
         if _is_kept(before, page, kept):
             return f"{now}, but a person promoted or merged it as {before['entity_type']}"
         if _waits_for_a_model(before, page):
-            return f"{now}, and no model has told of the edited page yet"
+            return f"{now}, and no model has read the edited page yet"
         stands = f"{before['entity_type']} at {before['confidence']:.2f}"
         return f"{now}, less surely than the {stands} that was promoted"
     # For the same revision, the rules changed, not the wiki; a person's decision needs no review.

@@ -76,7 +76,12 @@ _IN_DISPUTE = """
 _PAGES_MARK = """
     select
         count(*) || '-' || coalesce(
-            bit_xor(hash(source, title_key, page_id, revision_id, primary_type, confidence, method, model)), 0
+            bit_xor(
+                hash(
+                    source, title_key, page_id, revision_id, primary_type, confidence, method, model,
+                    learned_type
+                )
+            ), 0
         ) as mark
     from lake.page_types as types
     semi join present_answers as present

@@ -18,6 +18,9 @@ from holocron_assets.lake.place.paths import Lake
 RowsOf = Callable[[str], Sequence[Row]]
 """Gives the rows that concern a partition, by its name."""
 
+RowsByTable = Callable[[str], Mapping[str, Sequence[Row]]]
+"""Gives the rows that concern a partition, by the name of their table; only tables with some."""
+
 FooterOf = Callable[[Table, str], Footer | None]
 """Gives the footer of a table's partition; None if there is no such partition."""
 
@@ -48,7 +51,7 @@ class Derivation:
         source_inputs: other tables that it is made from, whose partitions are sources.
         code_version: version of the code and rules that make it.
         optional_inputs: like `inputs`, but a partition may be missing.
-        row_input: a table of which only the rows that concern the partition count.
+        row_inputs: tables of which only the rows that concern the partition count.
     """
 
     table: Table
@@ -56,17 +59,22 @@ class Derivation:
     source_inputs: tuple[Table, ...]
     code_version: str
     optional_inputs: tuple[Table, ...] = ()
-    row_input: RowInput | None = None
+    row_inputs: tuple[RowInput, ...] = ()
 
-    def rows_of(self, lake: Lake) -> RowsOf:
-        """Read the table of `row_input` once, for many partitions."""
-        return self.row_input.read(lake) if self.row_input else _no_rows
+    def rows_of(self, lake: Lake) -> RowsByTable:
+        """Read the tables of `row_inputs` once, for many partitions."""
+        read = [(each.table.name, each.read(lake)) for each in self.row_inputs]
+
+        def of_partition(partition: str) -> Mapping[str, Sequence[Row]]:
+            return {name: rows for name, rows_of in read if (rows := rows_of(partition))}
+
+        return of_partition
 
     def fingerprints(
         self,
         lake: Lake,
         partition: str,
-        rows_of: RowsOf | None = None,
+        rows_of: RowsByTable | None = None,
         footer_of: FooterOf | None = None,
     ) -> Mapping[str, str] | None:
         """Content ids of the inputs of one partition, by table name; None while an input is missing.
@@ -74,7 +82,7 @@ class Derivation:
         Args:
             lake: the lake.
             partition: the partition's name.
-            rows_of: the result of the method of this name; by default the table is read anew.
+            rows_of: the result of the method of this name; by default the tables are read anew.
             footer_of: that of a `LakeListings`; by default each footer is looked up anew.
         """
         footer_of = footer_of or partial(read_footer, lake)
@@ -92,25 +100,21 @@ class Derivation:
         self,
         lake: Lake,
         partition: str,
-        rows_of: RowsOf | None = None,
+        rows_of: RowsByTable | None = None,
         footer_of: FooterOf | None = None,
     ) -> Mapping[str, str]:
         """Like `fingerprints`, for inputs that may come after the partition: optional ones, and rows."""
         footer_of = footer_of or partial(read_footer, lake)
         footers = {table.name: footer_of(table, partition) for table in self.optional_inputs}
         found = {name: footer.content_id if footer else "" for name, footer in footers.items()}
-        return {**found, **self._of_rows((rows_of or self.rows_of(lake))(partition))}
-
-    def _of_rows(self, rows: Sequence[Row]) -> dict[str, str]:
-        if not rows or not self.row_input:
-            return {}
-        return {self.row_input.table.name: content_hash(json.dumps(rows, default=str, sort_keys=True))}
+        of_rows = (rows_of or self.rows_of(lake))(partition)
+        return {**found, **{name: _content(rows) for name, rows in of_rows.items()}}
 
     def is_stale(
         self,
         lake: Lake,
         partition: str,
-        rows_of: RowsOf | None = None,
+        rows_of: RowsByTable | None = None,
         footer_of: FooterOf | None = None,
     ) -> bool:
         """Whether the partition can be made, and is missing or was made from other inputs or code.
@@ -170,7 +174,11 @@ def stale_partitions(lake: Lake, derivations: Sequence[Derivation], partitions: 
         state = (
             *(listing.mark(partition) for listing in own),
             *(listing.mark(source) for listing in sources),
-            *(str(rows) for _, rows_of in with_rows if (rows := rows_of(partition))),
+            *(
+                (name, _content(rows))
+                for _, rows_of in with_rows
+                for name, rows in rows_of(partition).items()
+            ),
             versions,
         )
         if _FRESH.get((lake.root, partition)) == state:
@@ -183,5 +191,5 @@ def stale_partitions(lake: Lake, derivations: Sequence[Derivation], partitions: 
     return stale
 
 
-def _no_rows(_partition: str) -> Sequence[Row]:
-    return ()
+def _content(rows: Sequence[Row]) -> str:
+    return content_hash(json.dumps(rows, default=str, sort_keys=True))

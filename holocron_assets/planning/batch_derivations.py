@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from holocron_assets.classify.decided_types import read_decided_types
+from holocron_assets.classify.learned.answers import read_predictions
 from holocron_assets.classify.rule_file import RULES_VERSION
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.frontier.batches import source_of
@@ -27,6 +28,7 @@ from holocron_assets.lake.tables import (
     PAGES,
     RULE_CLASSIFICATIONS,
     SITES,
+    TYPE_PREDICTIONS,
 )
 from holocron_assets.lake.tables.classify import MODEL_TABLE
 from holocron_assets.lake.tables.identity import EXTRACTION
@@ -47,28 +49,28 @@ LINKS_DERIVATION = Derivation(
     (PAGES,),
     (SITES,),
     code_version("holocron_assets.signals.links", _LANGUAGES),
-    row_input=unread_input(PAGE_LINKS),
+    row_inputs=(unread_input(PAGE_LINKS),),
 )
 SIGNALS_DERIVATION = Derivation(
     PAGE_SIGNALS,
     (PAGES,),
     (SITES,),
     code_version("holocron_assets.signals.extract", _LANGUAGES),
-    row_input=unread_input(PAGE_SIGNALS),
+    row_inputs=(unread_input(PAGE_SIGNALS),),
 )
 FILE_USES_DERIVATION = Derivation(
     FILE_USES,
     (PAGES, PAGE_SIGNALS),
     (SITES,),
     code_version("holocron_assets.signals.file_uses"),
-    row_input=unread_input(FILE_USES),
+    row_inputs=(unread_input(FILE_USES),),
 )
 RULES_DERIVATION = Derivation(
     RULE_CLASSIFICATIONS,
     (PAGE_SIGNALS,),
     (SITES,),
     f"{load_taxonomy().taxonomy_version}-{RULES_VERSION}",
-    row_input=unread_input(RULE_CLASSIFICATIONS),
+    row_inputs=(unread_input(RULE_CLASSIFICATIONS),),
 )
 TYPES_DERIVATION = Derivation(
     PAGE_TYPES,
@@ -76,7 +78,7 @@ TYPES_DERIVATION = Derivation(
     (),
     code_version("holocron_assets.classify.merge", "holocron_assets.classify.decided_types"),
     optional_inputs=_if_declared(MODEL_TABLE),
-    row_input=RowInput(DECISIONS, read_decided_types),
+    row_inputs=(RowInput(DECISIONS, read_decided_types), RowInput(TYPE_PREDICTIONS, read_predictions)),
 )
 CANDIDATES_DERIVATION = Derivation(
     ENTITY_CANDIDATES,
@@ -99,7 +101,7 @@ FACTS_DERIVATION = Derivation(
     (PAGES, PAGE_SIGNALS),
     (SITES,),
     f"{_FACTS_CODE}-{rules_version(RULES_FOLDER, infobox_rules_folder())}",
-    row_input=unread_input(PAGE_FACTS),
+    row_inputs=(unread_input(PAGE_FACTS),),
 )
 
 CHUNKS_DERIVATION = Derivation(
@@ -112,7 +114,7 @@ CHUNKS_DERIVATION = Derivation(
         "holocron_assets.derive.evidence.chunks",
         _LANGUAGES,
     ),
-    row_input=unread_input(PAGE_CHUNKS),
+    row_inputs=(unread_input(PAGE_CHUNKS),),
 )
 
 BATCH_DERIVATIONS: tuple[Derivation, ...] = (

@@ -22,7 +22,7 @@ from holocron_assets.lake.files.parquet import (
     rows_there,
     write_partition,
 )
-from holocron_assets.lake.freshness import Derivation, RowsOf
+from holocron_assets.lake.freshness import Derivation, RowsByTable
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     DECISIONS,
@@ -31,6 +31,7 @@ from holocron_assets.lake.tables import (
     PAGES,
     RULE_CLASSIFICATIONS,
     SITES,
+    TYPE_PREDICTIONS,
 )
 from holocron_assets.lake.tables.classify import MODEL_TABLE
 from holocron_assets.lake.tables.identity import EXTRACTION
@@ -121,16 +122,14 @@ def run_step(lake: Lake, step: Step, batch: str, run_id: str) -> tuple[Footer, S
     return footer, rows
 
 
-def _inputs(lake: Lake, derivation: Derivation, batch: str, rows_of: RowsOf) -> Inputs:
+def _inputs(lake: Lake, derivation: Derivation, batch: str, rows_of: RowsByTable) -> Inputs:
     """The rows of each input; none for a missing optional one."""
     found: dict[str, Sequence[Row]] = {table.name: _rows(lake, table, batch) for table in derivation.inputs}
     for table in derivation.optional_inputs:
         found[table.name] = rows_there(lake, table, batch)
     for table in derivation.source_inputs:
         found[table.name] = read_partition(lake, table, source_of(batch))
-    if derivation.row_input:
-        found[derivation.row_input.table.name] = rows_of(batch)
-    return found
+    return found | dict(rows_of(batch))
 
 
 def _rows(lake: Lake, table: Table, batch: str) -> Sequence[Row]:
@@ -195,12 +194,19 @@ def _rule_classifications(inputs: Inputs, _run_id: str, pages: PageByPage) -> li
 
 
 def _page_types(inputs: Inputs, run_id: str, _pages: PageByPage) -> list[Row]:
-    rules, models, decisions = (
+    rules, models, decisions, learned = (
         {row["title_key"]: row for row in inputs.get(name, ())}
-        for name in (RULE_CLASSIFICATIONS.name, MODEL_TABLE, DECISIONS.name)
+        for name in (RULE_CLASSIFICATIONS.name, MODEL_TABLE, DECISIONS.name, TYPE_PREDICTIONS.name)
     )
     return [
-        page_type_row(signals, rules[key], run_id, model=models.get(key), decision=decisions.get(key))
+        page_type_row(
+            signals,
+            rules[key],
+            run_id,
+            model=models.get(key),
+            learned=learned.get(key),
+            decision=decisions.get(key),
+        )
         for signals in inputs[PAGE_SIGNALS.name]
         for key in [signals["title_key"]]
     ]

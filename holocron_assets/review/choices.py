@@ -195,8 +195,13 @@ def _reasons_by_type(page_type: Row) -> dict[str, str]:
     weighted = {
         line["type"]: f"Some evidence speaks for it, at {line['weight']:.2f}" for line in page_type["types"]
     }
-    named = {page_type["rules_type"]: "As the rules say", page_type["model_type"]: "As the model says"}
-    order = [page_type["model_type"], page_type["rules_type"], *weighted]
+    voices = {
+        "model_type": "the model says",
+        "rules_type": "the rules say",
+        "learned_type": "the learned model says",
+    }
+    named = {page_type[name]: f"As {said}" for name, said in reversed(voices.items())}
+    order = [*(page_type[name] for name in voices), *weighted]
     return {name: named.get(name) or weighted[name] for name in order if name and name != _SURE_OF_NOTHING}
 
 

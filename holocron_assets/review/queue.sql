@@ -56,7 +56,7 @@ unsure_pages as materialized (
         title, title_key, batch, primary_type, confidence, reason, rule_ids,
         -- The type that `choices.py` proposes.
         coalesce(
-            nullif(model_type, 'Unknown'), nullif(rules_type, 'Unknown'),
+            nullif(model_type, 'Unknown'), nullif(rules_type, 'Unknown'), learned_type,
             list_filter(types, lambda one: one.type <> 'Unknown')[1].type
         ) as proposed_type
     from page_types

@@ -51,8 +51,34 @@ def decided(page_type: str) -> dict[str, Any]:
     }
 
 
-def merged(page: Row, model: Row | None = None, decision: Row | None = None) -> Row:
-    row = page_type_row(page, classify_page(page), "run-1", model=model, decision=decision, weighing=WEIGHING)
+def predicted(page: Row, page_type: str, probability: float) -> dict[str, Any]:
+    """A row of type_predictions, as far as it is read."""
+    return {
+        "revision_id": page["revision_id"],
+        "primary_type": page_type,
+        "probability": probability,
+        "second_type": "Concept",
+        "second_probability": 0.01,
+        "abstains": probability < 0.8,
+        "reasons": [
+            {"feature": "category: Planets", "weight": 2.5},
+            {"feature": "lead: ship", "weight": -0.5},
+        ],
+    }
+
+
+def merged(
+    page: Row, model: Row | None = None, decision: Row | None = None, learned: Row | None = None
+) -> Row:
+    row = page_type_row(
+        page,
+        classify_page(page),
+        "run-1",
+        model=model,
+        learned=learned,
+        decision=decision,
+        weighing=WEIGHING,
+    )
     assert PAGE_TYPES.to_arrow([row], "sample-000001").num_rows == 1
     return row
 
@@ -161,3 +187,30 @@ def test_a_work_by_decision_keeps_the_medium_that_the_rules_know() -> None:
     page = signals("Salt", infobox_template="Book", continuity="real")
     row = merged(page, decision=decided("WorkMedia"))
     assert row["work_medium"] == classify_page(page)["work_medium"]
+
+
+def test_where_the_rules_are_unsure_the_learned_model_counts_if_it_is_the_surest() -> None:
+    row = merged(UNSURE, learned=predicted(UNSURE, "VehicleCraft", 0.93))
+    assert settled(row) == ("VehicleCraft", 0.93, "learned", False)
+    assert row["reason"] == (
+        "the learned model says VehicleCraft at 0.93, because of category: Planets; against it: lead: ship"
+    )
+    assert row["types"] == [{"type": "VehicleCraft", "weight": 0.93}, {"type": "Concept", "weight": 0.01}]
+    surer = merged(UNSURE, answered("LocationPlace"), learned=predicted(UNSURE, "VehicleCraft", 0.85))
+    assert settled(surer)[1:3] == (0.92, "model")
+    assert surer["reason"].endswith("; the learned model says VehicleCraft")
+    assert (surer["learned_type"], surer["learned_probability"]) == ("VehicleCraft", 0.85)
+
+
+def test_the_learned_model_moves_neither_sure_rules_nor_a_person() -> None:
+    learned = predicted(SURE, "VehicleCraft", 0.99)
+    assert settled(merged(SURE, learned=learned)) == settled(merged(SURE))
+    assert merged(UNSURE, decision=decided("Droid"), learned=learned)["method"] == "person"
+
+
+def test_a_learned_model_that_abstains_or_read_another_revision_changes_no_type() -> None:
+    before = settled(merged(UNSURE))
+    assert settled(merged(UNSURE, learned=predicted(UNSURE, "VehicleCraft", 0.79))) == before
+    other = merged(UNSURE, learned={**predicted(UNSURE, "VehicleCraft", 0.99), "revision_id": -1})
+    assert settled(other) == before
+    assert other["learned_type"] is None

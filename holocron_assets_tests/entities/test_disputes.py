@@ -142,7 +142,7 @@ def test_an_entity_typed_by_a_model_stays_until_the_model_has_read_the_edited_pa
     before = wiki.entities()
     crawl(wiki, unsure)
     assert wiki.entities() == before
-    assert wiki.reviews()["Varn"].endswith("and no model has told of the edited page yet")
+    assert wiki.reviews()["Varn"].endswith("and no model has read the edited page yet")
     crawl(wiki, replace(BY_MODEL, revision_id=101, confidence=surely))
     assert (wiki.entities(), wiki.reviews()) == (before, {})
 

@@ -140,7 +140,7 @@ def with_rows(orders: dict[str, Sequence[Row]], reads: list[Lake]) -> Derivation
         reads.append(lake)
         return lambda partition: orders.get(partition, ())
 
-    return replace(REPORTING, row_input=RowInput(SURVEYS, read_orders))
+    return replace(REPORTING, row_inputs=(RowInput(SURVEYS, read_orders),))
 
 
 def test_only_rows_that_concern_a_partition_make_it_stale(tmp_path: Path) -> None:

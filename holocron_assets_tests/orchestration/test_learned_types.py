@@ -1,6 +1,6 @@
 """The learned model of the sample wiki: when it is trained, what it says, and what it leaves as it was."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from sample_holocron import SAMPLE_BATCH, Holocron
 
 from holocron_assets.classify.decided_types import decide_types
 from holocron_assets.classify.learned import store
-from holocron_assets.classify.learned.settled import SettledPages
+from holocron_assets.classify.learned.settled import OPEN, SettledPages
 from holocron_assets.classify.learned.store import (
     stale_type_models,
     stale_type_predictions,
@@ -20,11 +20,12 @@ from holocron_assets.classify.learned.store import (
     store_type_predictions,
 )
 from holocron_assets.cli.main import main
+from holocron_assets.crawl.sources.files import read_sources
 from holocron_assets.decisions.log import standing
 from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
 from holocron_assets.lake.tables import PAGE_TYPES, RULE_CLASSIFICATIONS, TYPE_MODEL, TYPE_PREDICTIONS
-from holocron_assets.planning.job_names import SOURCES_JOB
-from holocron_assets.planning.work import sources_to_tag
+from holocron_assets.planning.job_names import SETTLE_JOB, SOURCES_JOB
+from holocron_assets.planning.work import batches_to_settle, sources_to_tag
 
 SAMPLE = "sample"
 
@@ -33,12 +34,18 @@ SAMPLE = "sample"
 def instance() -> Iterator[dg.DagsterInstance]:
     with dg.DagsterInstance.ephemeral() as ephemeral:
         ephemeral.add_dynamic_partitions("sources", [SAMPLE])
+        ephemeral.add_dynamic_partitions("batches", [SAMPLE_BATCH])
         yield ephemeral
 
 
 @pytest.fixture
-def sample(finished_sample: Holocron, tmp_path: Path) -> Holocron:
-    return finished_sample.copy_to(tmp_path)
+def sample(finished_sample: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Holocron:
+    """The sample, with a model though the rules leave only a few of its pages open."""
+    monkeypatch.setattr(store, "FEWEST_OPEN_PAGES", 1)
+    holocron = finished_sample.copy_to(tmp_path)
+    store_type_model(holocron.lake, SAMPLE)
+    store_type_predictions(holocron.lake, SAMPLE)
+    return holocron
 
 
 def predictions(holocron: Holocron) -> dict[str, dict[str, Any]]:
@@ -60,10 +67,10 @@ def decide(holocron: Holocron, titles: list[str]) -> None:
     )
 
 
-def test_the_model_is_asked_about_what_the_rules_leave_open(finished_sample: Holocron) -> None:
-    found = predictions(finished_sample)
-    assert found.keys() == set(unsettled(finished_sample))
-    footer = read_footer(finished_sample.lake, TYPE_MODEL, SAMPLE)
+def test_the_model_is_asked_about_what_the_rules_leave_open(sample: Holocron) -> None:
+    found = predictions(sample)
+    assert found.keys() == set(unsettled(sample))
+    footer = read_footer(sample.lake, TYPE_MODEL, SAMPLE)
     assert footer
     assert {row["model_version"] for row in found.values()} == {footer.content_id}
 
@@ -73,6 +80,97 @@ def test_a_model_of_the_same_lake_has_the_same_content(sample: Holocron) -> None
     after, _ = store_type_model(sample.lake, SAMPLE)
     assert before
     assert after.content_id == before.content_id
+
+
+def test_a_source_with_few_open_pages_has_no_model(finished_sample: Holocron) -> None:
+    assert predictions(finished_sample) == {}
+    assert model_rows(finished_sample) == []
+    assert stale_type_models(finished_sample.lake, [SAMPLE]) == []
+
+
+def test_a_source_gets_a_model_once_enough_pages_are_open(
+    finished_sample: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holocron = finished_sample.copy_to(tmp_path)
+    open_articles = SettledPages(holocron.lake).counts([SAMPLE_BATCH])[OPEN]
+    assert 0 < open_articles < store.FEWEST_OPEN_PAGES
+    monkeypatch.setattr(store, "FEWEST_OPEN_PAGES", open_articles + 1)
+    assert stale_type_models(holocron.lake, [SAMPLE]) == []
+    reclassify(holocron, lambda row: {**row, "needs_review": True})
+    assert stale_type_models(holocron.lake, [SAMPLE]) == [SAMPLE]
+
+
+def reclassify(holocron: Holocron, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Write the rules' answers again, changed."""
+    footer = read_footer(holocron.lake, RULE_CLASSIFICATIONS, SAMPLE_BATCH)
+    assert footer
+    rows = read_partition(holocron.lake, RULE_CLASSIFICATIONS, SAMPLE_BATCH)
+    write_partition(
+        holocron.lake,
+        RULE_CLASSIFICATIONS,
+        SAMPLE_BATCH,
+        [change(row) for row in rows],
+        code_version=footer.code_version,
+        inputs=footer.inputs,
+    )
+
+
+def test_a_type_that_the_model_is_sure_of_counts_until_a_person_decides(
+    sample: Holocron, instance: dg.DagsterInstance
+) -> None:
+    make_sure(sample, 3)
+    sure = {title: row for title, row in predictions(sample).items() if not row["abstains"]}
+    assert len(sure) == 3
+    settle(sample, instance)
+    typed = types(sample)
+    for title, said in sure.items():
+        assert (typed[title]["method"], typed[title]["primary_type"]) == ("learned", said["primary_type"])
+        assert typed[title]["confidence"] == typed[title]["learned_probability"] == said["probability"]
+        assert typed[title]["reason"].startswith("the learned model says ")
+        assert not typed[title]["needs_review"]
+    decide(sample, list(sure))
+    settle(sample, instance)
+    assert {types(sample)[title]["method"] for title in sure} == {"person"}
+
+
+def test_what_the_model_abstains_from_stays_as_the_rules_left_it(
+    sample: Holocron, instance: dg.DagsterInstance
+) -> None:
+    before = types(sample)
+    settle(sample, instance)
+    for title, said in predictions(sample).items():
+        if said["abstains"]:
+            typed = types(sample)[title]
+            assert (typed["learned_type"], typed["method"]) == (said["primary_type"], "rules")
+            assert typed["primary_type"] == before[title]["primary_type"]
+
+
+def make_sure(holocron: Holocron, count: int) -> None:
+    """Let the model be sure of some pages; it learned from too few to be sure by itself."""
+    footer = read_footer(holocron.lake, TYPE_PREDICTIONS, SAMPLE)
+    assert footer
+    rows = read_partition(holocron.lake, TYPE_PREDICTIONS, SAMPLE)
+    sure = [{**row, "probability": 0.9, "abstains": False} for row in rows[:count]]
+    write_partition(
+        holocron.lake,
+        TYPE_PREDICTIONS,
+        SAMPLE,
+        [*sure, *rows[count:]],
+        code_version=footer.code_version,
+        inputs=footer.inputs,
+    )
+
+
+def settle(holocron: Holocron, instance: dg.DagsterInstance) -> None:
+    """Settle the batch, which is asked for since the model, or a person, says something new."""
+    sources = read_sources(holocron.sources_folder)[0].values()
+    assert [work.partition for work in batches_to_settle(holocron.lake, sources)] == [SAMPLE_BATCH]
+    assert run_job(holocron, instance, SETTLE_JOB, SAMPLE_BATCH).success
+    assert batches_to_settle(holocron.lake, sources) == []
+
+
+def types(holocron: Holocron) -> dict[str, dict[str, Any]]:
+    return {row["title"]: row for row in read_partition(holocron.lake, PAGE_TYPES, SAMPLE_BATCH)}
 
 
 def test_a_finished_lake_leaves_nothing_to_learn(finished_sample: Holocron) -> None:
@@ -108,19 +206,9 @@ def model_rows(holocron: Holocron) -> list[dict[str, Any]]:
 
 
 def test_a_page_that_the_rules_settle_now_is_asked_about_no_more(sample: Holocron) -> None:
-    footer = read_footer(sample.lake, RULE_CLASSIFICATIONS, SAMPLE_BATCH)
-    assert footer
-    rows = read_partition(sample.lake, RULE_CLASSIFICATIONS, SAMPLE_BATCH)
-    first = rows_open(rows)[0]
-    settled = [{**row, "confidence": 0.95, "needs_review": False} if row is first else row for row in rows]
-    write_partition(
-        sample.lake,
-        RULE_CLASSIFICATIONS,
-        SAMPLE_BATCH,
-        settled,
-        code_version=footer.code_version,
-        inputs=footer.inputs,
-    )
+    first = rows_open(read_partition(sample.lake, RULE_CLASSIFICATIONS, SAMPLE_BATCH))[0]
+    settled = {"confidence": 0.95, "needs_review": False}
+    reclassify(sample, lambda row: {**row, **settled} if row["title"] == first["title"] else row)
     assert stale_type_predictions(sample.lake, [SAMPLE]) == [SAMPLE]
     before = predictions(sample)
     store_type_predictions(sample.lake, SAMPLE)
@@ -166,10 +254,10 @@ def test_a_person_who_materializes_a_model_sees_how_right_it_is(
 
 
 @pytest.mark.system
-def test_why_says_what_the_learned_model_says(finished_sample: Holocron) -> None:
-    title, said = next(iter(predictions(finished_sample).items()))
+def test_why_says_what_the_learned_model_says(sample: Holocron) -> None:
+    title, said = next(iter(predictions(sample).items()))
     result = CliRunner().invoke(
-        main, ["why", title, "--json"], env={**finished_sample.environment, "HOLOCRON_LLM": "off"}
+        main, ["why", title, "--json"], env={**sample.environment, "HOLOCRON_LLM": "off"}
     )
     assert result.exit_code == 0, result.output
     assert "the learned model " in result.stdout

@@ -16,6 +16,9 @@ Numbers = npt.NDArray[np.float64]
 PRIOR = "any page"
 """The feature that every page has: its weights say how frequent the types are."""
 
+KNOWN = "a type that is known"
+"""No feature of a page. Its weights are the logarithm of the chance that the model knows a page's type."""
+
 ANSWERS_FROM = 0.8
 """The probability from which the model answers. Below, it abstains."""
 
@@ -68,7 +71,7 @@ class TypeModel:
     """
 
     def __init__(self, types: Sequence[str], features: Sequence[str], weights: Numbers) -> None:
-        """Keep the weights; one feature is `PRIOR`."""
+        """Keep the weights; `PRIOR` and `KNOWN` are among the features."""
         self.types, self.features, self.weights = list(types), list(features), weights
 
     @cached_property
@@ -77,12 +80,12 @@ class TypeModel:
 
     def probabilities(self, features: Features) -> Numbers:
         """The probability of each type for a page with these features."""
-        return softmax(self._contributions(features)[1].sum(axis=0))
+        return self._shares(self._contributions(features)[1])
 
     def predict(self, features: Features) -> Prediction:
         """The most probable types of a page with these features, and why."""
         names, contributions = self._contributions(features)
-        probabilities = softmax(contributions.sum(axis=0))
+        probabilities = self._shares(contributions)
         first, second = np.argsort(-probabilities, kind="stable")[:2]
         speaking = contributions[:, first] - contributions[:, second]
         order = np.argsort(-np.abs(speaking), kind="stable")
@@ -98,6 +101,11 @@ class TypeModel:
             round(float(probabilities[second]), 4),
             reasons[:_MOST_REASONS],
         )
+
+    def _shares(self, contributions: Numbers) -> Numbers:
+        """Probabilities, which add up to that of a type that is known."""
+        shares: Numbers = softmax(contributions.sum(axis=0)) * np.exp(self.weights[self._places[KNOWN]])
+        return shares
 
     def _contributions(self, features: Features) -> tuple[list[str], Numbers]:
         """Features that the model knows, and what each adds to the log-odds of each type."""

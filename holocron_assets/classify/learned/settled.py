@@ -21,7 +21,10 @@ _TEACHING_STAGES = {"title", "infobox"}
 """What the rules read there teaches. What they read elsewhere, the model reads too, and would only repeat."""
 
 _COUNTS: dict[tuple[Path, str], tuple[Any, Counter[str]]] = {}
-"""The settled pages of each batch by type, with the state of its files: some 500 bytes a batch."""
+"""The pages of each batch by type, with the state of its files: some 500 bytes a batch."""
+
+OPEN = "open"
+"""Stands for a type where articles are counted of which the rules leave the type open."""
 
 
 class SettledPages:
@@ -37,15 +40,22 @@ class SettledPages:
         self._listings = [lake.listing(table) for table in read]
 
     def counts(self, batches: list[str]) -> Counter[str]:
-        """How many pages are settled, by type. Only batches with a change are read again."""
+        """How many articles are settled, by type, and how many are open. Only changed batches are read."""
         total: Counter[str] = Counter()
         for batch in batches:
             state = (*(listing.mark(batch) for listing in self._listings), str(self._decided(batch)))
             known = _COUNTS.get((self._lake.root, batch))
             if known is None or known[0] != state:
-                known = _COUNTS[self._lake.root, batch] = state, Counter(self.types(batch).values())
+                known = _COUNTS[self._lake.root, batch] = state, self._counted(batch)
             total += known[1]
         return total
+
+    def _counted(self, batch: str) -> Counter[str]:
+        articles = {row["title_key"] for row in articles_of(self._lake, batch)}
+        columns = ["title_key", "needs_review", "confidence"]
+        rules = read_partition(self._lake, RULE_CLASSIFICATIONS, batch, columns)
+        asked = sum(row["title_key"] in articles and is_open(row) for row in rules)
+        return Counter(self.types(batch).values()) + Counter({OPEN: asked})
 
     def types(self, batch: str) -> Mapping[int, str]:
         """The types of the settled articles of a batch, by title key."""

@@ -8,7 +8,7 @@ from heapq import nsmallest
 from holocron_assets.classify.learned.evaluation import Evaluation
 from holocron_assets.classify.learned.features import Features, infobox_is_known, page_features
 from holocron_assets.classify.learned.model import TypeModel
-from holocron_assets.classify.learned.settled import SettledPages, articles_of, is_open
+from holocron_assets.classify.learned.settled import OPEN, SettledPages, articles_of, is_open
 from holocron_assets.classify.learned.training import MOST_PAGES, SettledPage, train
 from holocron_assets.classify.rule_file import RULES_VERSION
 from holocron_assets.classify.taxonomy import load_taxonomy
@@ -42,14 +42,17 @@ LEARNED_VERSION = f"{code_version(__name__)}-{load_taxonomy().taxonomy_version}-
 _ENOUGH_CHANGED = 0.1
 """The share of settled pages that must be others before a model is trained again."""
 
-_SETTLED = "settled: "
-"""In a model's footer, what stands before a type: how many pages of it were settled."""
+FEWEST_OPEN_PAGES = 50
+"""A source of which the rules leave fewer articles open has no model: people answer these sooner."""
+
+_PAGES = "pages: "
+"""In a model's footer, what stands before a type: how many pages of it were settled. And before `OPEN`."""
 
 
 def stale_type_models(lake: Lake, sources: Sequence[str]) -> list[str]:
     """The sources whose model is to be trained: by other code, or from a tenth of other settled pages.
 
-    A source without a classified page has no model.
+    A source without a classified page has no model. One with few open pages has a model that learned nothing.
     """
     marks, settled = _marks(lake), SettledPages(lake)
     batches = _batches(lake)
@@ -66,15 +69,15 @@ def store_type_model(lake: Lake, source: str) -> tuple[Footer, Evaluation | None
         source: the source; it names the partition.
 
     Returns:
-        The new file's footer, and how right the model is; None if too few pages are settled to learn from.
-        Then the file has no rows.
+        The new file's footer, and how right the model is; None if too few pages are settled to learn from,
+        or too few are open. Then the file has no rows.
     """
     # Taken before the pages are read: pages that are settled meanwhile count as changed.
     marks, settled, batches = _marks(lake), SettledPages(lake), _batches(lake)[source]
     counts = settled.counts(batches)
-    trained = train(list(_lessons(lake, source, batches, settled)))
+    trained = train(list(_lessons(lake, source, batches, settled))) if _is_worth_it(counts) else None
     rows = trained[0].as_table(source) if trained else TYPE_MODEL.arrow_schema.empty_table()
-    inputs = {**marks, **{f"{_SETTLED}{name}": str(count) for name, count in sorted(counts.items())}}
+    inputs = {**marks, **{f"{_PAGES}{name}": str(count) for name, count in sorted(counts.items())}}
     footer = write_table(lake, TYPE_MODEL, source, rows, code_version=LEARNED_VERSION, inputs=inputs)
     return footer, trained[1] if trained else None
 
@@ -146,14 +149,21 @@ def _must_learn(
         return False
     then = Counter(
         {
-            name.removeprefix(_SETTLED): int(count)
+            name.removeprefix(_PAGES): int(count)
             for name, count in footer.inputs.items()
-            if name.startswith(_SETTLED)
+            if name.startswith(_PAGES)
         }
     )
     now = settled.counts(batches)
-    changed = sum(abs(now[name] - then[name]) for name in now | then)
-    return changed > _ENOUGH_CHANGED * then.total()
+    if not (_is_worth_it(then) and _is_worth_it(now)):
+        return _is_worth_it(then) != _is_worth_it(now)
+    types = (now | then).keys() - {OPEN}
+    changed = sum(abs(now[name] - then[name]) for name in types)
+    return changed > _ENOUGH_CHANGED * sum(then[name] for name in types)
+
+
+def _is_worth_it(counts: Counter[str]) -> bool:
+    return counts[OPEN] >= FEWEST_OPEN_PAGES
 
 
 def _inputs(listings: LakeListings, source: str, batches: Iterable[str]) -> dict[str, str]:

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holocron_assets.classify.learned.evaluation import Evaluation, Places, temperature
+from holocron_assets.classify.learned.evaluation import Evaluation, Places, most_in_truth, temperature
 from holocron_assets.classify.learned.features import Features
-from holocron_assets.classify.learned.model import PRIOR, Numbers, TypeModel, softmax
+from holocron_assets.classify.learned.model import KNOWN, PRIOR, Numbers, TypeModel, softmax
 
 FEWEST_PAGES_OF_A_TYPE = 5
 """A type with fewer settled pages cannot be learned: each of the folds needs one."""
@@ -50,7 +50,8 @@ def train(pages: Sequence[SettledPage]) -> tuple[TypeModel, Evaluation] | None:
 
     Returns:
         The model, and its answers about pages of held-out folds; None if the pages have fewer than two types
-        that can be learned.
+        that can be learned. Another page may have a type that none of these has, or that too few have. How
+        many may, at most, follows from the pages of such types, and lowers every probability.
     """
     counts = Counter(page.type for page in pages)
     types = sorted(name for name, count in counts.items() if count >= FEWEST_PAGES_OF_A_TYPE)
@@ -67,8 +68,10 @@ def train(pages: Sequence[SettledPage]) -> tuple[TypeModel, Evaluation] | None:
         scores = _held_out_scores(values, truth, len(types))
         weights = _fitted(values, truth)
     heat = temperature(scores, truth)
-    model = TypeModel(types, [PRIOR, *known], np.round(weights / heat, 4))
-    return model, Evaluation(types, softmax(scores / heat), truth)
+    share = 1 - most_in_truth(len(pages) - len(learned), len(pages))
+    all_weights = np.vstack([np.full(len(types), np.log(share)), weights / heat])
+    model = TypeModel(types, [KNOWN, PRIOR, *known], np.round(all_weights, 4))
+    return model, Evaluation(types, softmax(scores / heat) * share, truth)
 
 
 def _one_thread() -> AbstractContextManager[Any]:

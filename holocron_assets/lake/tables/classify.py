@@ -37,7 +37,9 @@ CANON_CONTEXT = Column(
     "canon_context", type_string, "'canon', 'legends', 'both' or 'unknown' of a WorkMedia page", nullable=True
 )
 RULE_IDS = Column("rule_ids", type_strings, "Rules that decided, strongest first")
-METHOD = Column("method", type_string, "Whose answer it is: 'rules', 'model' or 'person'")
+METHOD = Column(
+    "method", type_string, "Whose answer it is: 'rules', 'model', 'learned' (the learned model) or 'person'"
+)
 TAXONOMY_VERSION = Column("taxonomy_version", type_string, "Version of the 15 types")
 
 RULE_CLASSIFICATIONS = Table(
@@ -116,6 +118,14 @@ PAGE_TYPES = Table(
             nullable=True,
             added=True,
         ),
+        Column("learned_type", type_string, "What the learned model says", nullable=True, added=True),
+        Column(
+            "learned_probability",
+            type_float,
+            "How probable that type is, calibrated; below 0.8 it does not count",
+            nullable=True,
+            added=True,
+        ),
         Column(
             "description",
             type_string,
@@ -141,7 +151,11 @@ TYPE_MODEL = Table(
     key=("feature",),
     columns=(
         SOURCE,
-        Column("feature", type_string, "Kind and text, as in 'category: Moons'; 'any page' is of every page"),
+        Column(
+            "feature",
+            type_string,
+            "Kind and text, as in 'category: Moons'; every page has 'any page', none 'a type that is known'",
+        ),
         Column(
             "weights",
             pa.list_(pa.struct([("type", pa.string()), ("weight", pa.float64())])),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from holocron_assets.classify.learned.answers import in_words
 from holocron_assets.entities.identity.candidates import NEVER_ENTITIES, SURE_ENOUGH
 from holocron_assets.entities.promotion import entity_from
 from holocron_assets.operations.why.answers import Answer, at, named
@@ -34,23 +35,8 @@ def why_typed(page: Page) -> list[Answer]:
         f"{answer['model']} says {answer['primary_type']}: {answer['rationale']}"
         for answer in page.topics["models_answers"]
     ]
-    because += [_learned(row) for row in page.topics["predictions"]]
+    because += [in_words(row) for row in page.topics["predictions"]]
     return [Answer("type", says, (*because, *_evidence(page, row["batch"])), tuple(commands))]
-
-
-def _learned(prediction: Mapping[str, Any]) -> str:
-    """What the learned model says of a page, and why."""
-    said = f"{prediction['primary_type']} at {prediction['probability']:.2f}"
-    second = f"{prediction['second_type']} at {prediction['second_probability']:.2f}"
-    sentence = f"the learned model says {said}"
-    if prediction["abstains"]:
-        sentence = f"the learned model abstains: {said} or {second}"
-    reasons = prediction["reasons"]
-    speaking = ", ".join(reason["feature"] for reason in reasons if reason["weight"] > 0)
-    against = ", ".join(reason["feature"] for reason in reasons if reason["weight"] < 0)
-    return f"{sentence}, because of {speaking or 'nothing much'}" + (
-        f"; against it: {against}" if against else ""
-    )
 
 
 def _untyped(page: Page) -> list[Answer]:
@@ -64,9 +50,11 @@ def _untyped(page: Page) -> list[Answer]:
 
 
 def _who(row: Mapping[str, Any]) -> str:
-    return {"model": f"The model {row['model']} decided", "person": "A person decided"}.get(
-        row["method"], "Rules decided"
-    )
+    return {
+        "model": f"The model {row['model']} decided",
+        "learned": "The model that the wiki's own pages taught decided",
+        "person": "A person decided",
+    }.get(row["method"], "Rules decided")
 
 
 def _evidence(page: Page, batch: str) -> list[str]:

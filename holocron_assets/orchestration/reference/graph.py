@@ -88,7 +88,7 @@ _NO_TABLE = {"views": "holocron.duckdb", "search_index": "search/"}
 
 _READ_TOO: Mapping[str, tuple[Table, ...]] = {
     **{
-        one.table.name: (*one.source_inputs, one.row_input.table) if one.row_input else one.source_inputs
+        one.table.name: (*one.source_inputs, *(each.table for each in one.row_inputs))
         for one in BATCH_DERIVATIONS
     },
     PAGES.name: (SITES,),
@@ -105,7 +105,7 @@ _WRITTEN_TOO: Mapping[str, tuple[Table, ...]] = {
     **{
         one.table.name: (TRACEBACKS, UNREAD_PAGES)
         for one in BATCH_DERIVATIONS
-        if one.row_input and one.row_input.table == UNREAD_PAGES
+        if any(each.table == UNREAD_PAGES for each in one.row_inputs)
     },
     SITES.name: (HTTP_ATTEMPTS,),
     SEED_TITLES.name: (DUMP_INDEX, HTTP_ATTEMPTS),

@@ -35,6 +35,7 @@ from holocron_assets.lake.tables import (
     RULE_CLASSIFICATIONS,
     SEED_TITLES,
     SITES,
+    TYPE_PREDICTIONS,
     UNREAD_PAGES,
 )
 from holocron_assets.orchestration.assets.entities import ENTITY_JOBS
@@ -83,7 +84,7 @@ MOST_BATCHES_READ = 1000
 FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES)
 """The tables that `new_pages` reads."""
 SETTLED_TABLES = (
-    *(SITES, PAGES, UNREAD_PAGES),
+    *(SITES, PAGES, UNREAD_PAGES, TYPE_PREDICTIONS),
     *(table for one in BATCH_DERIVATIONS for table in (one.table, *one.optional_inputs)),
 )
 """The tables that `settle` reads."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from holocron_assets.classify.learned.evaluation import Evaluation, temperature
-from holocron_assets.classify.learned.model import PRIOR, TypeModel
+from holocron_assets.classify.learned.model import KNOWN, PRIOR, TypeModel
 from holocron_assets.classify.learned.training import SettledPage, train
 from holocron_assets.lake.tables import TYPE_MODEL
 
@@ -75,7 +75,7 @@ def test_a_model_is_the_same_after_it_was_kept_as_rows() -> None:
     assert again is not None
     assert (again.types, again.features) == (model.types, model.features)
     assert np.array_equal(again.weights, model.weights)
-    assert again.features[0] == PRIOR
+    assert again.features[:2] == [KNOWN, PRIOR]
 
 
 def test_a_type_with_fewer_than_five_pages_is_not_learned() -> None:

@@ -1,0 +1,63 @@
+"""What the learned model of a source says of the open pages of a batch, for the types of pages."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.freshness import RowsOf
+from holocron_assets.lake.packs.packs import FileMark
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import TYPE_PREDICTIONS
+
+_ANSWER = (
+    *("title_key", "revision_id", "primary_type", "probability", "second_type", "second_probability"),
+    *("abstains", "reasons"),
+)
+"""Columns that a page's type is made from. A model that says the same again makes no type anew."""
+
+_KEPT_SOURCES = 4
+
+
+def read_predictions(lake: Lake) -> RowsOf:
+    """Read what the learned models say; returns a function that gives the rows for the pages of a batch.
+
+    A process reads a source's predictions once, until they change.
+    """
+    listing = lake.listing(TYPE_PREDICTIONS)
+
+    def of_batch(batch: str) -> Sequence[Row]:
+        source = batch.rpartition("-")[0]
+        mark = listing.mark(source)
+        return _by_batch(lake, source, mark).get(batch, ()) if mark else ()
+
+    return of_batch
+
+
+@lru_cache(maxsize=_KEPT_SOURCES)
+def _by_batch(lake: Lake, source: str, _mark: FileMark) -> Mapping[str, Sequence[Row]]:
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in read_partition(lake, TYPE_PREDICTIONS, source, ["batch", *_ANSWER]):
+        found[row.pop("batch")].append(row)
+    return found
+
+
+def in_words(prediction: Mapping[str, Any]) -> str:
+    """What the learned model says of a page, and why, in a sentence.
+
+    Args:
+        prediction: the page's row of table type_predictions.
+    """
+    said = f"{prediction['primary_type']} at {prediction['probability']:.2f}"
+    sentence = f"the learned model says {said}"
+    if prediction["abstains"]:
+        second = f"{prediction['second_type']} at {prediction['second_probability']:.2f}"
+        sentence = f"the learned model abstains: {said} or {second}"
+    speaking, against = (
+        ", ".join(reason["feature"] for reason in prediction["reasons"] if (reason["weight"] > 0) is is_for)
+        for is_for in (True, False)
+    )
+    because = f"{sentence}, because of {speaking or 'nothing much'}"
+    return f"{because}; against it: {against}" if against else because
