@@ -53,7 +53,7 @@ hanging as (
 
 unsure_pages as materialized (
     select
-        title, title_key, batch, primary_type, confidence, reason, rule_ids,
+        title, title_key, batch, primary_type, confidence, learned_probability, reason, rule_ids,
         -- The type that `choices.py` proposes.
         coalesce(
             nullif(model_type, 'Unknown'), nullif(rules_type, 'Unknown'), learned_type,
@@ -82,7 +82,8 @@ page_items as (
         end
         || pages.reason as reason,
         pages.title, pages.title_key, pages.batch, nullif(pages.primary_type, 'Unknown') as entity_type,
-        holders.entity_id, null as other_id, null as other_key, [] as statement_ids, 1 - pages.confidence as uncertainty,
+        holders.entity_id, null as other_id, null as other_key, [] as statement_ids,
+        1 - greatest(pages.confidence, coalesce(pages.learned_probability, 0)) as uncertainty,
         null as since,
         'pages with '
         || coalesce('the infobox template ' || infoboxes.template, 'the strongest rule ' || pages.rule_ids[1])

@@ -13,9 +13,9 @@ from embedded import DIMENSIONS, space, word_vector
 from fake_ollama import FakeOllama, fails, hangs
 from wiki_lake import write_wiki
 
-from holocron_assets.derive.dispatch.most_linked import MostLinkedFirst, most_linked
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels
+from holocron_assets.derive.dispatch.work_order import WorkOrder, most_linked
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.engine.embedding import EmbeddingEngine, packed_vector, unpacked_vectors
 from holocron_assets.derive.engine.engine import open_client
@@ -174,7 +174,7 @@ def test_the_most_linked_pages_are_embedded_first_and_the_batch_that_holds_the_m
     # Three requests are prepared at once, so that some may overtake each other.
     assert {"Cor", "Bix"} <= set(leads[:5])
     assert "Varn" in leads[-4:]
-    ordered = MostLinkedFirst(lake).items(wanted_items(lake, space(), second))
+    ordered = WorkOrder(lake).items(wanted_items(lake, space(), second))
     assert [item.subject for item in ordered][:2] == ["Cor", "Bix"]
 
 

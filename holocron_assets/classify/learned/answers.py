@@ -2,9 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Any
 
+from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.freshness import RowsOf
@@ -34,6 +36,22 @@ def read_predictions(lake: Lake) -> RowsOf:
         return _by_batch(lake, source, mark).get(batch, ()) if mark else ()
 
     return of_batch
+
+
+def sure_pages(lake: Lake, batch: str) -> AbstractSet[int]:
+    """Title keys of the pages of a batch of whose type the learned model is sure."""
+    return {row["title_key"] for row in read_predictions(lake)(batch) if not row["abstains"]}
+
+
+def sure_digests(lake: Lake) -> Mapping[str, str]:
+    """A digest of the pages of each batch of which the learned model is sure; none without such pages."""
+    found: dict[str, list[int]] = defaultdict(list)
+    listing = lake.listing(TYPE_PREDICTIONS)
+    for source in listing.names:
+        if mark := listing.mark(source):
+            for batch, rows in _by_batch(lake, source, mark).items():
+                found[batch] += (row["title_key"] for row in rows if not row["abstains"])
+    return {batch: content_hash(repr(sorted(keys))) for batch, keys in found.items() if keys}
 
 
 @lru_cache(maxsize=_KEPT_SOURCES)

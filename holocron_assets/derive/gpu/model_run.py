@@ -7,8 +7,8 @@ from datetime import datetime
 from functools import partial
 
 from holocron_assets.derive.dispatch.backlog import Counts
-from holocron_assets.derive.dispatch.most_linked import MostLinkedFirst
 from holocron_assets.derive.dispatch.pools import CODE_POOL
+from holocron_assets.derive.dispatch.work_order import WorkOrder
 from holocron_assets.derive.engine.embedding import EmbeddingEngine
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.gpu.background import reports_of
@@ -147,7 +147,7 @@ def work_on(
         session.paused = session.paused or pause
         return pause is not None
 
-    in_order, inputs_of = MostLinkedFirst(run.lake).items, partial(inputs_mark, run.lake)
+    in_order, inputs_of = WorkOrder(run.lake).items, partial(inputs_mark, run.lake)
     supply = Supply(agenda, open_one, is_wanted, in_order, is_paused, inputs_of)
     try:
         with closing(supply):

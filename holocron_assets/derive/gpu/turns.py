@@ -11,9 +11,9 @@ from holocron_assets.derive.code.kinds import CODE_KINDS
 from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, stale_partitions, waiting_of
 from holocron_assets.derive.dispatch.choosing import Decision, Score, decide
 from holocron_assets.derive.dispatch.controls import NO_CONTROLS, WorkControls
-from holocron_assets.derive.dispatch.most_linked import MostLinkedFirst
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels
+from holocron_assets.derive.dispatch.work_order import WorkOrder
 from holocron_assets.derive.gpu.open_partitions import OpenPartition
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.items import Item
@@ -158,13 +158,11 @@ class Dispatched:
         own = [turn for turn in decision.turns if turn.interrogation in named]
         if not own and any(score.waiting.is_due for score in decision.scores if _is_of(score, named)):
             self.stopped = f"the same model's turn with other work: {decision.reasons[0]}"
-        return [
-            _share(named[turn.interrogation], turn.items, self._stale, self._linked_first) for turn in own
-        ]
+        return [_share(named[turn.interrogation], turn.items, self._stale, self._order) for turn in own]
 
     @cached_property
-    def _linked_first(self) -> MostLinkedFirst:
-        return MostLinkedFirst(self.lake)
+    def _order(self) -> WorkOrder:
+        return WorkOrder(self.lake)
 
 
 def _is_of(score: Score, named: Mapping[str, Interrogation]) -> bool:
@@ -172,13 +170,13 @@ def _is_of(score: Score, named: Mapping[str, Interrogation]) -> bool:
 
 
 def _share(
-    interrogation: Interrogation, items: int, stale: Sequence[StalePartition], linked_first: MostLinkedFirst
+    interrogation: Interrogation, items: int, stale: Sequence[StalePartition], order: WorkOrder
 ) -> Share:
     own = [part for part in stale if part.interrogation.name == interrogation.name]
     completions = [part.partition for part in own if part.is_to_write]
     # Begun partitions come first: a partition is of use when it is complete.
     begun = [part.partition for part in own if part.counts and not part.is_to_write]
-    new = linked_first.partitions(interrogation, [part.partition for part in own if part.counts is None])
+    new = order.partitions(interrogation, [part.partition for part in own if part.counts is None])
     return Share(interrogation, completions, [*begun, *new], items)
 
 

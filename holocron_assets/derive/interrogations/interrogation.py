@@ -191,6 +191,8 @@ class Interrogation(Standing):
             self.wants.confidence_below is not None or self.wants.confidence_from is not None
         ):
             raise ValueError("wants: a pair has no confidence; name its score in wants.sql")
+        if self.wants.unpredicted and self.over != "pages":
+            raise ValueError(f"wants: unpredicted: the learned model types pages, not {self.over}")
         if self.wants.sql is not None:
             check_condition(self.wants.sql, self.over, self.wants.of)
         return self

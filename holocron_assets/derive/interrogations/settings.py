@@ -71,6 +71,8 @@ class Wants(Settings):
         sources: only pages of these sources; for pairs, one of the two entities is enough.
         sql: a DuckDB condition over the page's row of page_signals, joined with that of its type; for
             pairs, over their row of entity_pairs; for entities, over that of entities.
+        unpredicted: only pages of whose type the learned model of their source is not sure. A page that was
+            answered about stays wanted: its answer may be what made the model sure.
         redirects: redirects too. They have no text of their own.
     """
 
@@ -82,6 +84,7 @@ class Wants(Settings):
     confidence_from: Share | None = None
     sources: tuple[StrictStr, ...] | None = Field(default=None, min_length=1)
     sql: Text | None = None
+    unpredicted: StrictBool = False
     redirects: StrictBool = False
 
     @model_validator(mode="after")

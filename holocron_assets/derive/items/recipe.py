@@ -1,11 +1,12 @@
 """Whether an interrogation's table is up to date with pages, prompt, schema and model; if not, why."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from pydantic import BaseModel
 
+from holocron_assets.classify.learned.answers import sure_digests
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
 from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -36,7 +37,8 @@ MODEL = "model"
 """The name of the version that is the model's digest."""
 
 QUERIES = "queries"
-"""The difference if its queries give other rows than before, or a search may find others."""
+"""The difference if its queries give other rows than before, or a search may find others, or if the learned
+model is sure of other pages."""
 
 NOT_THERE = ("new",)
 """The difference if there is no partition yet."""
@@ -50,8 +52,9 @@ class Recipe:
         derivation: its table, input tables and the version of the code.
         versions: hashes of what the interrogation says of 'prompt', 'schema', 'options', 'wants' and 'rows',
             and the digest of the 'model'.
-        digests_of: digests of its queries, or of what it may find, in a lake, by partition; None where it has
-            no queries and searches nothing.
+        digests_of: digests of its queries, of what it may find, or of the pages that the learned model is
+            sure of, in a lake, by partition; None where it has no queries, searches nothing, and wants
+            pages whatever the model says.
     """
 
     derivation: Derivation
@@ -145,12 +148,24 @@ def recipe_of(interrogation: Interrogation, digest: str) -> Recipe:
         "rows": _version(interrogation.rows),
         MODEL: digest,
     }
-    digests_of = None
+    return Recipe(derivation_of(interrogation), versions, _digests_of(interrogation))
+
+
+def _digests_of(interrogation: Interrogation) -> Callable[[Lake], Digests] | None:
+    kinds: list[Callable[[Lake], Digests]] = []
     if interrogation.search is not None:
-        digests_of = partial(search_digests, interrogation=interrogation)
+        kinds.append(partial(search_digests, interrogation=interrogation))
     elif interrogation.tables_read:
-        digests_of = partial(query_digests, interrogation=interrogation)
-    return Recipe(derivation_of(interrogation), versions, digests_of)
+        kinds.append(partial(query_digests, interrogation=interrogation))
+    if interrogation.wants.unpredicted:
+        kinds.append(sure_digests)
+    return partial(_together, kinds) if len(kinds) > 1 else next(iter(kinds), None)
+
+
+def _together(kinds: Sequence[Callable[[Lake], Digests]], lake: Lake) -> Digests:
+    found = [kind(lake) for kind in kinds]
+    names = {name for digests in found for name in digests}
+    return {name: " ".join(digests.get(name, "") for digests in found) for name in names}
 
 
 def _version(settings: BaseModel) -> str:

@@ -12,14 +12,19 @@ from holocron_assets.derive.items.wanted import conditions_of
 from holocron_assets.lake.tables import (
     ENTITIES,
     ENTITY_PAIRS,
+    LLM_RUNS,
     PAGE_SIGNALS,
     PAGE_TYPES,
     PAGES,
     RULE_CLASSIFICATIONS,
+    TYPE_PREDICTIONS,
 )
 
 WANTED_TABLES = (PAGES, PAGE_SIGNALS, PAGE_TYPES, RULE_CLASSIFICATIONS, ENTITY_PAIRS, ENTITIES)
 """The tables that the query reads."""
+
+_SPARED_BY = (TYPE_PREDICTIONS, LLM_RUNS)
+"""What it reads too, where an interrogation spares pages of whose type the learned model is sure."""
 
 _BY_TYPE = {
     ENTITY_PAIRS.name: "first_source as source, entity_type as partition, pair_id as item",
@@ -31,6 +36,12 @@ _NOTHING = (
     "select null::varchar as interrogation, null::varchar as source, null::varchar as partition, "
     "null::varchar as item where false"
 )
+_UNPREDICTED = """(
+    title_key not in (select title_key from lake.type_predictions where not abstains)
+    or title_key::varchar in (
+        select split_part(item_id, '#', 1) from lake.llm_runs where interrogation = {name}
+    )
+)"""
 _NO_VERSIONS = "select null::varchar as interrogation, null::varchar as prompt_version where false"
 
 
@@ -51,8 +62,10 @@ def wanted_sql(interrogations: Sequence[Interrogation], superseded: str) -> str:
 
 def wanted_relations(interrogations: Iterable[Interrogation]) -> AbstractSet[tuple[str, str]]:
     """Schema and name of each relation that `wanted_sql` reads, with view `superseded_pages` to leave out."""
-    own = {("", "superseded_pages"), *(("lake", table.name) for table in WANTED_TABLES)}
-    return own.union(*(one.relations_of_condition for one in interrogations))
+    some = list(interrogations)
+    tables = [*WANTED_TABLES, *(_SPARED_BY if any(one.wants.unpredicted for one in some) else ())]
+    own = {("", "superseded_pages"), *(("lake", table.name) for table in tables)}
+    return own.union(*(one.relations_of_condition for one in some))
 
 
 def versions_sql(interrogations: Sequence[Interrogation]) -> str:
@@ -97,6 +110,8 @@ def _typed(types: str) -> str:
 
 def _condition(interrogation: Interrogation) -> str:
     conditions, values = conditions_of(interrogation)
+    if interrogation.wants.unpredicted:
+        conditions.append(_UNPREDICTED.format(name=_literal(interrogation.name)))
     literals = {name: _literal(value) for name, value in values.items()}
     own = interrogation.wants.sql
     texts = [one if one == own else Template(one).substitute(literals) for one in conditions]

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from holocron_assets.classify.learned.answers import sure_pages
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.derived_rows import derived_rows
@@ -56,7 +57,7 @@ class PartitionWork:
         interrogation: what is asked.
         partition: the partition's name.
         scope: its partition of `llm_runs` and `llm_attempts`.
-        items: every wanted item, in order.
+        items: every wanted item, in order; those that the learned model spares are left out.
         calls_saved: items that newly use an answer that another partition got.
     """
 
@@ -98,6 +99,8 @@ class PartitionWork:
         self._journal = StateJournal(journal_path(lake, interrogation, partition))
         self._exchanges = ExchangeJournal(exchanges_path(lake, self.scope))
         self._states, self.calls_saved = self._read_states()
+        if interrogation.wants.unpredicted:
+            self.items = self._without_predicted()
         self._under_way: set[str] = set()
         self._rows_known: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
         self._calls: deque[Row] = deque()
@@ -322,6 +325,15 @@ class PartitionWork:
             own = found[key]
             found[key] = replace(answer, item_id=own.item_id, attempts=own.attempts, costs=own.costs)
         return found, len(kept)
+
+    def _without_predicted(self) -> tuple[Item, ...]:
+        """The items without those that were never asked about and that the learned model is sure of."""
+        sure = sure_pages(self._lake, self.partition)
+        return tuple(
+            item
+            for item in self.items
+            if self._state(item).status != "untried" or item.row["title_key"] not in sure
+        )
 
     def _state(self, item: Item) -> ItemState:
         return self._states[self._keys[item.item_id]]

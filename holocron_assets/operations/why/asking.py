@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from holocron_assets.classify.learned.answers import in_words
 from holocron_assets.derive.dispatch.backlog import backlog, model_to_ask
 from holocron_assets.derive.dispatch.choosing import Decision, Score
 from holocron_assets.derive.dispatch.plans import plan
@@ -141,9 +142,18 @@ def _asked(page: Page, interrogation: Interrogation, state: _State) -> Answer:
         changed = ("it was asked by an earlier prompt; the prompt or evidence changed since",) if own else ()
         if waits := waits_for(state.lake, interrogation, state.partition, state.item):
             return Answer(name, "Asked for, and not answered yet.", (waits, *changed))
+        if interrogation.wants.unpredicted and not own and (spared := _spared(page)):
+            return Answer(
+                name, "Not asked: the learned model is sure of the type.", spared, (_ask(name, page),)
+            )
         turn = _turn(interrogation, state)
         return Answer(name, "Asked for, and not answered yet.", (*turn, *changed), (_ask(name, page),))
     return _outcome(page, interrogation, state, current[-1])
+
+
+def _spared(page: Page) -> tuple[str, ...]:
+    """What the learned model says of a page of which it is sure."""
+    return tuple(in_words(row) for row in page.topics["predictions"] if not row["abstains"])
 
 
 def _outcome(page: Page, interrogation: Interrogation, state: _State, last: Mapping[str, Any]) -> Answer:

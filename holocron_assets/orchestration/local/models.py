@@ -17,10 +17,10 @@ from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import Scope, standing_controls
 from holocron_assets.derive.dispatch.backlog import StalePartition, model_to_ask, stale_partitions, waiting_of
-from holocron_assets.derive.dispatch.most_linked import most_linked
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.derive.dispatch.served import served_models
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
+from holocron_assets.derive.dispatch.work_order import most_linked
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation

@@ -1,9 +1,13 @@
-"""The pages that others link to most. Spaces embed them first: they are what people search for most."""
+"""The order of work. Spaces embed the pages that others link to most first: people search for these most.
+
+What spares the pages that the learned model is sure of begins with those that it is least sure of.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from holocron_assets.classify.learned.answers import read_predictions
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.item import Item
 from holocron_assets.lake.place.paths import Lake
@@ -38,8 +42,8 @@ def most_linked(lake: Lake, limit: int, sources: Sequence[str] | None = None) ->
 
 
 @dataclass(frozen=True)
-class MostLinkedFirst:
-    """The order of the work of spaces, as links were when it was first asked for. Other work keeps its own.
+class WorkOrder:
+    """The order of some work, by links and predictions as they were first read. The rest keeps its own.
 
     Attributes:
         lake: whose.
@@ -52,11 +56,16 @@ class MostLinkedFirst:
         return sorted(names, key=self._batch) if interrogation.is_space else names
 
     def items(self, items: Iterable[Item]) -> Sequence[Item]:
-        """The items of one interrogation, those about the most linked pages first."""
+        """The items of a partition of one interrogation, those that matter most first."""
         some = list(items)
-        if not some or not some[0].interrogation.is_space:
-            return some
-        return sorted(some, key=lambda item: self._pages.get(item.row["title_key"], _RANKED))
+        if some and some[0].interrogation.is_space:
+            return sorted(some, key=lambda item: self._pages.get(item.row["title_key"], _RANKED))
+        if some and some[0].interrogation.wants.unpredicted:
+            said = {
+                row["title_key"]: row["probability"] for row in read_predictions(self.lake)(some[0].partition)
+            }
+            return sorted(some, key=lambda item: said.get(item.row["title_key"], 0.0))
+        return some
 
     def _batch(self, name: str) -> int:
         return self._batches.get(name, _RANKED)
