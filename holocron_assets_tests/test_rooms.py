@@ -26,7 +26,7 @@ CONTRACTS = {
     "retrieval": {"lake", "derive", "entities"},
     "exports": {"lake"},
     "trials": {"lake", "decisions", "derive", "classify", "entities"},
-    "operations": {"lake", "decisions", "telemetry", "crawl", "derive", "entities"},
+    "operations": {"lake", "decisions", "telemetry", "crawl", "classify", "derive", "entities"},
     "review": {"lake", "decisions", "classify", "entities", "operations", "retrieval", "trials"},
     "planning": {
         *("lake", "languages", "decisions", "telemetry", "crawl", "signals", "classify", "derive"),

@@ -56,7 +56,8 @@ unsure_pages as materialized (
         title, title_key, batch, primary_type, confidence, learned_probability, reason, rule_ids,
         -- The type that `choices.py` proposes.
         coalesce(
-            nullif(model_type, 'Unknown'), nullif(rules_type, 'Unknown'), learned_type,
+            nullif(model_type, 'Unknown'), nullif(rules_type, 'Unknown'),
+            if(learned_probability >= 0.5, learned_type, null),
             list_filter(types, lambda one: one.type <> 'Unknown')[1].type
         ) as proposed_type
     from page_types

@@ -59,6 +59,7 @@ def predicted(page: Row, page_type: str, probability: float) -> dict[str, Any]:
         "probability": probability,
         "second_type": "Concept",
         "second_probability": 0.01,
+        "is_familiar": True,
         "abstains": probability < 0.8,
         "reasons": [
             {"feature": "category: Planets", "weight": 2.5},

@@ -43,6 +43,7 @@ def predict(lake: Lake, sureness: Mapping[str, float]) -> None:
             "probability": probability,
             "second_type": "Droid",
             "second_probability": 0.01,
+            "is_familiar": True,
             "abstains": probability < 0.8,
             "reasons": [],
             "model_version": "1",

@@ -16,7 +16,7 @@ from holocron_assets.lake.tables import TYPE_PREDICTIONS
 
 _ANSWER = (
     *("title_key", "revision_id", "primary_type", "probability", "second_type", "second_probability"),
-    *("abstains", "reasons"),
+    *("is_familiar", "abstains", "reasons"),
 )
 """Columns that a page's type is made from. A model that says the same again makes no type anew."""
 
@@ -73,6 +73,8 @@ def in_words(prediction: Mapping[str, Any]) -> str:
     if prediction["abstains"]:
         second = f"{prediction['second_type']} at {prediction['second_probability']:.2f}"
         sentence = f"the learned model abstains: {said} or {second}"
+        if not prediction["is_familiar"]:
+            sentence = f"the learned model knows too few pages of this sort and abstains: {said} or {second}"
     speaking, against = (
         ", ".join(reason["feature"] for reason in prediction["reasons"] if (reason["weight"] > 0) is is_for)
         for is_for in (True, False)

@@ -5,7 +5,7 @@ length together, so that a page with many links is not all links.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import islice, pairwise
 
 from holocron_assets.lake.declaration.schema import Row
@@ -23,6 +23,14 @@ _MANY_WORDS = 6
 _MOST_LEAD_WORDS = 40
 _OPENING_WORDS = 12
 """Words of the lead of which pairs count: they say what the subject is."""
+
+_STRUCTURE = frozenset(
+    {
+        *("infobox", "infobox word", "field", "category", "category word"),
+        *("template", "heading", "qualifier"),
+    }
+)
+"""Kinds that editors repeat on all pages of a sort. They say whether pages of that sort are known."""
 
 _WEIGHTS = {"lead": 0.7, "lead words": 0.7, "lead part": 0.7}
 """Kinds that weigh less: the words of leads are many, and most are about one page alone."""
@@ -63,6 +71,21 @@ def page_features(signals: Row, wikitext: str, *, hides_infobox: bool) -> Featur
     kinds |= _of_title(signals["name"])
     kinds |= _of_lead(signals["lead_sentence"] or "")
     return {name: value for kind, texts in kinds.items() for name, value in _valued(kind, texts)}
+
+
+def familiarity(features: Features, known: Container[str]) -> float:
+    """How much of what editors repeat on all pages of a sort is known of a page: from 0 to 1.
+
+    Args:
+        features: of the page. One without any such feature is as familiar as can be.
+        known: features of pages that taught.
+    """
+    found = total = 0.0
+    for name, value in features.items():
+        if name.partition(":")[0] in _STRUCTURE:
+            total += value * value
+            found += value * value if name in known else 0.0
+    return found / total if total else 1.0
 
 
 def _after_infobox(signals: Row, wikitext: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from holocron_assets.classify.learned.features import Features
+from holocron_assets.classify.learned.features import Features, familiarity
 from holocron_assets.lake.tables import TYPE_MODEL
 
 Numbers = npt.NDArray[np.float64]
@@ -18,6 +18,9 @@ PRIOR = "any page"
 
 KNOWN = "a type that is known"
 """No feature of a page. Its weights are the logarithm of the chance that the model knows a page's type."""
+
+FAMILIAR = "a page that is familiar"
+"""No feature of a page: its weights are the least `familiarity` with which the model answers."""
 
 ANSWERS_FROM = 0.8
 """The probability from which the model answers. Below, it abstains."""
@@ -46,6 +49,7 @@ class Prediction(NamedTuple):
         probability: of that type, calibrated.
         second_type: the next one.
         second_probability: of that one.
+        is_familiar: whether the model knows pages of its sort.
         reasons: the features that spoke most for the first type or against it, the strongest first.
     """
 
@@ -53,6 +57,7 @@ class Prediction(NamedTuple):
     probability: float
     second_type: str
     second_probability: float
+    is_familiar: bool
     reasons: Sequence[Reason]
 
     @property
@@ -71,7 +76,7 @@ class TypeModel:
     """
 
     def __init__(self, types: Sequence[str], features: Sequence[str], weights: Numbers) -> None:
-        """Keep the weights; `PRIOR` and `KNOWN` are among the features."""
+        """Keep the weights; `PRIOR`, `KNOWN` and `FAMILIAR` are among the features."""
         self.types, self.features, self.weights = list(types), list(features), weights
 
     @cached_property
@@ -80,12 +85,12 @@ class TypeModel:
 
     def probabilities(self, features: Features) -> Numbers:
         """The probability of each type for a page with these features."""
-        return self._shares(self._contributions(features)[1])
+        return self._shares(features, self._contributions(features)[1])
 
     def predict(self, features: Features) -> Prediction:
         """The most probable types of a page with these features, and why."""
         names, contributions = self._contributions(features)
-        probabilities = self._shares(contributions)
+        probabilities = self._shares(features, contributions)
         first, second = np.argsort(-probabilities, kind="stable")[:2]
         speaking = contributions[:, first] - contributions[:, second]
         order = np.argsort(-np.abs(speaking), kind="stable")
@@ -99,13 +104,21 @@ class TypeModel:
             round(float(probabilities[first]), 4),
             self.types[second],
             round(float(probabilities[second]), 4),
+            self._trust(features) == 1.0,
             reasons[:_MOST_REASONS],
         )
 
-    def _shares(self, contributions: Numbers) -> Numbers:
+    def _shares(self, features: Features, contributions: Numbers) -> Numbers:
         """Probabilities, which add up to that of a type that is known."""
-        shares: Numbers = softmax(contributions.sum(axis=0)) * np.exp(self.weights[self._places[KNOWN]])
+        share = np.exp(self.weights[self._places[KNOWN]]) * self._trust(features)
+        shares: Numbers = softmax(contributions.sum(axis=0)) * share
         return shares
+
+    def _trust(self, features: Features) -> float:
+        """1 for a page of a sort that the model knows; else so much that it never answers."""
+        least = float(self.weights[self._places[FAMILIAR], 0])
+        is_known = familiarity(features, self._places)
+        return 1.0 if is_known >= least else ANSWERS_FROM * is_known / least
 
     def _contributions(self, features: Features) -> tuple[list[str], Numbers]:
         """Features that the model knows, and what each adds to the log-odds of each type."""

@@ -222,6 +222,7 @@ def _predicted(lake: Lake, batch: str, model: TypeModel | None, version: str) ->
                 "probability": said.probability,
                 "second_type": said.second_type,
                 "second_probability": said.second_probability,
+                "is_familiar": said.is_familiar,
                 "abstains": said.abstains,
                 "reasons": [reason._asdict() for reason in said.reasons],
                 "model_version": version,

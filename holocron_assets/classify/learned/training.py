@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holocron_assets.classify.learned.evaluation import Evaluation, Places, most_in_truth, temperature
-from holocron_assets.classify.learned.features import Features
-from holocron_assets.classify.learned.model import KNOWN, PRIOR, Numbers, TypeModel, softmax
+from holocron_assets.classify.learned.features import Features, familiarity
+from holocron_assets.classify.learned.model import FAMILIAR, KNOWN, PRIOR, Numbers, TypeModel, softmax
 
 FEWEST_PAGES_OF_A_TYPE = 5
 """A type with fewer settled pages cannot be learned: each of the folds needs one."""
@@ -26,6 +26,9 @@ _RARE = 0.5
 """How much more a page of a rare type counts: 0 for not at all, 1 until all types count the same."""
 
 _MOST_STEPS = 300
+
+_STRANGE = 0.01
+"""The share of held-out pages that are so strange to the model that it may as well not answer."""
 
 
 class SettledPage(NamedTuple):
@@ -68,9 +71,11 @@ def train(pages: Sequence[SettledPage]) -> tuple[TypeModel, Evaluation] | None:
         scores = _held_out_scores(values, truth, len(types))
         weights = _fitted(values, truth)
     heat = temperature(scores, truth)
+    least = float(np.quantile(_held_out_familiarity(learned), _STRANGE))
     share = 1 - most_in_truth(len(pages) - len(learned), len(pages))
-    all_weights = np.vstack([np.full(len(types), np.log(share)), weights / heat])
-    model = TypeModel(types, [KNOWN, PRIOR, *known], np.round(all_weights, 4))
+    constants = [np.full(len(types), np.log(share)), np.full(len(types), least)]
+    all_weights = np.vstack([*constants, weights / heat])
+    model = TypeModel(types, [KNOWN, FAMILIAR, PRIOR, *known], np.round(all_weights, 4))
     return model, Evaluation(types, softmax(scores / heat) * share, truth)
 
 
@@ -104,6 +109,18 @@ def _held_out_scores(values: Any, truth: Places, types: int) -> Numbers:
         weights = _fitted(values[fold != one], truth[fold != one])
         scores[fold == one] = values[fold == one] @ weights[1:] + weights[0]
     return scores
+
+
+def _held_out_familiarity(pages: Sequence[SettledPage]) -> list[float]:
+    """How familiar each page is to a model that did not see its fold."""
+    counts = Counter(name for page in pages for name in page.features)
+    found = []
+    for fold in range(_FOLDS):
+        held_out = pages[fold::_FOLDS]
+        own = Counter(name for page in held_out for name in page.features)
+        known = {name for name, count in own.items() if counts[name] > count}
+        found += [familiarity(page.features, known) for page in held_out]
+    return found
 
 
 def _fitted(values: Any, truth: Places) -> Numbers:

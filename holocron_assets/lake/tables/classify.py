@@ -154,7 +154,8 @@ TYPE_MODEL = Table(
         Column(
             "feature",
             type_string,
-            "Kind and text, as in 'category: Moons'; every page has 'any page', none 'a type that is known'",
+            "Kind and text, as in 'category: Moons'. Every page has 'any page'; the rows of 'a type that is "
+            "known' and 'a page that is familiar' limit what the model answers",
         ),
         Column(
             "weights",
@@ -179,6 +180,7 @@ TYPE_PREDICTIONS = Table(
         Column("probability", type_float, "Of that type, between 0 and 1; calibrated on held-out pages"),
         Column("second_type", type_string, "The next type"),
         Column("second_probability", type_float, "Of that one"),
+        Column("is_familiar", type_bool, "Whether the model knows pages of this sort; if not, it abstains"),
         Column("abstains", type_bool, "Whether the probability is too low for an answer"),
         Column(
             "reasons",

@@ -37,7 +37,9 @@ _PAGE_QUERIES = {
     """,
     "type": "select * exclude (source, title, title_key) from page_types where title_key = $key",
     "predictions": """
-        select primary_type, probability, second_type, second_probability, abstains, reasons, model_version
+        select
+            primary_type, probability, second_type, second_probability, is_familiar, abstains, reasons,
+            model_version
         from type_predictions where title_key = $key
     """,
     "entities": """

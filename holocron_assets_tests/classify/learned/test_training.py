@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from holocron_assets.classify.learned.evaluation import Evaluation, temperature
-from holocron_assets.classify.learned.model import KNOWN, PRIOR, TypeModel
+from holocron_assets.classify.learned.model import FAMILIAR, KNOWN, PRIOR, TypeModel
 from holocron_assets.classify.learned.training import SettledPage, train
 from holocron_assets.lake.tables import TYPE_MODEL
 
@@ -75,7 +75,7 @@ def test_a_model_is_the_same_after_it_was_kept_as_rows() -> None:
     assert again is not None
     assert (again.types, again.features) == (model.types, model.features)
     assert np.array_equal(again.weights, model.weights)
-    assert again.features[:2] == [KNOWN, PRIOR]
+    assert again.features[:3] == [KNOWN, FAMILIAR, PRIOR]
 
 
 def test_a_type_with_fewer_than_five_pages_is_not_learned() -> None:
@@ -114,3 +114,29 @@ def test_the_temperature_takes_back_what_a_model_says_too_surely() -> None:
     too_sure = np.tile([6.0, 0.0], (100, 1))
     heat = temperature(too_sure, truth)
     assert np.exp(6 / heat) / (1 + np.exp(6 / heat)) == pytest.approx(0.75, abs=0.02)
+
+
+def test_a_page_of_a_sort_that_no_settled_page_is_of_gets_no_answer() -> None:
+    sorts = {"Planet": "LocationPlace", "Pilot": "PersonCharacter"}
+    pages = [
+        SettledPage(number, sorts[sort], {f"infobox: {sort}": 1.0, "lead: small": 0.5})
+        for number, sort in enumerate(["Planet", "Pilot"] * 60)
+    ]
+    trained = train(pages)
+    assert trained
+    model = trained[0]
+    known = model.predict({"infobox: Planet": 1.0, "lead: small": 0.5})
+    assert (known.type, known.is_familiar, known.abstains) == ("LocationPlace", True, False)
+    strange = model.predict({"infobox: Droid": 1.0, "lead: small": 0.5})
+    assert (strange.is_familiar, strange.abstains) == (False, True)
+    assert strange.probability < known.probability
+
+
+def test_a_few_pages_teach_nothing_that_is_sure() -> None:
+    pages = [
+        SettledPage(number, name, {f"infobox: {name}": 1.0})
+        for number, name in enumerate(["LocationPlace", "PersonCharacter"] * 6)
+    ]
+    trained = train(pages)
+    assert trained
+    assert trained[0].predict({"infobox: LocationPlace": 1.0}).abstains
