@@ -34,6 +34,7 @@ def test_templates_of_the_first_wiki_settle_a_page(template: str, type_name: str
         ("Planet Infobox", "LocationPlace"),
         ("Infobox film director", "PersonCharacter"),
         ("Infobox film", "WorkMedia"),
+        ("Infobox football biography", "PersonCharacter"),
         ("Infobox video game character", "PersonCharacter"),
         ("Infobox military conflict", "EventConflict"),
         ("Infobox warship", "VehicleCraft"),
