@@ -100,6 +100,11 @@ def classify_page(signals: Row, book: RuleBook | None = None) -> Row:
     return _row(signals, book.evidence(signals), book)
 
 
+def is_open(rules: Row) -> bool:
+    """Whether the rules leave a page's type open (`rules` is its row of table rule_classifications)."""
+    return bool(rules["needs_review"] or rules["confidence"] < load_rules().weighing.settled)
+
+
 def unclassified_row(signals: Row) -> Row:
     """The row of table rule_classifications for a page about which the rules say nothing."""
     return _row(signals, [], load_rules())

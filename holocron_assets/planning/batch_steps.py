@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
+from holocron_assets.classify.decided_types import DecidedTypes
 from holocron_assets.classify.merge import page_type_row
 from holocron_assets.classify.rules import classify_page, load_rules, unclassified_row
 from holocron_assets.classify.taxonomy import load_taxonomy
@@ -195,12 +196,15 @@ def _rule_classifications(inputs: Inputs, _run_id: str, pages: PageByPage) -> li
 
 
 def _page_types(inputs: Inputs, run_id: str, _pages: PageByPage) -> list[Row]:
-    rules, models, decisions = (
+    rules, models = (
         {row["title_key"]: row for row in inputs.get(name, ())}
-        for name in (RULE_CLASSIFICATIONS.name, MODEL_TABLE, DECISIONS.name)
+        for name in (RULE_CLASSIFICATIONS.name, MODEL_TABLE)
     )
+    decided = DecidedTypes(inputs[DECISIONS.name])
     return [
-        page_type_row(signals, rules[key], run_id, model=models.get(key), decision=decisions.get(key))
+        page_type_row(
+            signals, rules[key], run_id, model=models.get(key), decision=decided.about(signals, rules[key])
+        )
         for signals in inputs[PAGE_SIGNALS.name]
         for key in [signals["title_key"]]
     ]
