@@ -66,6 +66,11 @@ class RuleBook:
         found += self._lead.evidence(signals)
         return found
 
+    def settles(self, template: str) -> bool:
+        """Whether a rule settles the type of pages by the name of their infobox template alone."""
+        found = self._infobox.of_name(template)
+        return found is not None and found.confidence >= self.weighing.settled
+
     def type_of_members(self, category: str) -> str | None:
         """The type of a category's members by its head noun ("Moons of Ondrel"); None if no rule knows it."""
         found = self._category.of_name(category)

@@ -1,12 +1,11 @@
 """A person's word on all articles with an infobox template, or of a category."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from article_lake import article_lake
 from pages_read import signals, typed
-from review_lake import write
 
 from holocron_assets.classify import decided_types
 from holocron_assets.classify.decided_types import (
@@ -17,10 +16,9 @@ from holocron_assets.classify.decided_types import (
 )
 from holocron_assets.classify.merge import page_type_row
 from holocron_assets.decisions.log import DecisionError, decided_now, new_decision, record, undo
-from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import DECISIONS, PAGE_SIGNALS, PAGE_TYPES, PAGES
+from holocron_assets.lake.tables import DECISIONS, PAGE_SIGNALS
 from holocron_assets.lake.views.database import connect, query
 
 PLACE = "LocationPlace"
@@ -40,32 +38,6 @@ def recorded(lake: Lake, *about: str, **more: str) -> Row:
 
 def counting(page: Row, *decisions: Row) -> Row | None:
     return DecidedTypes(decisions).about(page, typed(page["title"], categories=page["categories"]))
-
-
-def lake_of(folder: Path, **batches: Iterable[dict[str, Any]]) -> Lake:
-    """A lake with articles in batches, of which the rules say nothing."""
-    lake = Lake(folder)
-    for batch, pages in batches.items():
-        source = batch.rpartition("_")[0]
-        rows = [{"namespace": 0, "is_redirect": False, "source": source, **page} for page in pages]
-        for row in rows:
-            row["title_key"] = title_key(source, row["title"])
-        asked = [
-            {**row, "requested_title": row["title"], "requested_key": row["title_key"], "status": "ok"}
-            for row in rows
-        ]
-        name = batch.replace("_", "-")
-        write_all(
-            lake, name, PAGES=asked, PAGE_SIGNALS=rows, PAGE_TYPES=[{**r, "needs_review": True} for r in rows]
-        )
-    return lake
-
-
-def write_all(lake: Lake, batch: str, **rows: list[dict[str, Any]]) -> None:
-    for table in (PAGES, PAGE_SIGNALS, PAGE_TYPES):
-        known = {column.name for column in table.columns}
-        given = ({**row, "batch": batch} for row in rows[table.name.upper()])
-        write(lake, table, batch, [{k: v for k, v in row.items() if k in known} for row in given])
 
 
 def test_of_several_decisions_that_about_the_page_counts_then_that_about_its_template() -> None:
@@ -115,7 +87,7 @@ def test_the_reason_names_the_person_the_template_and_the_decision() -> None:
 def test_only_batches_with_such_articles_get_the_decision(tmp_path: Path) -> None:
     star = {"title": "Vessa", **STAR}
     moon = {"title": "Thuum", "categories": ["Moons"]}
-    lake = lake_of(
+    lake = article_lake(
         tmp_path,
         sample_000001=[star],
         sample_000002=[moon],
@@ -137,7 +109,9 @@ def test_only_batches_with_such_articles_get_the_decision(tmp_path: Path) -> Non
 def test_a_batch_is_read_once_and_only_if_something_was_decided_in_its_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lake = lake_of(tmp_path, sample_000001=[{"title": "Vessa", **STAR}], other_000001=[{"title": "Vessa"}])
+    lake = article_lake(
+        tmp_path, sample_000001=[{"title": "Vessa", **STAR}], other_000001=[{"title": "Vessa"}]
+    )
     systems = recorded(lake, "template", "Template:Star system")
     assert read_decided_types(lake)("sample-000001") == [systems]
     monkeypatch.setattr(decided_types, "read_table", None)
@@ -148,7 +122,7 @@ def test_a_batch_is_read_once_and_only_if_something_was_decided_in_its_source(
 @pytest.mark.parametrize("name", ["star system", "Star_system", "Template:star  system", " Star system "])
 def test_a_template_is_known_however_the_name_is_written(tmp_path: Path, name: str) -> None:
     pages = [{"title": "Vessa", **STAR}, {"title": "Thuum", "infobox_template": "Star system"}]
-    lake = lake_of(tmp_path, sample_000001=[*pages, {"title": "Osk"}], other_000001=[{"title": "Vessa"}])
+    lake = article_lake(tmp_path, sample_000001=[*pages, {"title": "Osk"}], other_000001=[{"title": "Vessa"}])
     row, found = decide_shared(lake, "template", source=None, name=name, type_name=PLACE, **SAID)
     assert (row["title"], row["source"], row["value"]) == ("Template:Star system", "sample", PLACE)
     assert found == ("sample", 2, 2)
@@ -169,7 +143,7 @@ def test_what_cannot_be_decided_is_refused_and_leaves_nothing(
     tmp_path: Path, wrong: dict[str, Any], problem: str
 ) -> None:
     star = {"title": "Vessa", **STAR}
-    lake = lake_of(tmp_path, sample_000001=[star], other_000001=[star])
+    lake = article_lake(tmp_path, sample_000001=[star], other_000001=[star])
     said = {"kind": "template", "source": None, "name": "Star system", "type_name": PLACE, **SAID}
     with pytest.raises(DecisionError, match=problem):
         decide_shared(lake, **{**said, **wrong})
@@ -179,7 +153,7 @@ def test_what_cannot_be_decided_is_refused_and_leaves_nothing(
 def test_the_view_and_the_code_write_a_name_in_the_same_way(tmp_path: Path) -> None:
     names = ["moon", "Moon_of", "  a \t moon\x1f", "a\xa0moon", "éa", "жа", "1 a", "_", "a\x85\u2003b"]
     pages = [{"title": f"T{place}", "categories": [name]} for place, name in enumerate(names)]
-    lake = lake_of(tmp_path, sample_000001=pages)
+    lake = article_lake(tmp_path, sample_000001=pages)
     with connect(lake, relations=["shared_by_articles"]) as connection:
         found = query(connection, "select shared from shared_by_articles order by title")
     assert [row["shared"] for row in found] == [shared_title("category", name) for name in names]

@@ -122,6 +122,8 @@ from lake.type_predictions as predictions
 semi join current_answers as current
     on predictions.batch = current.batch and predictions.title_key = current.title_key;
 
+create view type_proposals as from lake.type_proposals;
+
 create view page_facts as
 select facts.*
 from lake.page_facts as facts
