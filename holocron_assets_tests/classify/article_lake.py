@@ -9,7 +9,14 @@ from review_lake import write
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import PAGE_SIGNALS, PAGE_TYPES, PAGES, SITES, TYPE_PREDICTIONS
+from holocron_assets.lake.tables import (
+    PAGE_SIGNALS,
+    PAGE_TYPES,
+    PAGES,
+    RULE_CLASSIFICATIONS,
+    SITES,
+    TYPE_PREDICTIONS,
+)
 
 
 def article_lake(folder: Path, **batches: Iterable[dict[str, Any]]) -> Lake:
@@ -17,16 +24,16 @@ def article_lake(folder: Path, **batches: Iterable[dict[str, Any]]) -> Lake:
 
     Args:
         folder: where it is made.
-        batches: pages by their batch, with `_` for `-`: columns of pages, page_signals, page_types, and those
-            of type_predictions in a mapping `learned`, if the model says something. By default a page is an
-            article, and its type is open.
+        batches: pages by their batch, with `_` for `-`: columns of pages, page_signals, rule_classifications
+            and page_types, and those of type_predictions in a mapping `learned`, if the model says something.
+            By default a page is an article, and its type is open.
     """
     lake = Lake(folder)
     predictions: dict[str, list[Row]] = {}
     for name, pages in batches.items():
         source, batch = name.rpartition("_")[0], name.replace("_", "-")
         rows = [_page(source, batch, page) for page in pages]
-        for table in (PAGES, PAGE_SIGNALS, PAGE_TYPES):
+        for table in (PAGES, PAGE_SIGNALS, RULE_CLASSIFICATIONS, PAGE_TYPES):
             write(lake, table, batch, [_of(table, row) for row in rows])
         said = predictions.setdefault(source, [])
         said += [_of(TYPE_PREDICTIONS, {**row, **row["learned"]}) for row in rows if "learned" in row]
