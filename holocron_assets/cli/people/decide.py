@@ -78,7 +78,7 @@ def _of_articles(command: Callable[..., None]) -> Callable[..., None]:
 @_of_articles
 @_signed
 def template(name: str, type_name: str, source_name: str | None, **signed: Any) -> None:
-    """Decide which TYPE all articles with the infobox template NAME have, also those that come."""
+    """Decide which TYPE all articles with the infobox template NAME have, also those that come later."""
     _decide_shared("template", name, type_name, source_name, signed)
 
 

@@ -182,9 +182,7 @@ def test_a_template_is_asked_about_once_and_the_next_page_says_how_many_pages_th
         assert "Of all 14 articles: 8 by rules LocationPlace" in page.get(where).text
         assert 'href="/?kind=template"' in page.get("/").text
         after = page.get(send(page, where, choice=f"classify.{PLACE}")).text
-        assert (
-            "All articles with <bdi>Template:Glorb</bdi> are of type <strong>LocationPlace</strong>" in after
-        )
+        assert f"All articles with <bdi>Template:Glorb</bdi> are of type <strong>{PLACE}</strong>" in after
         assert "That settles 6 pages of the queue." in after
         gone = page.get(where)
         assert gone.status_code == 404
