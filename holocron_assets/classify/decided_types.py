@@ -150,7 +150,7 @@ def decide_types(  # noqa: PLR0913 - each is a column
 def decide_shared(  # noqa: PLR0913 - each is a column
     lake: Lake, kind: str, *, source: str | None, name: str, type_name: str, author: str, reason: str
 ) -> tuple[Row, PagesWith]:
-    """Decide the type of all articles with an infobox template, or of a category, also of those that come later.
+    """Decide the type of all articles with an infobox template or of a category, also of later ones.
 
     Args:
         lake: where the decision goes.

@@ -23,7 +23,7 @@ from holocron_assets.lake.views.database import connect, query
 
 PLACE = "LocationPlace"
 STAR = {"infobox_template": "star_system"}
-SAID = {"author": "Ada", "reason": "I read some"}
+SAID: dict[str, Any] = {"author": "Ada", "reason": "I read some"}
 
 
 def decision(kind: str, title: str, value: str = PLACE, source: str = "sample") -> Row:

@@ -1,6 +1,7 @@
 """Templates and categories of open pages: one question for all, and one decision that settles them."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from proposals_lake import (
@@ -24,7 +25,7 @@ from holocron_assets.review.choices import Choice, choices_of_alike, decide
 from holocron_assets.review.queue import asked_now, read_questions, read_queue, settled_by, settled_with
 
 TYPES = ("Concept", "Droid", PLACE)
-SAID = {"author": "Ada", "reason": "I read them"}
+SAID: dict[str, Any] = {"author": "Ada", "reason": "I read them"}
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_only_a_clear_type_is_proposed_and_others_are_offered(lake: Lake) -> Non
 
 
 def test_a_page_that_is_decided_by_itself_leaves_the_question(lake: Lake) -> None:
-    about = {"source": SOURCE, "title": GLORBS[0], "value": "Droid"}
+    about: dict[str, Any] = {"source": SOURCE, "title": GLORBS[0], "value": "Droid"}
     row = new_decision("classify", **about, **SAID)
     record(lake, [row])
     assert settled_with(lake, row["decision_id"]) == "1 page"

@@ -1,5 +1,6 @@
 """What templates and categories are proposed to stand for, from what is known of their articles."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +36,14 @@ def learned(page_type: str, probability: float) -> dict[str, Any]:
     return {"primary_type": page_type, "probability": probability, "abstains": probability < 0.8}
 
 
-def proposals(folder: Path, *pages: dict[str, Any], **others: list[dict[str, Any]]) -> list[Row]:
+def proposals(folder: Path, *pages: dict[str, Any], **others: list[dict[str, Any]]) -> Sequence[Row]:
     lake = article_lake(folder, sample_000001=pages, **others)
     store_type_proposals(lake, "sample")
     return read_partition(lake, TYPE_PROPOSALS, "sample")
 
 
 def test_a_template_of_open_pages_gets_the_type_of_those_that_are_settled(tmp_path: Path) -> None:
-    glorb = {"infobox_template": "Glorb"}
+    glorb: dict[str, Any] = {"infobox_template": "Glorb"}
     settled = settled_pages(6, PLACE, **glorb)
     [row] = proposals(tmp_path, *open_pages(**glorb), *settled, {"title": "Other"})
     assert (row["kind"], row["title"]) == ("template", "Template:Glorb")
@@ -82,7 +83,7 @@ def test_a_prediction_counts_by_its_probability_and_a_guess_or_an_abstention_doe
 def test_without_clear_evidence_a_template_is_a_question_without_a_proposal(
     tmp_path: Path, settled: list[dict[str, Any]], share: float | None
 ) -> None:
-    glorb = {"infobox_template": "Glorb"}
+    glorb: dict[str, Any] = {"infobox_template": "Glorb"}
     [row] = proposals(tmp_path, *open_pages(**glorb), *({**page, **glorb} for page in settled))
     assert (row["proposed_type"], row["share"]) == (None, share)
 
@@ -113,7 +114,7 @@ def test_proposals_are_made_again_only_when_what_is_known_has_changed(tmp_path: 
     lake = article_lake(tmp_path, sample_000001=pages)
     assert stale_type_proposals(lake, ["sample", "without pages"]) == ["sample"]
     store_type_proposals(lake, "sample")
-    about = {"source": "sample", "title": "Template:Glorb", "value": PLACE}
+    about: dict[str, Any] = {"source": "sample", "title": "Template:Glorb", "value": PLACE}
     record(lake, [new_decision("template", author="Ada", reason="So it is", **about)])
     assert stale_type_proposals(Lake(tmp_path), ["sample"]) == []
     article_lake(tmp_path, sample_000001=[*pages, {"title": "Another"}])
