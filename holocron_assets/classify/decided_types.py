@@ -1,13 +1,20 @@
-"""People's decisions about the types of pages."""
+"""People's decisions about the types of pages: of one page, or of all articles that share something."""
 
-from collections.abc import Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
+from holocron_assets.classify.rules import is_open
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.decisions.log import (
+    SHARED,
     DecisionError,
     decided_now,
     new_decision,
@@ -23,12 +30,72 @@ from holocron_assets.lake.freshness import RowsOf
 from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_SIGNALS
+from holocron_assets.lake.views.database import connect, query
 from holocron_assets.lake.views.named_pages import find_page, titles_there
+
+SHARED_COLUMNS = ("namespace", "is_redirect", "infobox_template", "categories")
+"""Columns of page_signals that say whether a page is an article, and what it shares with others."""
+
+_SPACES = re.compile(r"[\s\x00-\x1f\x7f_]+", re.ASCII)  # as in view `shared_by_articles`
+_PAGES_WITH = """
+    select source, count(*) as pages, count(*) filter (needs_review) as open_pages
+    from shared_by_articles
+    join page_types using (source, batch, title_key)
+    where shared_by_articles.shared = $title and coalesce(source = $source, true)
+    group by source
+    order by source
+"""
 
 _Keys = npt.NDArray[np.int64]
 
 _TITLES: dict[tuple[Path, str], tuple[FileMark, _Keys]] = {}
 """Sorted title keys of batches, with the mark of their file: 4 KB a batch, only if there is a decision."""
+
+_SHARED: dict[tuple[Path, str], tuple[tuple[FileMark, AbstractSet[str]], AbstractSet[str]]] = {}
+"""Which of the decided templates and categories a batch has, with its file's mark and those looked for."""
+
+
+class PagesWith(NamedTuple):
+    """How many articles of a source share something.
+
+    Attributes:
+        source: the source.
+        pages: how many.
+        open_pages: how many of them have a type that is unsure.
+    """
+
+    source: str
+    pages: int
+    open_pages: int
+
+
+class DecidedTypes:
+    """People's decisions about the types of some pages, and which of them counts for a page."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        """Take decisions as `read_decided_types` gives them."""
+        self._pages = {row["title_key"]: row for row in rows if row["kind"] == "classify"}
+        self._shared = {row["title"]: row for row in rows if row["kind"] in SHARED}
+
+    def about(self, signals: Row, rules: Row) -> Row | None:
+        """The decision that counts for a page: about itself, else its infobox template, else a category.
+
+        A category's decision counts only where the rules leave the page open, since a category also has pages
+        that are no members of its class. If decisions about several categories contradict each other, none
+        counts.
+
+        Args:
+            signals: the page's row of table page_signals; `title_key` and `SHARED_COLUMNS` are enough.
+            rules: its row of table rule_classifications.
+        """
+        own = self._pages.get(signals["title_key"])
+        if own or not self._shared or not is_article(signals):
+            return own
+        found = [self._shared[title] for title in _shared_titles(signals) if title in self._shared]
+        if found and found[0]["kind"] == "template":
+            return found[0]
+        is_agreed = len({row["value"] for row in found}) == 1
+        return found[0] if is_agreed and is_open(rules) else None
 
 
 def decide_type(  # noqa: PLR0913 - each is a column
@@ -80,6 +147,92 @@ def decide_types(  # noqa: PLR0913 - each is a column
     return _recorded(lake, pages, type_name, author, reason)
 
 
+def decide_shared(  # noqa: PLR0913 - each is a column
+    lake: Lake, kind: str, *, source: str | None, name: str, type_name: str, author: str, reason: str
+) -> tuple[Row, PagesWith]:
+    """Decide the type of all articles with an infobox template or of a category, also of later ones.
+
+    Args:
+        lake: where the decision goes.
+        kind: 'template' or 'category'.
+        source: the articles' source; None where only one source has such articles.
+        name: name of the template or category, with or without its English namespace.
+        type_name: one of the taxonomy's types.
+        author: who decides.
+        reason: why.
+
+    Returns:
+        The row of table `decisions` that was written, and how many articles it is about.
+
+    Raises:
+        DecisionError: there is no such type, article, author or reason, or several sources have articles of
+            the kind.
+    """
+    _refuse_unknown(type_name, author, reason)
+    title = shared_title(kind, name)
+    found = pages_with(lake, title, source)
+    where = f" of {source}" if source else ""
+    if not found:
+        has = "has the infobox" if kind == "template" else "is in"
+        raise DecisionError(
+            f"no article{where} {has} {title!r}: nothing can be decided about it. View `shared_by_articles` "
+            "has the names of all templates and categories"
+        )
+    if len(found) > 1:
+        raise DecisionError(
+            f"{' and '.join(one.source for one in found)} have articles with {title!r}: name one by --source"
+        )
+    row = new_decision(
+        kind,
+        author=author,
+        reason=reason,
+        source=found[0].source,
+        title=title,
+        value=type_name,
+        now=decided_now(lake),
+    )
+    record(lake, [row])
+    return row, found[0]
+
+
+def pages_with(lake: Lake, title: str, source: str | None) -> list[PagesWith]:
+    """How many articles each source has that share something; sources without one are left out.
+
+    Args:
+        lake: where they are.
+        title: a template or category, as `shared_title` gives it.
+        source: only of this source.
+    """
+    with connect(lake, relations=("shared_by_articles", "page_types")) as connection:
+        found = query(connection, _PAGES_WITH, {"title": title, "source": source})
+    return [PagesWith(**row) for row in found]
+
+
+def shared_title(kind: str, name: str) -> str:
+    """The title of a template or category. A wiki takes any first letter, and underscores for spaces.
+
+    Args:
+        kind: 'template' or 'category'.
+        name: its name, with or without its English namespace.
+    """
+    start = SHARED[kind]
+    plain = _SPACES.sub(" ", name.strip().removeprefix(start)).strip()
+    return f"{start}{plain[:1].upper()}{plain[1:]}"
+
+
+def is_article(signals: Row) -> bool:
+    """Whether a page is an article: of the main namespace, and no redirect (`signals`: of page_signals)."""
+    return signals["namespace"] == 0 and not signals["is_redirect"]
+
+
+def _shared_titles(signals: Row) -> Iterator[str]:
+    """What a page shares with others: its infobox template first."""
+    if signals["infobox_template"]:
+        yield shared_title("template", signals["infobox_template"])
+    for category in signals["categories"]:
+        yield shared_title("category", category)
+
+
 def _refuse_unknown(type_name: str, author: str, reason: str) -> None:
     types = load_taxonomy().types
     if type_name not in types:
@@ -119,15 +272,24 @@ def _one_page(lake: Lake, title: str, source: str | None) -> tuple[str, str]:
 def read_decided_types(lake: Lake) -> RowsOf:
     """Read people's decisions once; returns a function that gives the rows for the pages of a batch.
 
-    A process reads a batch's titles once, and not at all while there is no decision on a type.
+    These are decisions about its pages, and about templates and categories that its articles have. A process
+    reads what it needs of a batch once: its titles only if a page was decided, and what its articles share
+    only if that was decided in its source.
     """
-    decided = standing(lake).types
-    if not decided:
+    decided = standing(lake)
+    if not decided.types and not decided.shared_types:
         return _nothing
-    listing, keys = lake.listing(PAGE_SIGNALS), np.sort(np.fromiter(decided, np.int64, len(decided)))
+    listing = lake.listing(PAGE_SIGNALS)
+    keys = np.sort(np.fromiter(decided.types, np.int64, len(decided.types)))
+    shared: Mapping[str, dict[str, Row]] = defaultdict(dict)
+    for row in decided.shared_types.values():
+        shared[row["source"]][row["title"]] = row
 
     def of_batch(batch: str) -> Sequence[Row]:
-        return [decided[key] for key in _among(keys, _titles(lake, listing, batch))]
+        own = [decided.types[key] for key in _among(keys, _titles(lake, listing, batch))] if len(keys) else []
+        about = shared.get(batch.rpartition("-")[0], {})
+        there = _shared_there(lake, listing, batch, about.keys()) if about else ()
+        return own + [about[title] for title in sorted(there)]
 
     return of_batch
 
@@ -145,6 +307,27 @@ def _titles(lake: Lake, listing: Listing, batch: str) -> _Keys:
         column = read_table(lake, PAGE_SIGNALS, batch, ["title_key"]).column("title_key")
         known = mark, np.sort(column.to_numpy())
         _TITLES[lake.root, batch] = known
+    return known[1]
+
+
+def _shared_there(lake: Lake, listing: Listing, batch: str, wanted: AbstractSet[str]) -> AbstractSet[str]:
+    """The wanted templates and categories that any article of a batch has."""
+    mark = listing.mark(batch)
+    if mark is None:
+        return frozenset()
+    state = mark, frozenset(wanted)
+    known = _SHARED.get((lake.root, batch))
+    if known is None or known[0] != state:
+        signals = read_table(lake, PAGE_SIGNALS, batch, SHARED_COLUMNS)
+        articles = signals.filter((pc.field("namespace") == 0) & ~pc.field("is_redirect"))
+        named = {
+            "template": articles.column("infobox_template"),
+            "category": pc.list_flatten(articles.column("categories")),
+        }
+        there = {
+            shared_title(kind, name) for kind in named for name in named[kind].unique().to_pylist() if name
+        }
+        known = _SHARED[lake.root, batch] = state, there & wanted
     return known[1]
 
 

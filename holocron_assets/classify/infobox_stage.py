@@ -41,12 +41,13 @@ class InfoboxStage:
         template = signals["infobox_template"]
         if not template:
             return []
-        named = self._by_name(template)
+        named = self.of_name(template)
         if named and named.confidence >= self._settled:
             return [named]
         return ([named] if named else []) + list(self._by_fields(signals["infobox_fields"]))
 
-    def _by_name(self, template: str) -> Evidence | None:
+    def of_name(self, template: str) -> Evidence | None:
+        """What the name of a template says of its pages; None if no rule knows it."""
         plain = _plain(template)
         rule = self._templates.get(plain)
         if rule:

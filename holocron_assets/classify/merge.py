@@ -12,6 +12,7 @@ from holocron_assets.classify.model_weighing import (
 )
 from holocron_assets.classify.rules import METHOD, NOT_SAID, canon_context, load_rules
 from holocron_assets.classify.taxonomy import UNKNOWN, WORK, load_taxonomy
+from holocron_assets.decisions.log import SHARED
 from holocron_assets.lake.declaration.schema import Row
 
 MODEL = "model"
@@ -121,8 +122,11 @@ def _surer(standing: Answer, other: Answer, said: str) -> Answer:
 
 
 def _persons_answer(decision: Row) -> Answer:
-    reason = f"{decision['author']} decided on {decision['decided_at']:%Y-%m-%d}: {decision['reason']}"
-    value = decision["value"]
+    value, shared = decision["value"], ""
+    if decision["kind"] in SHARED:
+        shared = f" about all articles with {decision['title']} (decision {decision['decision_id']})"
+    decided_at = f"{decision['decided_at']:%Y-%m-%d}"
+    reason = f"{decision['author']} decided on {decided_at}{shared}: {decision['reason']}"
     return Answer(value, [{"type": value, "weight": 1.0}], 1.0, PERSON, needs_review=False, reason=reason)
 
 

@@ -66,6 +66,11 @@ class RuleBook:
         found += self._lead.evidence(signals)
         return found
 
+    def settles(self, template: str) -> bool:
+        """Whether a rule settles the type of pages by the name of their infobox template alone."""
+        found = self._infobox.of_name(template)
+        return found is not None and found.confidence >= self.weighing.settled
+
     def type_of_members(self, category: str) -> str | None:
         """The type of a category's members by its head noun ("Moons of Ondrel"); None if no rule knows it."""
         found = self._category.of_name(category)
@@ -98,6 +103,11 @@ def classify_page(signals: Row, book: RuleBook | None = None) -> Row:
     """
     book = book or load_rules()
     return _row(signals, book.evidence(signals), book)
+
+
+def is_open(rules: Row) -> bool:
+    """Whether the rules leave a page's type open (`rules` is its row of table rule_classifications)."""
+    return bool(rules["needs_review"] or rules["confidence"] < load_rules().weighing.settled)
 
 
 def unclassified_row(signals: Row) -> Row:

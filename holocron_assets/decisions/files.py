@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from holocron_assets.decisions.log import (
+    TYPE_KINDS,
     DecisionError,
     all_decisions,
     key_of,
@@ -161,7 +162,7 @@ def _refuse_strange(row: Row, types: Collection[str]) -> None:
                 f"its {name} {text[:40]!r} is longer than {_LONGEST_TEXT:,} characters, or holds control "
                 "characters"
             )
-    if row["kind"] == "classify" and row["value"] not in types:
+    if row["kind"] in TYPE_KINDS and row["value"] not in types:
         raise DecisionError(f"{row['value']!r} is no type of page; the types are {', '.join(types)}")
     if row["decided_at"] > utc_now() + _FAST:
         raise DecisionError(

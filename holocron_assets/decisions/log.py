@@ -16,6 +16,8 @@ from holocron_assets.lake.tables import DECISIONS
 
 NEEDED: Mapping[str, tuple[str, ...]] = {
     "classify": ("source", "title", "value"),
+    "template": ("source", "title", "value"),
+    "category": ("source", "title", "value"),
     "merge": ("entity_id", "other_id"),
     "split": ("entity_id", "other_id"),
     "promote": ("entity_id",),
@@ -27,6 +29,15 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "undo": ("undoes",),
 }
 """Every kind of decision, and the columns that name its subject."""
+
+SHARED: Mapping[str, str] = {"template": "Template:", "category": "Category:"}
+"""The kinds of decisions about all articles that share something, and how their titles begin.
+
+These are the names of namespaces that every wiki knows, whatever its language.
+"""
+
+TYPE_KINDS = ("classify", *SHARED)
+"""The kinds of decisions about the types of pages."""
 
 _LOG = AppendLog(DECISIONS, "decision_id", "decided_at")
 _LONGEST: Mapping[str, int] = {"author": 100, "reason": 1000}  # characters: both are shown in lists
@@ -56,6 +67,11 @@ class Standing:
     def types(self) -> Mapping[int, Row]:
         """The last 'classify' of each page, by title key."""
         return {row["title_key"]: row for row in self.of_kind("classify")}
+
+    @cached_property
+    def shared_types(self) -> Mapping[int, Row]:
+        """The last 'template' or 'category' of each infobox template and category, by its title key."""
+        return {row["title_key"]: row for row in self.of_kind(*SHARED)}
 
     @cached_property
     def pairs(self) -> Mapping[frozenset[str], Row]:
@@ -100,7 +116,8 @@ def new_decision(  # noqa: PLR0913 - each is a column
         author: who decides.
         reason: why.
         source: source of the page that it is about.
-        title: that page; for an entity, the page that it was read from.
+        title: that page; for an entity, the page that it was read from; for what articles share, the page of
+            the template or category.
         entity_id: the entity that it is about.
         other_id: the other entity; for a merge, the one that it goes into.
         other_title: page that the other entity was read from.
@@ -155,6 +172,8 @@ def refuse_malformed(row: Row) -> None:
     lacking = [name for name in NEEDED[kind] if not row[name]]
     if lacking:
         raise DecisionError(f"a decision of kind {kind!r} needs {' and '.join(lacking)}")
+    if not (row["title"] or "").startswith(start := SHARED.get(kind, "")):
+        raise DecisionError(f"a decision of kind {kind!r} is about a title that begins with {start!r}")
     if row["other_id"] is not None and row["other_id"] == row["entity_id"]:
         raise DecisionError(f"a {kind} is of two entities, and both are {row['other_id']}")
 

@@ -28,6 +28,8 @@ _STATEMENT_KINDS: tuple[StatementKind, ...] = ("accept", "reject")
 _APART = {"canon", "legends"}
 _WORDS = {
     "classify": "{subject} is of type {value}",
+    "template": "articles with the infobox {subject} are of type {value}",
+    "category": "articles in {subject} are of type {value}",
     "merge": "{subject} is the same as {other}",
     "split": "{subject} is not the same as {other}",
     "promote": "{subject} belongs in the knowledge base",

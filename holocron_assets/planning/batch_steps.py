@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
+from holocron_assets.classify.decided_types import DecidedTypes
 from holocron_assets.classify.merge import page_type_row
 from holocron_assets.classify.rules import classify_page, load_rules, unclassified_row
 from holocron_assets.classify.taxonomy import load_taxonomy
@@ -194,10 +195,11 @@ def _rule_classifications(inputs: Inputs, _run_id: str, pages: PageByPage) -> li
 
 
 def _page_types(inputs: Inputs, run_id: str, _pages: PageByPage) -> list[Row]:
-    rules, models, decisions, learned = (
+    rules, models, learned = (
         {row["title_key"]: row for row in inputs.get(name, ())}
-        for name in (RULE_CLASSIFICATIONS.name, MODEL_TABLE, DECISIONS.name, TYPE_PREDICTIONS.name)
+        for name in (RULE_CLASSIFICATIONS.name, MODEL_TABLE, TYPE_PREDICTIONS.name)
     )
+    decided = DecidedTypes(inputs.get(DECISIONS.name, ()))
     return [
         page_type_row(
             signals,
@@ -205,7 +207,7 @@ def _page_types(inputs: Inputs, run_id: str, _pages: PageByPage) -> list[Row]:
             run_id,
             model=models.get(key),
             learned=learned.get(key),
-            decision=decisions.get(key),
+            decision=decided.about(signals, rules[key]),
         )
         for signals in inputs[PAGE_SIGNALS.name]
         for key in [signals["title_key"]]

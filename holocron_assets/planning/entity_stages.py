@@ -8,6 +8,7 @@ stage of departures records that before anything is compared, so that the order 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from holocron_assets.classify.learned.proposals import PROPOSALS_VERSION, stale_type_proposals
 from holocron_assets.classify.learned.store import (
     LEARNED_VERSION,
     stale_type_models,
@@ -69,6 +70,7 @@ from holocron_assets.lake.tables import (
     TAGS,
     TYPE_MODEL,
     TYPE_PREDICTIONS,
+    TYPE_PROPOSALS,
 )
 from holocron_assets.lake.tables.classify import MODEL_TABLE
 from holocron_assets.lake.tables.identity import EXTRACTION, LINKED
@@ -215,10 +217,18 @@ BY_SOURCE: tuple[Stage, ...] = (
         stale=lambda snapshot, names: stale_type_predictions(snapshot.lake, names),
     ),
     Stage(
+        TYPE_PROPOSALS,
+        "classification",
+        PROPOSALS_VERSION,
+        inputs=(SITES.name, TYPE_PREDICTIONS.name),
+        whole_inputs=(PAGES.name, PAGE_SIGNALS.name, PAGE_TYPES.name),
+        stale=lambda snapshot, names: stale_type_proposals(snapshot.lake, names),
+    ),
+    Stage(
         REVIEW_ITEMS,
         "review",
         REVIEW_VERSION,
-        inputs=(),
+        inputs=(TYPE_PROPOSALS.name,),
         whole_inputs=(
             *(PAGE_SIGNALS.name, PAGE_TYPES.name, ENTITY_JUDGEMENTS.name, ENTITIES.name),
             *(ENTITY_FACTS.name, ENTITY_RELATIONS.name),

@@ -4,8 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from holocron_assets.classify.decided_types import decide_type, decide_types
-from holocron_assets.decisions.log import DecisionError, decided_now, new_decision, record, refuse_unsaid
+from holocron_assets.classify.decided_types import decide_shared, decide_type, decide_types
+from holocron_assets.decisions.log import (
+    SHARED,
+    TYPE_KINDS,
+    DecisionError,
+    decided_now,
+    new_decision,
+    record,
+    refuse_unsaid,
+)
 from holocron_assets.entities.deciding import (
     StateKind,
     decide_merge,
@@ -48,6 +56,11 @@ class Choice:
     is_proposal: bool = False
     answers: str = ""
 
+    @property
+    def is_type(self) -> bool:
+        """Whether it says which type something has."""
+        return self.kind in TYPE_KINDS
+
 
 def decide(lake: Lake, choice: Choice, *, author: str, reason: str) -> Row:
     """Record a person's choice; returns the row of table `decisions`, or the first of an answer for several.
@@ -73,6 +86,8 @@ def decide(lake: Lake, choice: Choice, *, author: str, reason: str) -> Row:
 
 def _decide_alike(lake: Lake, choice: Choice, arguments: dict[str, Any]) -> Row:
     """Record an answer for several items."""
+    if choice.kind in SHARED:
+        return decide_shared(lake, choice.kind, **arguments)[0]
     if choice.kind == "ungroup":
         row = new_decision("ungroup", now=decided_now(lake), **arguments)
         record(lake, [row])
@@ -97,21 +112,36 @@ def choices_of_alike(question: Row, types: Sequence[str]) -> list[Choice]:
         question: a question of several members, as `read_questions` gives it.
         types: the taxonomy's types.
     """
-    members = question["members"]
-    found: list[Choice] = []
-    reasons: dict[str, str] = {}
-    if question["kind"] == "page":
+    members, source = question["members"], question["source"]
+    pages = {"source": source, "titles": [item["title"] for item in members]}
+    if question["kind"] in SHARED:
+        found = _shared_choices(question, types)
+    elif question["kind"] == "page":
         guesses = [question["proposed_type"], *(item["entity_type"] for item in members)]
         reasons = {name: "Read on some of the pages" for name in guesses if name}
         reasons |= {name: "As proposed" for name in guesses[:1] if name}
+        found = _type_choices(pages, reasons, types)
     else:
         about = {"entity_ids": [item["entity_id"] for item in members]}
         found = [replace(choice, about=about) for choice in state_choices(members[0])]
-    pages = {"source": question["source"], "titles": [item["title"] for item in members]}
-    found += _type_choices(pages, reasons, types)
-    apart = {"source": question["source"], "value": question["alike"]}
+        found += _type_choices(pages, {}, types)
+    apart = {"source": source, "value": question["alike"]}
     found.append(Choice("ungroup", "o", "Not alike: ask one by one", "ungroup", apart, "They are not alike"))
     return [replace(choice, answers=question["subject"]) for choice in found]
+
+
+def _shared_choices(question: Row, types: Sequence[str]) -> list[Choice]:
+    """A choice for each type that a template or category may stand for; proposed and known ones first."""
+    proposed = question["proposed_type"]
+    known = [line["type"] for line in question["evidence"]]
+    reasons = {name: "Known of some of them" for name in [proposed, *known] if name}
+    if proposed:
+        reasons[proposed] = "As proposed"
+    about = {"source": question["source"], "name": question["alike"]}
+    return [
+        replace(choice, kind=question["kind"], is_proposal=choice.label == proposed)
+        for choice in _type_choices(about, reasons, types)
+    ]
 
 
 def choices_of(detail: ItemDetail, types: Sequence[str]) -> list[Choice]:

@@ -1,12 +1,21 @@
 """The review queue: what machines left open and no person settled, the most important first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from importlib.resources import files
 from itertools import chain
 
-from holocron_assets.decisions.log import DecisionError, Standing, decisions_mark, standing
+from holocron_assets.classify.decided_types import SHARED_COLUMNS, DecidedTypes, read_decided_types
+from holocron_assets.decisions.log import (
+    SHARED,
+    DecisionError,
+    Standing,
+    all_decisions,
+    answered_with,
+    decisions_mark,
+    standing,
+)
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition
@@ -24,18 +33,30 @@ from holocron_assets.lake.tables import (
     PAGE_TYPES,
     PAGES,
     REVIEW_ITEMS,
+    RULE_CLASSIFICATIONS,
+    TYPE_PROPOSALS,
 )
 from holocron_assets.lake.views.database import connect, query
 
 KINDS = ("page", "pair", "entity", "promotion", "statement")
 """The kinds of items, by what they are about."""
 
+ASKED_KINDS = (*SHARED, *KINDS)
+"""The kinds of questions: an item's, or about what many open pages share."""
+
 MADE_FROM = (
-    *(PAGE_SIGNALS, PAGE_TYPES, ENTITIES, ENTITY_ALIASES, ENTITY_MENTIONS, ENTITY_JUDGEMENTS),
+    *(PAGE_SIGNALS, PAGE_TYPES, TYPE_PROPOSALS, ENTITIES, ENTITY_ALIASES, ENTITY_MENTIONS, ENTITY_JUDGEMENTS),
     *(ENTITY_FACTS, ENTITY_RELATIONS),
 )
 """Tables that the queue is made from. Links only rank it: new links alone do not make it stale."""
 
+_VOICES = {
+    "rules": "by rules",
+    "model": "by a model",
+    "person": "by people",
+    "prediction": "by the learned model",
+    "guess": "by a guess",
+}
 _RANKED_BY = (KNOWN_LINKS, PAGE_LINKS, PAGES)
 _EXAMPLES = 5
 _QUEUE = files(__package__).joinpath("queue.sql").read_text(encoding="utf-8")
@@ -50,7 +71,23 @@ def review_rows(lake: Lake, source: str) -> list[Row]:
     """
     with connect(lake, tables=[*MADE_FROM, *_RANKED_BY]) as connection:
         found = query(connection, _QUEUE, {"source": source})
-    return still_open(found, standing(lake))
+    decided = standing(lake)
+    return still_open([_truly_covered(lake, item, decided) for item in found], decided)
+
+
+def _truly_covered(lake: Lake, item: Row, decided: Standing) -> Row:
+    """An item as it is, or without decided covers that leave its page open: it is asked about by itself."""
+    if decided.shared_types.keys().isdisjoint(item["covered_by"] or ()):
+        return item
+    read = ((PAGE_SIGNALS, SHARED_COLUMNS), (RULE_CLASSIFICATIONS, ("needs_review", "confidence")))
+    signals, rules = (
+        next(row for row in rows if row["title_key"] == item["title_key"])
+        for table, columns in read
+        for rows in [read_partition(lake, table, item["batch"], ["title_key", *columns])]
+    )
+    if DecidedTypes(read_decided_types(lake)(item["batch"])).about(signals, rules):
+        return item
+    return {**item, "covered_by": [key for key in item["covered_by"] if key not in decided.shared_types]}
 
 
 def read_queue(lake: Lake) -> Sequence[Row]:
@@ -79,21 +116,71 @@ def by_rank(row: Row) -> tuple[float, str]:
 def read_questions(lake: Lake) -> Sequence[Row]:
     """The questions to ask, by rank: the open items, of which those that are alike are one question.
 
-    A question has the columns of an item and two more: `members`, the items that one answer settles, by
-    rank; and `settles`, their number. An item by itself has no members and settles one.
+    Pages that share what `type_proposals` has a row for are one question about that; else they are alike as
+    their items say. A question has the columns of an item and two more: `members`, the items that one answer
+    settles, by rank; and `settles`, their number. An item by itself has no members and settles one.
     """
-    return _questions(lake, lake.mark([REVIEW_ITEMS]), decisions_mark(lake))
+    return _questions(lake, lake.mark([REVIEW_ITEMS]), lake.mark([TYPE_PROPOSALS]), decisions_mark(lake))
 
 
 @lru_cache(maxsize=2)
-def _questions(lake: Lake, items_mark: str, decided_mark: str) -> Sequence[Row]:
+def _questions(lake: Lake, items_mark: str, proposals_mark: str, decided_mark: str) -> Sequence[Row]:
     ungrouped = {(row["source"], row["value"]) for row in standing(lake).of_kind("ungroup")}
+    proposals = {
+        key: row
+        for key, row in _proposals(lake, proposals_mark).items()
+        if (row["source"], row["title"]) not in ungrouped
+    }
     groups: dict[object, list[Row]] = {}
     for item in _read(lake, items_mark, decided_mark):
-        about = item["source"], item["alike"]
+        about: object = item["source"], item["alike"]
         is_alone = item["alike"] is None or about in ungrouped
-        groups.setdefault(item["item_id"] if is_alone else about, []).append(item)
-    return sorted(map(_question, groups.values()), key=by_rank)
+        cover = next((key for key in item["covered_by"] or () if key in proposals), None)
+        groups.setdefault(cover or (item["item_id"] if is_alone else about), []).append(item)
+    found = (
+        _shared_question(members, proposals[about]) if isinstance(about, int) else _question(members)
+        for about, members in groups.items()
+    )
+    return sorted(found, key=by_rank)
+
+
+@lru_cache(maxsize=2)
+def _proposals(lake: Lake, _mark: str) -> Mapping[int, Row]:
+    """Rows of table `type_proposals` by their title keys."""
+    rows = chain.from_iterable(
+        read_partition(lake, TYPE_PROPOSALS, name) for name in lake.partitions(TYPE_PROPOSALS)
+    )
+    return {row["title_key"]: row for row in rows}
+
+
+def _shared_question(members: Sequence[Row], proposal: Row) -> Row:
+    """The question about what a template or category stands for, whose open pages are the members."""
+    question, title, proposed = _question(members), proposal["title"], proposal["proposed_type"]
+    if not question["members"]:
+        return question
+    named = f"with the infobox {title}" if proposal["kind"] == "template" else f"in {title}"
+    may_be = f"may be {proposed}" if proposed else "have no proposed type"
+    return {
+        **question,
+        "item_id": f"{proposal['kind']}-{proposal['title_key']}",
+        "kind": proposal["kind"],
+        "subject": f"{len(members):,} articles {named} {may_be}",
+        "question": _asked_of_all(proposal),
+        "reason": f"{question['reason']}. Of all {proposal['pages']:,} articles: {_known(proposal)}",
+        "entity_type": proposed,
+        "alike": title,
+        "proposed_type": proposed,
+        "evidence": proposal["evidence"],
+    }
+
+
+def _known(proposal: Row) -> str:
+    """What is known of the articles with a template or of a category, in words."""
+    said = [
+        f"{line['pages']:,} {_VOICES.get(line['voice'], line['voice'])} {line['type']}"
+        for line in proposal["evidence"]
+    ]
+    return ", ".join(said) or "nothing is known"
 
 
 def _question(members: Sequence[Row]) -> Row:
@@ -132,9 +219,13 @@ def fingerprint(question: Row) -> str:
 
 
 def asked_now(lake: Lake, question: Row) -> list[Row]:
-    """The questions of today about what a question about several items was about."""
-    about = question["source"], question["alike"]
-    return [row for row in read_questions(lake) if (row["source"], row["alike"]) == about]
+    """The questions of today about any of the items that a question was about."""
+    items = {row["item_id"] for row in question["members"]}
+    return [
+        row
+        for row in read_questions(lake)
+        if not items.isdisjoint(one["item_id"] for one in row["members"] or [row])
+    ]
 
 
 def asked_still(lake: Lake, item_id: str, shown: str) -> Row:
@@ -166,10 +257,32 @@ def still_open(items: Sequence[Row], decided: Standing) -> list[Row]:
 
 
 def settled_by(lake: Lake, item_id: str) -> Row | None:
-    """The decision that settled an item since the queue was made; None if there is none."""
+    """The decision that settled an item, or a template or category, since the queue was made; else None."""
+    decided = standing(lake)
+    for key, row in decided.shared_types.items():
+        if item_id == f"{row['kind']}-{key}":
+            return row
     made = _made(lake, lake.mark([REVIEW_ITEMS]))
-    settles = _settler(standing(lake))
+    settles = _settler(decided)
     return next((settles(item) for item in made if item["item_id"] == item_id), None)
+
+
+def settled_with(lake: Lake, decision_id: str) -> str:
+    """How much of the queue, as it was made last, a person's answer settled: as in '57 pages'; '' if nothing.
+
+    Args:
+        lake: where the queue is.
+        decision_id: one of the answer's decisions.
+    """
+    answer = {row["decision_id"] for row in answered_with(all_decisions(lake), decision_id)}
+    settles = _settler(standing(lake))
+    kinds = [
+        item["kind"]
+        for item in _made(lake, lake.mark([REVIEW_ITEMS]))
+        if (by := settles(item)) and by["decision_id"] in answer
+    ]
+    noun = "page" if set(kinds) == {"page"} else "item"
+    return f"{len(kinds):,} {noun}{'' if len(kinds) == 1 else 's'}" if kinds else ""
 
 
 def item_titled(lake: Lake, title: str, source: str | None) -> Row | None:
@@ -202,7 +315,8 @@ def _settler(decided: Standing) -> Callable[[Row], Row | None]:
         if item["kind"] == "pair":
             return decided.pairs.get(frozenset((item["entity_id"], item["other_id"])))
         if item["kind"] == "page":
-            return decided.types.get(item["title_key"])
+            covers = (decided.shared_types.get(key) for key in item["covered_by"] or ())
+            return decided.types.get(item["title_key"]) or next(filter(None, covers), None)
         decisions = (
             decided.types.get(item["title_key"]),
             decided.states.get(item["entity_id"]),

@@ -73,6 +73,17 @@ infoboxes as (
     where source = $source and length(infobox_template) < 256
 ),
 
+-- A template stands for one kind of thing. A category may be a topic: without a proposal it is not asked about.
+covers as (
+    select title_key, list(covered_by order by kind = 'category', settles desc, covered_by) as covered_by
+    from (
+        select unnest(open_keys) as title_key, title_key as covered_by, kind, settles
+        from lake.type_proposals
+        where source = $source and (kind = 'template' or proposed_type is not null)
+    )
+    group by title_key
+),
+
 page_items as (
     select
         'page-' || pages.title_key as item_id, 'page' as kind, $source as source, pages.title as subject,
@@ -89,8 +100,10 @@ page_items as (
         'pages with '
         || coalesce('the infobox template ' || infoboxes.template, 'the strongest rule ' || pages.rule_ids[1])
         || coalesce(' may be ' || pages.proposed_type, ' have no proposed type') as alike,
-        pages.proposed_type
+        pages.proposed_type,
+        covers.covered_by
     from unsure_pages as pages
+    left join covers using (title_key)
     left join holders using (title_key)
     left join infoboxes using (batch, title_key)
 ),
@@ -104,7 +117,7 @@ pair_items as (
         one.title, one.title_key, one.batch, judgements.entity_type, one.entity_id, other.entity_id,
         other.title_key, [],
         case when judgements.proposal is null then 1 else 0.5 end,
-        null, null, null
+        null, null, null, null
     from lake.entity_judgements as judgements
     join standing as one on judgements.first_id = one.entity_id
     join standing as other on judgements.second_id = other.entity_id
@@ -117,7 +130,7 @@ pair_items as (
 entity_items as (
     select
         'entity-' || entity_id, 'entity', source, name, 'Does it stand as it is?', review_reason,
-        title, title_key, batch, entity_type, entity_id, null, null, [], 1, review_since, null, null
+        title, title_key, batch, entity_type, entity_id, null, null, [], 1, review_since, null, null, null
     from standing
     where review_reason is not null and state <> 'merged' and source = $source
 ),
@@ -134,7 +147,7 @@ promotion_items as (
             case when origin = 'mention' then 'that only lists name' end
         )
         || ', ' || lower(state_reason[1]) || state_reason[2:],
-        null
+        null, null
     from standing
     left join infoboxes using (batch, title_key)
     anti join unsure_pages using (title_key)
@@ -193,7 +206,7 @@ items as (
     select
         statements.item_id, 'statement', statements.source, standing.name || ': ' || replace(statements.told_of, '_', ' '),
         statements.question, statements.reason, statements.title, statements.title_key, statements.batch, statements.entity_type,
-        statements.entity_id, null, null, statements.statement_ids, statements.uncertainty, null, null, null
+        statements.entity_id, null, null, statements.statement_ids, statements.uncertainty, null, null, null, null
     from statement_items as statements
     join standing using (entity_id)
 ),

@@ -44,6 +44,7 @@ def answered(page_type: str, **changed: Any) -> dict[str, Any]:
 
 def decided(page_type: str) -> dict[str, Any]:
     return {
+        "kind": "classify",
         "value": page_type,
         "author": "ada",
         "reason": "It is a ship in the film",

@@ -7,12 +7,14 @@ import dagster as dg
 import pytest
 from click.testing import CliRunner, Result
 from sample_dagster import definitions_of
-from sample_holocron import SAMPLE_EXPORT, Holocron
+from sample_holocron import SAMPLE_BATCH, SAMPLE_EXPORT, Holocron
 
+from holocron_assets.classify.learned.settled import SettledPages
 from holocron_assets.cli.main import main
 from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.decisions.log import all_decisions
 from holocron_assets.lake.views.database import connect, query
+from holocron_assets.planning.batch_derivations import stale_batches
 
 pytestmark = pytest.mark.system
 
@@ -71,6 +73,46 @@ def test_a_decision_moves_a_page_and_its_entity_until_it_is_undone(
     (entity,) = entities_of(of, TITLE)
     assert (entity["entity_type"], entity["method"]) == ("PersonCharacter", "rules")
     assert entity["entity_id"] == before["entity_id"]
+
+
+def test_a_decision_on_a_template_types_its_articles_and_teaches_until_it_is_undone(
+    finished_sample: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = finished_sample.copy_to(tmp_path)
+    monkeypatch.setattr(local_commands, "open_instance", dg.DagsterInstance.ephemeral)
+    before = SettledPages(of.lake).counts([SAMPLE_BATCH])
+    said = done(
+        of, "decide", "template", "game", "WorkMedia", "--reason", "All are played", "--author", "Ada"
+    )
+    assert said.startswith(
+        "Decided: articles with the infobox 'Template:Game' of sample are of type WorkMedia."
+    )
+    assert said.endswith("It settles 1 unsure article, of 1 in all.")
+    (row,) = all_decisions(of.lake)
+    assert stale_batches(of.lake, [of.source()]) == [SAMPLE_BATCH]
+    assert SettledPages(of.lake).counts([SAMPLE_BATCH]) - before == {"WorkMedia": 1}
+    run(monkeypatch, of)
+    assert stale_batches(of.lake, [of.source()]) == []
+    shown = done(of, "why", "Shoal-chess")
+    assert f"about all articles with Template:Game (decision {row['decision_id']}): All are played" in shown
+    done(of, "decide", "undo", row["decision_id"], "--reason", "I was wrong", "--author", "Ada")
+    assert stale_batches(of.lake, [of.source()]) == [SAMPLE_BATCH]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("template", "Nothing", "Droid"), "no article has the infobox 'Template:Nothing'"),
+        (("category", "Nothing", "Droid"), "no article is in 'Category:Nothing'"),
+        (("category", "Humans", "Droid", "--source", "none"), "none"),
+    ],
+)
+def test_a_decision_on_what_no_article_has_is_reported(
+    finished_sample: Holocron, arguments: tuple[str, ...], problem: str
+) -> None:
+    result = holocron(finished_sample, "decide", *arguments, "--reason", "x")
+    assert result.exit_code == 1
+    assert problem in " ".join(result.stderr.split())
 
 
 def test_a_page_shows_decisions_about_its_entity_whichever_was_named_first(

@@ -215,7 +215,18 @@ def test_the_examples_of_the_docs_can_be_typed_along(finished_sample: Holocron, 
                 command = command.replace("DECISION_ID", all_decisions(lake)[0]["decision_id"])
             said(lake, *shlex.split(command, comments=True)[1:])
     assert [row["kind"] for row in all_decisions(lake)] == [
-        *("classify", "merge", "split", "promote", "suppress", "accept", "reject", "undo")
+        *(
+            "classify",
+            "template",
+            "category",
+            "merge",
+            "split",
+            "promote",
+            "suppress",
+            "accept",
+            "reject",
+            "undo",
+        )
     ]
 
 

@@ -8,6 +8,7 @@ import click
 import pytest
 from alike_lake import PLACE, PLANET_QUESTION, SOURCE, SYSTEM_QUESTION, SYSTEMS, alike_lake, asked
 from click.testing import CliRunner
+from proposals_lake import GLORB_QUESTION, GLORBS, proposals_lake
 
 from holocron_assets.classify.decided_types import decide_type
 from holocron_assets.cli.main import main
@@ -101,4 +102,27 @@ def test_a_walk_decides_nothing_of_members_that_it_did_not_show(
         ("Osk system", "Droid", "Bo"),
         ("Varn system", PLACE, "Ada"),
         ("Rothe system", PLACE, "Ada"),
+    }
+
+
+def test_a_walk_asks_once_about_a_template_and_says_how_many_pages_the_answer_settles(tmp_path: Path) -> None:
+    lake = proposals_lake(tmp_path / "proposals")
+    output = review(lake, "--walk", "--kind", "template", answers="l\na\n\nu\na\nI read them\nq\n")
+    assert "Of all 14 articles: 8 by rules LocationPlace" in output
+    assert output.count("That settles 6 pages of the queue.") == 2
+    assert [row["kind"] for row in all_decisions(lake)] == ["template", "undo", "template"]
+    [row] = standing(lake).rows
+    assert (row["title"], row["value"], row["reason"]) == ("Template:Glorb", PLACE, "I read them")
+    assert GLORB_QUESTION not in " ".join(review(lake).split())
+
+
+def test_a_walk_asks_at_once_about_pages_whose_template_says_nothing(tmp_path: Path) -> None:
+    lake = proposals_lake(tmp_path / "proposals")
+    output = review(lake, "--walk", "--kind", "template", answers="o\n\no\n\nt\nDroid\n\nq\n")
+    assert "11 articles in Category:Lights may be Concept" in output
+    assert "6 pages with the infobox template Glorb have no proposed type" in output
+    apart, decided = all_decisions(lake)[:2], all_decisions(lake)[2:]
+    assert [row["value"] for row in apart] == ["Template:Glorb", "Category:Lights"]
+    assert {(row["kind"], row["title"], row["value"]) for row in decided} == {
+        ("classify", title, "Droid") for title in GLORBS
     }

@@ -38,6 +38,8 @@ WRITER = Path(__file__).with_name("decide_again_and_again.py")
 
 SAID: dict[str, dict[str, str]] = {
     "classify": {"source": "sample", "title": "Vessa", "value": "Droid"},
+    "template": {"source": "sample", "title": "Template:Planet", "value": "LocationPlace"},
+    "category": {"source": "sample", "title": "Category:Moons", "value": "LocationPlace"},
     "merge": {"entity_id": "one", "other_id": "two"},
     "split": {"entity_id": "three", "other_id": "two"},
     "promote": {"entity_id": "one"},
@@ -106,6 +108,7 @@ def test_what_stands_is_what_nothing_that_counts_undoes(made: list[tuple[str, st
         (("promote", "suppress"), ("entity_id",), standing_now.states),
         (("accept", "reject"), ("statement_id",), standing_now.statements),
         (("classify",), ("title_key",), standing_now.types),
+        (("template", "category"), ("title_key",), standing_now.shared_types),
     ):
         last = {frozenset(row[name] for name in columns): row for row in wanted if row["kind"] in kinds}
         assert [frozenset(key if isinstance(key, frozenset) else [key]) for key in found] == list(last)
@@ -186,7 +189,7 @@ def test_what_cannot_be_undone_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "changed", "problem"),
     [
-        ("burn", {}, "'burn' is no kind of decision; the kinds are classify, merge"),
+        ("burn", {}, "'burn' is no kind of decision; the kinds are classify, template, "),
         ("promote", {"author": " "}, "needs an author"),
         ("promote", {"reason": "\n"}, "needs a reason"),
         ("promote", {"author": "a" * 101}, "the author of a decision has at most 100 characters; .* 101"),
@@ -200,6 +203,7 @@ def test_what_cannot_be_undone_is_refused(tmp_path: Path) -> None:
         ("promote", {"author": "ada\u2028ben"}, "has line breaks or control characters"),
         ("promote", {"entity_id": ""}, "'promote' needs entity_id"),
         ("classify", {"title": "", "value": ""}, "'classify' needs title and value"),
+        ("template", {"title": "Category:Moons"}, "'template' is about a title that begins with 'Template:'"),
         ("undo", {}, "'undo' needs undoes"),
         ("merge", {"other_id": "one"}, "a merge is of two entities, and both are one"),
     ],

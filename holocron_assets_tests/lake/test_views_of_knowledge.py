@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from holocron_assets.decisions.log import new_decision, record, undo
+from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Table, type_time
 from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.paths import Lake
@@ -126,13 +127,16 @@ def items() -> Iterator[dict[str, Any]]:
             entity_id=f"e{thing}",
             other_id=f"e{thing + 1}" if kind == "pair" else None,
             statement_ids=[f"s{number:08}" for number in range(thing)] if kind == "statement" else [],
+            covered_by=[GLORB, thing] if kind == "page" and thing < 3 else None,
             since=since,
         )
 
 
+GLORB = title_key("sample", "Template:Glorb")
 DECIDED: Mapping[str, Sequence[dict[str, Any]]] = {
     "nothing": [],
     "types": [{"kind": "classify", "title": "T2", "value": "Droid"}],
+    "a template": [{"kind": "template", "title": "Template:Glorb", "value": "Droid"}],
     "merges": [{"kind": "merge", "entity_id": "e3", "other_id": "e2"}],
     "splits": [{"kind": "split", "entity_id": "e1", "other_id": "e2"}],
     "states": [{"kind": "promote", "entity_id": "e1"}, {"kind": "suppress", "entity_id": "e4"}],

@@ -5,10 +5,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.classify.decided_types import read_decided_types
+from holocron_assets.classify.decided_types import (
+    SHARED_COLUMNS,
+    DecidedTypes,
+    is_article,
+    read_decided_types,
+)
 from holocron_assets.classify.merge import Answer, counting_answer
 from holocron_assets.classify.model_weighing import load_model_weighing
-from holocron_assets.classify.rules import METHOD, load_rules
+from holocron_assets.classify.rules import METHOD, is_open, load_rules
 from holocron_assets.classify.taxonomy import UNKNOWN
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import read_partition, rows_there
@@ -59,16 +64,18 @@ class SettledPages:
 
     def types(self, batch: str) -> Mapping[int, str]:
         """The types of the settled articles of a batch, by title key."""
-        articles = {row["title_key"] for row in articles_of(self._lake, batch)}
-        decisions = {row["title_key"]: row for row in self._decided(batch)}
+        articles = {row["title_key"]: row for row in articles_of(self._lake, batch)}
+        decided = DecidedTypes(self._decided(batch))
         answered = rows_there(self._lake, self._models, batch) if self._models else []
         models = {row["title_key"]: row for row in answered}
         found = {}
         for rules in read_partition(self._lake, RULE_CLASSIFICATIONS, batch):
             key = rules["title_key"]
-            answer = counting_answer(rules, models.get(key), decisions.get(key), self._weighing)
-            if key in articles and _teaches(answer, rules):
-                found[key] = answer.type
+            if signals := articles.get(key):
+                decision = decided.about(signals, rules)
+                answer = counting_answer(rules, models.get(key), decision, self._weighing)
+                if _teaches(answer, rules):
+                    found[key] = answer.type
         return found
 
 
@@ -77,15 +84,7 @@ def articles_of(lake: Lake, batch: str) -> Iterator[Row]:
 
     What redirects and pages of other namespaces are, the rules know in any language.
     """
-    columns = ["title_key", "namespace", "is_redirect"]
-    for row in read_partition(lake, PAGE_SIGNALS, batch, columns):
-        if row["namespace"] == 0 and not row["is_redirect"]:
-            yield row
-
-
-def is_open(rules: Row) -> bool:
-    """Whether the rules leave a page's type open (`rules` is its row of table rule_classifications)."""
-    return bool(rules["needs_review"] or rules["confidence"] < load_rules().weighing.settled)
+    return filter(is_article, read_partition(lake, PAGE_SIGNALS, batch, ["title_key", *SHARED_COLUMNS]))
 
 
 def _teaches(answer: Answer, rules: Row) -> bool:

@@ -8,11 +8,12 @@ from heapq import nsmallest
 from holocron_assets.classify.learned.evaluation import Evaluation
 from holocron_assets.classify.learned.features import Features, infobox_is_known, page_features
 from holocron_assets.classify.learned.model import TypeModel
-from holocron_assets.classify.learned.settled import OPEN, SettledPages, articles_of, is_open
+from holocron_assets.classify.learned.settled import OPEN, SettledPages, articles_of
 from holocron_assets.classify.learned.training import MOST_PAGES, SettledPage, train
 from holocron_assets.classify.rule_file import RULES_VERSION
+from holocron_assets.classify.rules import is_open
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.decisions.log import standing_mark
+from holocron_assets.decisions.log import TYPE_KINDS, standing_mark
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import (
@@ -136,7 +137,7 @@ def _marks(lake: Lake) -> dict[str, str]:
     """A mark of all that says which pages are settled: while it is the same, nothing needs to be counted."""
     models = [table for table in lake.derived_tables if table.name == MODEL_TABLE]
     marks = {table.name: lake.mark([table]) for table in (RULE_CLASSIFICATIONS, *models)}
-    return {**marks, DECISIONS.name: standing_mark(lake, "classify")}
+    return {**marks, DECISIONS.name: standing_mark(lake, *TYPE_KINDS)}
 
 
 def _must_learn(

@@ -1,15 +1,15 @@
 """`holocron decide`: a person's word on pages, entities and statements."""
 
 import getpass
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
 
-from holocron_assets.classify.decided_types import decide_type
+from holocron_assets.classify.decided_types import decide_shared, decide_type
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.cli.people.decisions import named_decision
-from holocron_assets.cli.shared import clear_errors, named_source, opened_lake
+from holocron_assets.cli.shared import clear_errors, counted, named_source, opened_lake
 from holocron_assets.decisions.log import standing, undo
 from holocron_assets.entities.deciding import (
     decide_merge,
@@ -63,6 +63,31 @@ def classify(title: str, type_name: str, source_name: str | None, **signed: Any)
     if source_name:
         named_source(source_name)
     _print(decide_type(opened_lake(), source=source_name, title=title, type_name=type_name, **signed))
+
+
+def _of_articles(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the arguments that say which articles are meant, and of which type they are."""
+    command = click.argument("type_name", metavar="TYPE", type=click.Choice(list(_TAXONOMY.types)))(command)
+    command = click.option("--source", "source_name", metavar="NAME", help="The source of the articles.")(
+        command
+    )
+    return click.argument("name")(command)
+
+
+@decide.command()
+@_of_articles
+@_signed
+def template(name: str, type_name: str, source_name: str | None, **signed: Any) -> None:
+    """Decide which TYPE all articles with the infobox template NAME have, also those that come later."""
+    _decide_shared("template", name, type_name, source_name, signed)
+
+
+@decide.command()
+@_of_articles
+@_signed
+def category(name: str, type_name: str, source_name: str | None, **signed: Any) -> None:
+    """Decide which TYPE the articles of the category NAME have, where the rules leave them open."""
+    _decide_shared("category", name, type_name, source_name, signed)
 
 
 @decide.command()
@@ -145,6 +170,18 @@ def undo_decision(decision_id: str, **signed: Any) -> None:
     """Take a decision back. What was decided before it counts again; an undo can be undone too."""
     lake = opened_lake()
     _print(undo(lake, named_decision(lake, decision_id)["decision_id"], **signed))
+
+
+def _decide_shared(
+    kind: str, name: str, type_name: str, source_name: str | None, signed: Mapping[str, str]
+) -> None:
+    if source_name:
+        named_source(source_name)
+    row, found = decide_shared(
+        opened_lake(), kind, source=source_name, name=name, type_name=type_name, **signed
+    )
+    _print(row)
+    click.echo(f"It settles {counted(found.open_pages, 'unsure article')}, of {found.pages:,} in all.")
 
 
 def _print(decision: Row) -> None:

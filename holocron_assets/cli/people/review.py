@@ -25,11 +25,12 @@ from holocron_assets.review.choices import Choice, choices_of, choices_of_alike,
 from holocron_assets.review.item_detail import ItemDetail, Page, item_detail
 from holocron_assets.review.past_decisions import PastDecision
 from holocron_assets.review.queue import (
-    KINDS,
+    ASKED_KINDS,
     asked_now,
     asked_still,
     fingerprint,
     read_questions,
+    settled_with,
 )
 from holocron_assets.review.statements import Statement
 
@@ -41,7 +42,7 @@ _ACCEPT, _TYPE, _LIST, _SKIP, _UNDO, _QUIT = "a", "t", "l", "s", "u", "q"
 
 
 @click.command()
-@click.option("--kind", type=click.Choice(KINDS), help="Only items of this kind.")
+@click.option("--kind", type=click.Choice(ASKED_KINDS), help="Only items of this kind.")
 @source_option
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Show at most this many."
@@ -133,7 +134,9 @@ class _Walk:
             elif choice := self._chosen(answer, choices):
                 is_decided = self._decide(item, choice)
                 if item["members"]:  # asked one by one from now on, or others are alike than were shown
-                    return [*asked_now(self.lake, item), *rest]
+                    now = asked_now(self.lake, item)
+                    ids = {row["item_id"] for row in now}
+                    return [*now, *(row for row in rest if row["item_id"] not in ids)]
                 if is_decided:
                     return rest
 
@@ -148,7 +151,7 @@ class _Walk:
 
     def _chosen(self, answer: str, choices: Sequence[Choice]) -> Choice | None:
         """The choice that an answer selects. If none, a message says so and the result is None."""
-        if answer == _TYPE and any(choice.kind == "classify" for choice in choices):
+        if answer == _TYPE and any(choice.is_type for choice in choices):
             return self._chosen_type(choices)
         by_key = {choice.key: choice for choice in choices if choice.key}
         proposal = next((choice for choice in choices if choice.is_proposal), None)
@@ -159,7 +162,7 @@ class _Walk:
 
     def _chosen_type(self, choices: Sequence[Choice]) -> Choice | None:
         """The type that the person names, in upper or lower case; None if they go back."""
-        types = {choice.label.lower(): choice for choice in choices if choice.kind == "classify"}
+        types = {choice.label.lower(): choice for choice in choices if choice.is_type}
         self.console.print(f"Types: {', '.join(sorted(choice.label for choice in types.values()))}")
         while answer := click.prompt("Type (nothing: go back)", default="", show_default=False).strip():
             if choice := types.get(answer.lower()):
@@ -178,7 +181,10 @@ class _Walk:
             self.console.print(f"Nothing was recorded: {escape(str(error))}.")
             return False
         self.made.append((item, row["decision_id"]))
-        self.console.print(f"Recorded: {shown(choice.label)}, of {shown(item['subject'])}.", end="\n\n")
+        self.console.print(f"Recorded: {shown(choice.label)}, of {shown(item['subject'])}.")
+        if settled := settled_with(self.lake, row["decision_id"]):
+            self.console.print(f"That settles {settled} of the queue.")
+        self.console.line()
         return True
 
     def _undo(self) -> Row | None:
@@ -199,7 +205,7 @@ def _print_choices(console: Console, choices: Sequence[Choice], *, can_undo: boo
     answers = {choice.key: choice.label for choice in choices if choice.key}
     if any(choice.is_proposal for choice in choices):
         answers = {_ACCEPT: f"accept the proposal: {choices[0].label}", **answers}
-    if any(choice.kind == "classify" for choice in choices):
+    if any(choice.is_type for choice in choices):
         answers[_TYPE] = "another type"
     if settles > 1:
         answers[_LIST] = f"list all {settles:,}"

@@ -20,7 +20,11 @@ _SAID = ("entity_facts", "relationship_extraction", "sentence_statements", "stat
 
 MADE_FROM_ANSWERS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(
-        ("page_types", "type_model", "type_predictions", "entity_candidates", "entity_departures"), _TYPES
+        (
+            *("page_types", "type_model", "type_predictions", "type_proposals"),
+            *("entity_candidates", "entity_departures"),
+        ),
+        _TYPES,
     ),
     **dict.fromkeys(("page_tags", "tags", "tag_relations"), _LISTS),
     **dict.fromkeys(("entity_mentions", "entity_pairs"), _NAMES),

@@ -20,6 +20,7 @@ type_float = pa.float64()
 type_bool = pa.bool_()
 type_time = pa.timestamp("us", tz="UTC")
 type_strings = pa.list_(pa.string())
+type_ints = pa.list_(pa.int64())
 
 Row = Mapping[str, Any]
 

@@ -6,6 +6,7 @@ from holocron_assets.lake.tables.classify import (
     RULE_CLASSIFICATIONS,
     TYPE_MODEL,
     TYPE_PREDICTIONS,
+    TYPE_PROPOSALS,
 )
 from holocron_assets.lake.tables.crawl import (
     BATCH_PAGES,
@@ -60,6 +61,7 @@ ALL_TABLES: tuple[Table, ...] = (
     PAGE_TYPES,
     TYPE_MODEL,
     TYPE_PREDICTIONS,
+    TYPE_PROPOSALS,
     PAGE_FACTS,
     PAGE_TAGS,
     PAGE_CHUNKS,
@@ -142,5 +144,6 @@ __all__ = [
     "TRIALS",
     "TYPE_MODEL",
     "TYPE_PREDICTIONS",
+    "TYPE_PROPOSALS",
     "UNREAD_PAGES",
 ]

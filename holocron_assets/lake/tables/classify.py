@@ -7,6 +7,8 @@ from holocron_assets.lake.declaration.schema import (
     Table,
     type_bool,
     type_float,
+    type_int,
+    type_ints,
     type_string,
     type_strings,
 )
@@ -188,5 +190,49 @@ TYPE_PREDICTIONS = Table(
             "The features that spoke most for the first type against the second (above 0), or against it",
         ),
         Column("model_version", type_string, "Content id of the partition of `type_model` that says so"),
+    ),
+)
+
+TYPE_PROPOSALS = Table(
+    name="type_proposals",
+    layer="classify",
+    description="An infobox template or category that open articles share, and what is known of its articles",
+    key=("title_key",),
+    columns=(
+        SOURCE,
+        Column("kind", type_string, "'template' or 'category'"),
+        Column("title", type_string, "Its title, with the English name of its namespace"),
+        Column("title_key", type_int, "Title key of it"),
+        Column("pages", type_int, "Articles that have it"),
+        Column("settles", type_int, "Open articles among them, which an answer would settle"),
+        Column(
+            "proposed_type",
+            type_string,
+            "The type that is proposed for all; empty if the evidence is not clear",
+            nullable=True,
+        ),
+        Column(
+            "share",
+            type_float,
+            "How much speaks for the type with most evidence, between 0 and 1; empty if nothing is said",
+            nullable=True,
+        ),
+        Column(
+            "evidence",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("type", pa.string()),
+                        ("voice", pa.string()),
+                        ("pages", pa.int64()),
+                        ("weight", pa.float64()),
+                    ]
+                )
+            ),
+            "How many articles are of a type, by whom: the method that settled it, 'prediction' (of the "
+            "learned model) or 'guess' (it settles nothing and weighs 0); weights sum confidences",
+        ),
+        Column("examples", type_strings, "Titles of some open articles"),
+        Column("open_keys", type_ints, "Title keys of the open articles"),
     ),
 )

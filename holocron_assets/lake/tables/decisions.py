@@ -12,14 +12,20 @@ DECISIONS = Table(
         Column(
             "kind",
             type_string,
-            "'classify' (the page is of type `value`), 'merge' (the entity is `other_id`), 'split' (it is "
+            "'classify' (the page is of type `value`), 'template' or 'category' (articles with that infobox "
+            "template or category are of type `value`), 'merge' (the entity is `other_id`), 'split' (it is "
             "not), "
             "'promote', 'suppress', 'accept' or 'reject' (the fact or relation `statement_id`), 'requeue' "
             "(what was given up about the page is tried again), 'ungroup' (the review items that have "
             "`value` in common are asked about one by one) or 'undo' (of the decision `undoes`)",
         ),
         Column("source", type_string, "Source of the page that it is about", nullable=True),
-        Column("title", type_string, "That page; for an entity, the page it was read from", nullable=True),
+        Column(
+            "title",
+            type_string,
+            "That page, template or category; for an entity, the page it was read from",
+            nullable=True,
+        ),
         Column("title_key", type_int, "Title key of that page", nullable=True),
         Column("entity_id", type_string, "The entity that it is about", nullable=True),
         Column(

@@ -5,6 +5,7 @@ from holocron_assets.lake.declaration.schema import (
     Table,
     type_float,
     type_int,
+    type_ints,
     type_string,
     type_strings,
     type_time,
@@ -69,6 +70,14 @@ REVIEW_ITEMS = Table(
             "proposed_type",
             type_string,
             "The type that is proposed for the page, if its type is unsure",
+            nullable=True,
+            added=True,
+        ),
+        Column(
+            "covered_by",
+            type_ints,
+            "For a page: title keys of the rows of `type_proposals` whose answer would settle it, a template "
+            "first, then the category with most open pages",
             nullable=True,
             added=True,
         ),

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from holocron_assets.classify.learned.plots import calibration_picture, confusion_picture
+from holocron_assets.classify.learned.proposals import store_type_proposals
 from holocron_assets.classify.learned.store import store_type_model, store_type_predictions
 from holocron_assets.entities.departures import store_departures
 from holocron_assets.entities.facts.store import (
@@ -46,6 +47,7 @@ from holocron_assets.lake.tables import (
     TAGS,
     TYPE_MODEL,
     TYPE_PREDICTIONS,
+    TYPE_PROPOSALS,
 )
 from holocron_assets.orchestration.assets.events import Stored
 from holocron_assets.orchestration.assets.metadata import large_metadata, picture, timing, written_metadata
@@ -168,6 +170,11 @@ def _type_predictions(snapshot: Snapshot, source: str, _run_id: str) -> _Made:
     return footer, large_metadata(snapshot.lake, TYPE_PREDICTIONS, source, footer, counted="primary_type")
 
 
+def _type_proposals(snapshot: Snapshot, source: str, _run_id: str) -> _Made:
+    footer, rows = store_type_proposals(snapshot.lake, source)
+    return footer, written_metadata(footer, rows, counted="kind")
+
+
 def _review(snapshot: Snapshot, source: str, _run_id: str) -> _Made:
     footer, rows = store_review(snapshot.lake, source)
     return footer, written_metadata(footer, rows, counted="kind", titles="subject")
@@ -187,6 +194,7 @@ STORES: Mapping[str, Callable[[Snapshot, str, str], _Made]] = {
     TAG_RELATIONS.name: _tag_relations,
     TYPE_MODEL.name: _type_model,
     TYPE_PREDICTIONS.name: _type_predictions,
+    TYPE_PROPOSALS.name: _type_proposals,
     REVIEW_ITEMS.name: _review,
 }
 """By stage, the function that writes a partition in a run. It gives the file's footer and metadata."""

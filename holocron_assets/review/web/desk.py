@@ -15,7 +15,7 @@ from holocron_assets.decisions.log import DecisionError, undo_answer
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.choices import Choice, decide
 from holocron_assets.review.past_decisions import PastDecision, decision_of
-from holocron_assets.review.queue import read_questions
+from holocron_assets.review.queue import read_questions, settled_with
 from holocron_assets.review.web.rendering import render
 
 _AUTHOR = "holocron-author"
@@ -41,10 +41,12 @@ class Desk:
         self, request: Request, template: str, values: Mapping[str, Any], status: int = HTTPStatus.OK
     ) -> Response:
         """Render a page with the values that all pages share."""
+        done = self._named_decision(request, "done")
         shared = {
             "author": unquote(request.cookies.get(_AUTHOR, "")) or self.author,
             "open_items": len(read_questions(self.lake)),
-            "done": self._named_decision(request, "done"),
+            "done": done,
+            "settled": settled_with(self.lake, done.row["decision_id"]) if done else "",
             "undone": self._named_decision(request, "undone"),
             "here": request.url.path,
             "back": request.query_params.get("back", request.url.path),

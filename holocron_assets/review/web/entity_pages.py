@@ -55,7 +55,7 @@ class EntityPages:
             "entity": detail.entity,
             "was": _member_named(detail, request.query_params.get("was")),
             "offered": [choice for choice in choices if choice.kind in {"promote", "suppress"}],
-            "listed": [choice for choice in choices if choice.kind == "classify"],
+            "listed": [choice for choice in choices if choice.is_type],
             "splits": {choice.about["one"]: choice for choice in choices if choice.kind == "split"},
             "verdicts": _verdicts(choices),
             **_statements(detail),

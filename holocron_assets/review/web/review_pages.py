@@ -24,7 +24,7 @@ from holocron_assets.review.entity_detail import has_queue
 from holocron_assets.review.highlights import pieces
 from holocron_assets.review.item_detail import ItemDetail, item_detail
 from holocron_assets.review.queue import (
-    KINDS,
+    ASKED_KINDS,
     asked_still,
     by_rank,
     fingerprint,
@@ -58,7 +58,7 @@ class ReviewPages:
             "page": page,
             "last_page": last,
             "filters": filters,
-            "kinds": _counts(filtered(rows, {**filters, "kind": ""}), "kind", KINDS),
+            "kinds": _counts(filtered(rows, {**filters, "kind": ""}), "kind", ASKED_KINDS),
             "sources": _counts(filtered(rows, {**filters, "source": ""}), "source", ()),
             "emptiness": "" if rows else _emptiness(self.desk.lake),
         }
@@ -179,7 +179,7 @@ def _after(queue: Sequence[Row], item: Row, group: Row | None, form: FormData) -
 def _offers(choices: Sequence[Choice]) -> dict[str, Sequence[Choice]]:
     return {
         "offered": [choice for choice in choices if choice.key],
-        "listed": [choice for choice in choices if choice.kind == "classify"],
+        "listed": [choice for choice in choices if choice.is_type],
     }
 
 

@@ -17,6 +17,7 @@ from alike_lake import (
     asked,
     write_types,
 )
+from proposals_lake import GLORB_QUESTION, proposals_lake
 from starlette.testclient import TestClient
 
 from holocron_assets.decisions.log import all_decisions, standing
@@ -169,3 +170,22 @@ def test_what_is_not_of_a_question_cannot_be_chosen(page: TestClient, lake: Lake
     answer = page.post(where, data={**hidden(page, where), "choice": "promote", "author": "Bo"})
     assert answer.status_code == 400
     assert list(all_decisions(lake)) == []
+
+
+def test_a_template_is_asked_about_once_and_the_next_page_says_how_many_pages_that_settled(
+    tmp_path: Path,
+) -> None:
+    lake = proposals_lake(tmp_path / "proposals")
+    desk = Desk(lake, "Ada", ("Concept", "Droid", PLACE))
+    with TestClient(make_app(desk), base_url="http://127.0.0.1:8001", follow_redirects=False) as page:
+        where = address(lake, GLORB_QUESTION)
+        assert "Of all 14 articles: 8 by rules LocationPlace" in page.get(where).text
+        assert 'href="/?kind=template"' in page.get("/").text
+        after = page.get(send(page, where, choice=f"classify.{PLACE}")).text
+        assert f"All articles with <bdi>Template:Glorb</bdi> are of type <strong>{PLACE}</strong>" in after
+        assert "That settles 6 pages of the queue." in after
+        gone = page.get(where)
+        assert gone.status_code == 404
+        assert "articles with the infobox &#39;Template:Glorb&#39; of sample are of type" in gone.text
+    [row] = all_decisions(lake)
+    assert (row["kind"], row["author"]) == ("template", "Bo")

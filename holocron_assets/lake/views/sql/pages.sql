@@ -84,6 +84,28 @@ create view page_links as from lake.page_links;
 
 create view page_signals as from lake.page_signals;
 
+-- A wiki takes the name of a template or category with any first letter, and with underscores for spaces. As in
+-- `shared_title` of `classify/decided_types.py`.
+create view shared_by_articles as
+select
+    source, batch, title, title_key, kind,
+    if(kind = 'template', 'Template:', 'Category:') || upper(name[1]) || name[2:] as shared
+from (
+    select
+        source, batch, title, title_key, kind,
+        trim(regexp_replace(name, '[\s_[:cntrl:]]+', ' ', 'g')) as name
+    from (
+        select source, batch, title, title_key, namespace, is_redirect, 'template' as kind, infobox_template as name
+        from lake.page_signals
+        union all
+        select source, batch, title, title_key, namespace, is_redirect, 'category', unnest(categories)
+        from lake.page_signals
+    )
+    where namespace = 0 and not is_redirect and name <> ''
+)
+semi join current_answers as current using (batch, title_key)
+group by all;
+
 create view rule_classifications as from lake.rule_classifications;
 
 create view page_types as
@@ -99,6 +121,8 @@ select predictions.*
 from lake.type_predictions as predictions
 semi join current_answers as current
     on predictions.batch = current.batch and predictions.title_key = current.title_key;
+
+create view type_proposals as from lake.type_proposals;
 
 create view page_facts as
 select facts.*

@@ -84,6 +84,11 @@ settled as (
         and (items.kind = 'page' or (items.kind in ('entity', 'promotion') and coalesce(decided_at > since, true)))
     union all
     select item_id
+    from (select item_id, unnest(covered_by) as title_key from lake.review_items where kind = 'page')
+    join decided as decisions using (title_key)
+    where decisions.kind in ('template', 'category')
+    union all
+    select item_id
     from lake.review_items as items
     join (
         select entity_id, decided_at from decided where kind in ('promote', 'suppress', 'merge')

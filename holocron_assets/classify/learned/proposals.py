@@ -1,0 +1,113 @@
+"""What infobox templates and categories of open pages may stand for, proposed once for all their pages."""
+
+from collections import Counter
+from collections.abc import Sequence
+from importlib.resources import files
+
+from holocron_assets.classify.rule_file import RULES_VERSION
+from holocron_assets.classify.rules import load_rules
+from holocron_assets.decisions.log import SHARED
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.declaration.versions import code_version
+from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import (
+    PAGE_SIGNALS,
+    PAGE_TYPES,
+    PAGES,
+    SITES,
+    TYPE_PREDICTIONS,
+    TYPE_PROPOSALS,
+)
+from holocron_assets.lake.titles import Site
+from holocron_assets.lake.views.database import connect, query
+
+PROPOSALS_VERSION = f"{code_version(__name__)}-{RULES_VERSION}"
+"""Version of the code and rules that the table follows from."""
+
+FEWEST_OPEN = 5
+"""Fewer open articles with a template or category are asked about one by one."""
+
+_FEWEST_SPEAKING = 5
+"""A type is proposed only if something is said of so many articles."""
+
+_CLEAR = 0.8
+"""The share of a type from which it is proposed."""
+
+_GUESS = "guess"
+_EXAMPLES = 5
+_KNOWN = files(__package__).joinpath("proposals.sql").read_text(encoding="utf-8")
+_MADE_FROM = (SITES, PAGES, PAGE_SIGNALS, PAGE_TYPES, TYPE_PREDICTIONS)
+
+
+def stale_type_proposals(lake: Lake, sources: Sequence[str]) -> list[str]:
+    """The sources whose proposals might come out different today; one without a typed page has none."""
+    typed = {name.rpartition("-")[0] for name in lake.partitions(PAGE_TYPES)}
+    inputs = _inputs(lake)
+    return [name for name in sources if name in typed and not _is_of(lake, name, inputs)]
+
+
+def store_type_proposals(lake: Lake, source: str) -> tuple[Footer, Sequence[Row]]:
+    """Write table `type_proposals` for one source.
+
+    Args:
+        lake: where everything is.
+        source: the source; it names the partition.
+
+    Returns:
+        The new file's footer, and its rows.
+    """
+    inputs = _inputs(lake)  # taken before the rows are read: what comes meanwhile makes the file stale
+    rows = _proposals(lake, source)
+    footer = write_partition(
+        lake, TYPE_PROPOSALS, source, rows, code_version=PROPOSALS_VERSION, inputs=inputs
+    )
+    return footer, rows
+
+
+def _is_of(lake: Lake, source: str, inputs: dict[str, str]) -> bool:
+    footer = read_footer(lake, TYPE_PROPOSALS, source)
+    return footer is not None and (footer.code_version, dict(footer.inputs)) == (PROPOSALS_VERSION, inputs)
+
+
+def _inputs(lake: Lake) -> dict[str, str]:
+    return {table.name: lake.mark([table]) for table in _MADE_FROM}
+
+
+def _proposals(lake: Lake, source: str) -> list[Row]:
+    """Rows for what no rule settles, first what an answer about it settles most."""
+    relations = ("shared_by_articles", "page_types", "type_predictions")
+    asked = {"source": source, "fewest": FEWEST_OPEN, "examples": _EXAMPLES}
+    with connect(lake, relations=relations) as connection:
+        known = query(connection, _KNOWN, asked)
+    [site] = map(Site.from_row, read_partition(lake, SITES, source))
+    rules = load_rules(site.language)
+    return [
+        {
+            "source": source,
+            **row,
+            "title_key": title_key(source, row["title"]),
+            "settles": len(row["open_keys"]),
+            **_weighed(row["evidence"]),
+        }
+        for row in known
+        if row["kind"] != "template" or not rules.settles(row["title"].removeprefix(SHARED["template"]))
+    ]
+
+
+def _weighed(evidence: Sequence[Row]) -> Row:
+    """The type for which the evidence speaks most, if it is clear, and its share of all that is said.
+
+    The share is what the articles of the type count for, of all articles of which something is said.
+    """
+    speaking = sum(line["pages"] for line in evidence if line["voice"] != _GUESS)
+    weights: Counter[str] = Counter()
+    for line in evidence:
+        weights[line["type"]] += line["weight"]
+    if not speaking:
+        return {"proposed_type": None, "share": None}
+    best, weight = max(weights.items(), key=lambda entry: (entry[1], entry[0]))
+    share = round(weight / speaking, 4)
+    is_clear = speaking >= _FEWEST_SPEAKING and share >= _CLEAR
+    return {"proposed_type": best if is_clear else None, "share": share}
