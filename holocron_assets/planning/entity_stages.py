@@ -1,8 +1,9 @@
 """The stages of the knowledge base, in the order in which they depend on each other.
 
-Stages by entity type come first. Identity is decided only inside a type, so each stage is made for all types
-before the next one begins. When a page gets another type, one type gives it up, and another takes it. The
-stage of departures records that before anything is compared, so that the order of the types does not matter.
+What a source's own pages teach comes first, then stages by entity type. Identity is decided only inside a
+type, so each stage is made for all types before the next one begins. When a page gets another type, one
+type gives it up, and another takes it. The stage of departures records that before anything is compared, so
+that the order of the types does not matter.
 """
 
 from collections.abc import Callable, Sequence
@@ -107,6 +108,26 @@ class Stage:
         return self.table.name
 
 
+LEARNED: tuple[Stage, ...] = (
+    Stage(
+        TYPE_MODEL,
+        "classification",
+        LEARNED_VERSION,
+        inputs=(),
+        whole_inputs=(PAGES.name, PAGE_SIGNALS.name, RULE_CLASSIFICATIONS.name, MODEL_TABLE),
+        stale=lambda snapshot, names: stale_type_models(snapshot.lake, names),
+    ),
+    Stage(
+        TYPE_PREDICTIONS,
+        "classification",
+        LEARNED_VERSION,
+        inputs=(TYPE_MODEL.name,),
+        whole_inputs=(PAGES.name, PAGE_SIGNALS.name, RULE_CLASSIFICATIONS.name),
+        stale=lambda snapshot, names: stale_type_predictions(snapshot.lake, names),
+    ),
+)
+"""Stages by source, of what a source's own settled pages teach. They come first: types follow from them."""
+
 BY_TYPE: tuple[Stage, ...] = (
     Stage(
         ENTITY_MENTIONS,
@@ -201,22 +222,6 @@ BY_SOURCE: tuple[Stage, ...] = (
         stale=lambda snapshot, names: stale_tag_relations(snapshot, names, tags_file()),
     ),
     Stage(
-        TYPE_MODEL,
-        "classification",
-        LEARNED_VERSION,
-        inputs=(),
-        whole_inputs=(PAGES.name, PAGE_SIGNALS.name, RULE_CLASSIFICATIONS.name, MODEL_TABLE),
-        stale=lambda snapshot, names: stale_type_models(snapshot.lake, names),
-    ),
-    Stage(
-        TYPE_PREDICTIONS,
-        "classification",
-        LEARNED_VERSION,
-        inputs=(TYPE_MODEL.name,),
-        whole_inputs=(PAGES.name, PAGE_SIGNALS.name, RULE_CLASSIFICATIONS.name),
-        stale=lambda snapshot, names: stale_type_predictions(snapshot.lake, names),
-    ),
-    Stage(
         TYPE_PROPOSALS,
         "classification",
         PROPOSALS_VERSION,
@@ -236,14 +241,14 @@ BY_SOURCE: tuple[Stage, ...] = (
         stale=lambda snapshot, names: stale_review(snapshot.lake, names),
     ),
 )
-"""Stages by source: what follows from those, and what a source's own pages teach."""
+"""Stages by source: what follows from those."""
 
-STAGES = (*BY_TYPE, *BY_SOURCE)
+STAGES = (*LEARNED, *BY_TYPE, *BY_SOURCE)
 
 
 def partitions_of(lake: Lake, stage: Stage) -> Sequence[str]:
     """The partitions that a stage may have."""
-    return lake.partitions(SITES) if stage in BY_SOURCE else TYPES
+    return TYPES if stage in BY_TYPE else lake.partitions(SITES)
 
 
 def stale_partitions(snapshot: Snapshot, stages: Sequence[Stage]) -> dict[str, list[str]]:

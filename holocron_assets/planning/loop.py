@@ -24,6 +24,7 @@ from holocron_assets.planning.work import (
     search_to_update,
     seeds_to_list,
     sources_to_tag,
+    types_to_learn,
 )
 
 KNOWLEDGE: tuple[Callable[[Lake], list[Work]], ...] = (
@@ -72,15 +73,39 @@ def crawl_step(  # noqa: PLR0913 - of what, how it is run, and what is left out
     return run([*checks_to_run(lake, sources), *links_to_compact(lake, sources)])
 
 
-def knowledge_step(lake: Lake, run: RunWork, unread: Callable[[str], None] | None = None) -> bool:
+def learning_step(
+    lake: Lake,
+    sources: Sequence[Source],
+    run: RunWork,
+    unread: Callable[[str], None] | None = None,
+) -> bool:
+    """Train what can be learned of types, and settle the pages that this types; whether there was anything.
+
+    The arguments are those of `knowledge_step`.
+    """
+    if not run(readable(partial(types_to_learn, lake), unread)):
+        return False
+    run(readable(lambda: batches_to_settle(lake, sources), unread))
+    return True
+
+
+def knowledge_step(
+    lake: Lake,
+    sources: Sequence[Source],
+    run: RunWork,
+    unread: Callable[[str], None] | None = None,
+) -> bool:
     """Do what comes next of what follows from the pages; whether there was anything that could be done.
 
     Args:
         lake: what is missing is read from it.
+        sources: whose pages may get other types.
         run: runs the work; false also if it failed, so that what follows from the rest is still made.
         unread: called with the reason why answers, and what is made from them, cannot be read.
     """
-    return any(run(readable(partial(find, lake), unread)) for find in KNOWLEDGE)
+    return learning_step(lake, sources, run, unread) or any(
+        run(readable(partial(find, lake), unread)) for find in KNOWLEDGE
+    )
 
 
 def readable(find: Callable[[], list[Work]], unread: Callable[[str], None] | None = None) -> list[Work]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from holocron_assets.classify.learned.store import stale_type_models, stale_type_predictions
 from holocron_assets.crawl.changes.revision_check import passes, seeds_are_due, unfinished_pass
 from holocron_assets.crawl.frontier.batches import source_of, unfinished_batches
 from holocron_assets.crawl.frontier.known_links import compaction_is_due, enough_is_new, standing
@@ -23,16 +24,17 @@ from holocron_assets.lake.freshness import LakeListings
 from holocron_assets.lake.packs.compaction import partitions_to_pack
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import PAGE_CHUNKS, PAGES, SITES
+from holocron_assets.lake.tables import PAGE_CHUNKS, PAGES, RULE_CLASSIFICATIONS, SITES, TYPE_MODEL
 from holocron_assets.lake.views.publishing import views_are_stale
 from holocron_assets.operations.views import all_views
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS, stale_batches
 from holocron_assets.planning.derive_job_names import is_by_type, job_name
-from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, stale_partitions
+from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, LEARNED, stale_partitions
 from holocron_assets.planning.job_names import (
     BATCH_JOB,
     COMPACTION_JOB,
     ENTITIES_JOB,
+    LEARN_JOB,
     LINKS_JOB,
     RECHECK_JOB,
     SEARCH_JOB,
@@ -202,6 +204,19 @@ def compaction_to_do(lake: Lake, *, now: datetime, more: Sequence[str] = ()) -> 
     """
     due = [*more, *(repr(plan) for plan in partitions_to_pack(lake, now=now))]
     return [Work(COMPACTION_JOB, None, "\n".join(due))] if due else []
+
+
+def types_to_learn(lake: Lake) -> list[Work]:
+    """The models of types of sources, and what they say, if enough that they are made from changed.
+
+    Raises:
+        InterrogationError: answers that some of it is made from cannot be read now.
+    """
+    refuse_unread_answers(lake, (stage.name for stage in LEARNED))
+    names = lake.partitions(SITES)
+    models, predictions = stale_type_models(lake, names), stale_type_predictions(lake, names)
+    version = f"{lake.mark([RULE_CLASSIFICATIONS, TYPE_MODEL])} {models} {predictions}"
+    return [Work(LEARN_JOB, None, version)] if models or predictions else []
 
 
 def entities_to_resolve(lake: Lake) -> list[Work]:

@@ -1,5 +1,6 @@
 """A person's word over rules and models, from the command to the entity and back."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +76,17 @@ def test_a_decision_moves_a_page_and_its_entity_until_it_is_undone(
     assert entity["entity_id"] == before["entity_id"]
 
 
+def settled_by_type(holocron: Holocron) -> Counter[str]:
+    """The pages that teach the learned model, by their type."""
+    return Counter(SettledPages(holocron.lake).types(SAMPLE_BATCH).values())
+
+
 def test_a_decision_on_a_template_types_its_articles_and_teaches_until_it_is_undone(
     finished_sample: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = finished_sample.copy_to(tmp_path)
     monkeypatch.setattr(local_commands, "open_instance", dg.DagsterInstance.ephemeral)
-    before = SettledPages(of.lake).counts([SAMPLE_BATCH])
+    before = settled_by_type(of)
     said = done(
         of, "decide", "template", "game", "WorkMedia", "--reason", "All are played", "--author", "Ada"
     )
@@ -90,7 +96,7 @@ def test_a_decision_on_a_template_types_its_articles_and_teaches_until_it_is_und
     assert said.endswith("It settles 1 unsure article, of 1 in all.")
     (row,) = all_decisions(of.lake)
     assert stale_batches(of.lake, [of.source()]) == [SAMPLE_BATCH]
-    assert SettledPages(of.lake).counts([SAMPLE_BATCH]) - before == {"WorkMedia": 1}
+    assert settled_by_type(of) - before == {"WorkMedia": 1}
     run(monkeypatch, of)
     assert stale_batches(of.lake, [of.source()]) == []
     shown = done(of, "why", "Shoal-chess")

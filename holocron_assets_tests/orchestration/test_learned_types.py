@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from sample_dagster import definitions_of, metadata_of, run_job
 from sample_holocron import SAMPLE_BATCH, Holocron
 
-from holocron_assets.classify.decided_types import decide_types
+from holocron_assets.classify.decided_types import decide_shared, decide_types
 from holocron_assets.classify.learned import store
-from holocron_assets.classify.learned.settled import OPEN, SettledPages
+from holocron_assets.classify.learned.settled import SettledPages
 from holocron_assets.classify.learned.store import (
     stale_type_models,
     stale_type_predictions,
@@ -24,8 +24,9 @@ from holocron_assets.crawl.sources.files import read_sources
 from holocron_assets.decisions.log import standing
 from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
 from holocron_assets.lake.tables import PAGE_TYPES, RULE_CLASSIFICATIONS, TYPE_MODEL, TYPE_PREDICTIONS
-from holocron_assets.planning.job_names import SETTLE_JOB, SOURCES_JOB
-from holocron_assets.planning.work import batches_to_settle, sources_to_tag
+from holocron_assets.lake.views.database import connect
+from holocron_assets.planning.job_names import LEARN_JOB, SETTLE_JOB
+from holocron_assets.planning.work import batches_to_settle, types_to_learn
 
 SAMPLE = "sample"
 
@@ -82,19 +83,22 @@ def test_a_model_of_the_same_lake_has_the_same_content(sample: Holocron) -> None
     assert after.content_id == before.content_id
 
 
-def test_a_source_with_few_open_pages_has_no_model(finished_sample: Holocron) -> None:
+def test_a_source_with_few_open_pages_learns_nothing(finished_sample: Holocron, tmp_path: Path) -> None:
     assert predictions(finished_sample) == {}
     assert model_rows(finished_sample) == []
-    assert stale_type_models(finished_sample.lake, [SAMPLE]) == []
+    holocron = finished_sample.copy_to(tmp_path)
+    for table in (TYPE_MODEL, TYPE_PREDICTIONS):
+        holocron.lake.file(table, SAMPLE).unlink()
+    assert types_to_learn(holocron.lake) == []
 
 
 def test_a_source_gets_a_model_once_enough_pages_are_open(
     finished_sample: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holocron = finished_sample.copy_to(tmp_path)
-    open_articles = SettledPages(holocron.lake).counts([SAMPLE_BATCH])[OPEN]
-    assert 0 < open_articles < store.FEWEST_OPEN_PAGES
-    monkeypatch.setattr(store, "FEWEST_OPEN_PAGES", open_articles + 1)
+    open_pages = len(rows_open(read_partition(holocron.lake, RULE_CLASSIFICATIONS, SAMPLE_BATCH)))
+    assert 0 < open_pages < store.FEWEST_OPEN_PAGES
+    monkeypatch.setattr(store, "FEWEST_OPEN_PAGES", open_pages + 1)
     assert stale_type_models(holocron.lake, [SAMPLE]) == []
     reclassify(holocron, lambda row: {**row, "needs_review": True})
     assert stale_type_models(holocron.lake, [SAMPLE]) == [SAMPLE]
@@ -173,9 +177,8 @@ def types(holocron: Holocron) -> dict[str, dict[str, Any]]:
     return {row["title"]: row for row in read_partition(holocron.lake, PAGE_TYPES, SAMPLE_BATCH)}
 
 
-def test_a_finished_lake_leaves_nothing_to_learn(finished_sample: Holocron) -> None:
-    assert stale_type_models(finished_sample.lake, [SAMPLE]) == []
-    assert stale_type_predictions(finished_sample.lake, [SAMPLE]) == []
+def test_a_model_that_is_trained_leaves_nothing_to_learn(sample: Holocron) -> None:
+    assert types_to_learn(sample.lake) == []
 
 
 def test_a_source_without_a_classified_page_has_no_model(finished_sample: Holocron) -> None:
@@ -188,6 +191,28 @@ def test_a_few_decisions_train_no_model_and_a_tenth_of_all_pages_do(sample: Holo
     assert stale_type_models(sample.lake, [SAMPLE]) == []
     settled = [row for row in read_partition(sample.lake, PAGE_TYPES, SAMPLE_BATCH) if row["namespace"] == 0]
     decide(sample, [row["title"] for row in settled if row["primary_type"] == "LocationPlace"])
+    assert stale_type_models(sample.lake, [SAMPLE]) == [SAMPLE]
+
+
+def test_one_decision_about_a_template_trains_the_model(sample: Holocron) -> None:
+    with connect(sample.lake, relations=["page_signals"]) as connection:
+        sql = "select infobox_template from page_signals where infobox_template is not null"
+        [(template, *_), *_] = connection.execute(sql).fetchall()
+    decide_shared(
+        *(sample.lake, "template"),
+        source=SAMPLE,
+        name=template,
+        type_name="Concept",
+        author="Bo",
+        reason="It says so",
+    )
+    assert stale_type_models(sample.lake, [SAMPLE]) == [SAMPLE]
+    store_type_model(sample.lake, SAMPLE)
+    assert stale_type_models(sample.lake, [SAMPLE]) == []
+
+
+def test_a_batch_that_is_classified_otherwise_trains_the_model(sample: Holocron) -> None:
+    reclassify(sample, lambda row: {**row, "confidence": row["confidence"] / 2})
     assert stale_type_models(sample.lake, [SAMPLE]) == [SAMPLE]
 
 
@@ -227,16 +252,16 @@ def test_a_batch_without_a_change_keeps_its_predictions(
     assert predictions(sample) == before
 
 
-def test_a_run_over_sources_trains_and_asks_the_model_once(
+def test_a_run_that_learns_trains_and_asks_the_model_once(
     sample: Holocron, instance: dg.DagsterInstance
 ) -> None:
     sample.lake.file(TYPE_MODEL, SAMPLE).unlink()
-    [work] = sources_to_tag(sample.lake)
-    assert work.job == SOURCES_JOB
-    result = run_job(sample, instance, SOURCES_JOB, None)
+    [work] = types_to_learn(sample.lake)
+    assert work.job == LEARN_JOB
+    result = run_job(sample, instance, LEARN_JOB, None)
     assert result.success
     assert metadata_of(result, TYPE_MODEL)["settled_pages"] > 100
-    assert sources_to_tag(sample.lake) == []
+    assert types_to_learn(sample.lake) == []
 
 
 def test_a_person_who_materializes_a_model_sees_how_right_it_is(

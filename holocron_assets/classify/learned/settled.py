@@ -1,9 +1,6 @@
 """Which pages of a batch are settled and so teach the model, and which are open and so are asked about."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
 
 from holocron_assets.classify.decided_types import (
     SHARED_COLUMNS,
@@ -13,9 +10,9 @@ from holocron_assets.classify.decided_types import (
 )
 from holocron_assets.classify.merge import Answer, counting_answer
 from holocron_assets.classify.model_weighing import load_model_weighing
-from holocron_assets.classify.rules import METHOD, is_open, load_rules
+from holocron_assets.classify.rules import METHOD, load_rules
 from holocron_assets.classify.taxonomy import UNKNOWN
-from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition, rows_there
 from holocron_assets.lake.freshness import RowsOf
 from holocron_assets.lake.place.paths import Lake
@@ -24,12 +21,6 @@ from holocron_assets.lake.tables.classify import MODEL_TABLE
 
 _TEACHING_STAGES = {"title", "infobox"}
 """What the rules read there teaches. What they read elsewhere, the model reads too, and would only repeat."""
-
-_COUNTS: dict[tuple[Path, str], tuple[Any, Counter[str]]] = {}
-"""The pages of each batch by type, with the state of its files: some 500 bytes a batch."""
-
-OPEN = "open"
-"""Stands for a type where articles are counted of which the rules leave the type open."""
 
 
 class SettledPages:
@@ -41,26 +32,6 @@ class SettledPages:
         self._decided: RowsOf = read_decided_types(lake)
         self._models = next((table for table in lake.derived_tables if table.name == MODEL_TABLE), None)
         self._weighing = load_model_weighing()
-        read: list[Table] = [RULE_CLASSIFICATIONS, *([self._models] if self._models else [])]
-        self._listings = [lake.listing(table) for table in read]
-
-    def counts(self, batches: list[str]) -> Counter[str]:
-        """How many articles are settled, by type, and how many are open. Only changed batches are read."""
-        total: Counter[str] = Counter()
-        for batch in batches:
-            state = (*(listing.mark(batch) for listing in self._listings), str(self._decided(batch)))
-            known = _COUNTS.get((self._lake.root, batch))
-            if known is None or known[0] != state:
-                known = _COUNTS[self._lake.root, batch] = state, self._counted(batch)
-            total += known[1]
-        return total
-
-    def _counted(self, batch: str) -> Counter[str]:
-        articles = {row["title_key"] for row in articles_of(self._lake, batch)}
-        columns = ["title_key", "needs_review", "confidence"]
-        rules = read_partition(self._lake, RULE_CLASSIFICATIONS, batch, columns)
-        asked = sum(row["title_key"] in articles and is_open(row) for row in rules)
-        return Counter(self.types(batch).values()) + Counter({OPEN: asked})
 
     def types(self, batch: str) -> Mapping[int, str]:
         """The types of the settled articles of a batch, by title key."""

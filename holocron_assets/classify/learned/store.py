@@ -1,20 +1,22 @@
 """The tables of the learned model, a source at a time: when they are stale, and how they are made."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from heapq import nsmallest
+from pathlib import Path
 
 from holocron_assets.classify.learned.evaluation import Evaluation
 from holocron_assets.classify.learned.features import Features, infobox_is_known, page_features
 from holocron_assets.classify.learned.model import TypeModel
-from holocron_assets.classify.learned.settled import OPEN, SettledPages, articles_of
+from holocron_assets.classify.learned.settled import SettledPages, articles_of
 from holocron_assets.classify.learned.training import MOST_PAGES, SettledPage, train
 from holocron_assets.classify.rule_file import RULES_VERSION
 from holocron_assets.classify.rules import is_open
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.decisions.log import TYPE_KINDS, standing_mark
-from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.decisions.log import SHARED, TYPE_KINDS, standing
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import (
     Footer,
@@ -25,9 +27,9 @@ from holocron_assets.lake.files.parquet import (
     write_table,
 )
 from holocron_assets.lake.freshness import LakeListings
+from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
-    DECISIONS,
     PAGE_SIGNALS,
     PAGES,
     RULE_CLASSIFICATIONS,
@@ -41,25 +43,28 @@ LEARNED_VERSION = f"{code_version(__name__)}-{load_taxonomy().taxonomy_version}-
 """Version of the code, types and rules that both tables follow from."""
 
 _ENOUGH_CHANGED = 0.1
-"""The share of settled pages that must be others before a model is trained again."""
+"""The share of batches, or of the pages that it learned from, whose change makes a model be trained."""
 
 FEWEST_OPEN_PAGES = 50
 """A source of which the rules leave fewer articles open has no model: people answer these sooner."""
 
-_PAGES = "pages: "
-"""In a model's footer, what stands before a type: how many pages of it were settled. And before `OPEN`."""
+_LESSONS, _OF_PAGES, _SHARED = "lessons", "decisions about pages", "decisions about templates and categories"
+"""In a model's footer, beside the content ids of batches: how many settled pages it learned from, how many
+decisions there were about pages of its source, and a hash of the others.
+"""
+
+_OPEN_PAGES: dict[tuple[Path, str], tuple[FileMark | None, int]] = {}
+"""How many pages of each batch the rules leave open, with the mark of the batch's file."""
 
 
 def stale_type_models(lake: Lake, sources: Sequence[str]) -> list[str]:
-    """The sources whose model is to be trained: by other code, or from a tenth of other settled pages.
+    """The sources whose model is to be trained: by other code, or since enough of what teaches it changed.
 
-    A source without a classified page has no model. One with few open pages has a model that learned nothing.
+    Enough are a tenth of the batches, as many decisions about pages as a tenth of the pages that it learned
+    from, or one decision about a template or category. A source with few open pages has no model.
     """
-    marks, settled = _marks(lake), SettledPages(lake)
-    batches = _batches(lake)
-    return [
-        name for name in sources if batches[name] and _must_learn(lake, name, batches[name], marks, settled)
-    ]
+    listings, batches = LakeListings(lake), _batches(lake)
+    return [name for name in sources if batches[name] and _must_learn(listings, name, batches[name])]
 
 
 def store_type_model(lake: Lake, source: str) -> tuple[Footer, Evaluation | None]:
@@ -74,11 +79,12 @@ def store_type_model(lake: Lake, source: str) -> tuple[Footer, Evaluation | None
         or too few are open. Then the file has no rows.
     """
     # Taken before the pages are read: pages that are settled meanwhile count as changed.
-    marks, settled, batches = _marks(lake), SettledPages(lake), _batches(lake)[source]
-    counts = settled.counts(batches)
-    trained = train(list(_lessons(lake, source, batches, settled))) if _is_worth_it(counts) else None
+    listings, settled, batches = LakeListings(lake), SettledPages(lake), _batches(lake)[source]
+    inputs = _taught_by(listings, source, batches)
+    lessons = list(_lessons(lake, source, batches, settled)) if _is_worth_it(listings, batches) else []
+    trained = train(lessons)
     rows = trained[0].as_table(source) if trained else TYPE_MODEL.arrow_schema.empty_table()
-    inputs = {**marks, **{f"{_PAGES}{name}": str(count) for name, count in sorted(counts.items())}}
+    inputs[_LESSONS] = str(len(lessons))
     footer = write_table(lake, TYPE_MODEL, source, rows, code_version=LEARNED_VERSION, inputs=inputs)
     return footer, trained[1] if trained else None
 
@@ -133,38 +139,52 @@ def _batches(lake: Lake) -> Mapping[str, list[str]]:
     return found
 
 
-def _marks(lake: Lake) -> dict[str, str]:
-    """A mark of all that says which pages are settled: while it is the same, nothing needs to be counted."""
-    models = [table for table in lake.derived_tables if table.name == MODEL_TABLE]
-    marks = {table.name: lake.mark([table]) for table in (RULE_CLASSIFICATIONS, *models)}
-    return {**marks, DECISIONS.name: standing_mark(lake, *TYPE_KINDS)}
+def _taught_by(listings: LakeListings, source: str, batches: Iterable[str]) -> dict[str, str]:
+    """What teaches a source's model: the content ids of its batches, and people's decisions."""
+    lake = listings.lake
+    tables = [RULE_CLASSIFICATIONS, *(table for table in lake.derived_tables if table.name == MODEL_TABLE)]
+    found = {batch: _contents(listings, tables, batch) for batch in batches}
+    made = [row for row in standing(lake).of_kind(*TYPE_KINDS) if row["source"] == source]
+    shared = sorted(row["decision_id"] for row in made if row["kind"] in SHARED)
+    found[_OF_PAGES] = str(len(made) - len(shared))
+    found[_SHARED] = content_hash(repr(shared))
+    return found
 
 
-def _must_learn(
-    lake: Lake, source: str, batches: list[str], marks: Mapping[str, str], settled: SettledPages
-) -> bool:
-    footer = read_footer(lake, TYPE_MODEL, source)
-    if footer is None or footer.code_version != LEARNED_VERSION:
-        return True
-    if marks.items() <= footer.inputs.items():
-        return False
-    then = Counter(
-        {
-            name.removeprefix(_PAGES): int(count)
-            for name, count in footer.inputs.items()
-            if name.startswith(_PAGES)
-        }
+def _contents(listings: LakeListings, tables: Iterable[Table], partition: str) -> str:
+    footers = (listings.footer(table, partition) for table in tables)
+    return " ".join(footer.content_id if footer else "" for footer in footers)
+
+
+def _must_learn(listings: LakeListings, source: str, batches: Sequence[str]) -> bool:
+    footer = listings.footer(TYPE_MODEL, source)
+    if footer is None:
+        return _is_worth_it(listings, batches)
+    now, then = _taught_by(listings, source, batches), footer.inputs
+    changed = sum(then.get(batch) != now[batch] for batch in batches)
+    decided = abs(int(now[_OF_PAGES]) - int(then.get(_OF_PAGES, 0)))
+    is_enough = (
+        footer.code_version != LEARNED_VERSION
+        or changed > _ENOUGH_CHANGED * len(batches)
+        or decided > _ENOUGH_CHANGED * int(then.get(_LESSONS, 0))
+        or then.get(_SHARED) != now[_SHARED]
     )
-    now = settled.counts(batches)
-    if not (_is_worth_it(then) and _is_worth_it(now)):
-        return _is_worth_it(then) != _is_worth_it(now)
-    types = (now | then).keys() - {OPEN}
-    changed = sum(abs(now[name] - then[name]) for name in types)
-    return changed > _ENOUGH_CHANGED * sum(then[name] for name in types)
+    return is_enough and (footer.rows > 0 or _is_worth_it(listings, batches))
 
 
-def _is_worth_it(counts: Counter[str]) -> bool:
-    return counts[OPEN] >= FEWEST_OPEN_PAGES
+def _is_worth_it(listings: LakeListings, batches: Iterable[str]) -> bool:
+    return sum(_open_pages(listings, batch) for batch in batches) >= FEWEST_OPEN_PAGES
+
+
+def _open_pages(listings: LakeListings, batch: str) -> int:
+    """How many pages of a batch the rules leave open; read once, as long as its file is the same."""
+    place, mark = (listings.lake.root, batch), listings.listing(RULE_CLASSIFICATIONS).mark(batch)
+    known = _OPEN_PAGES.get(place)
+    if known is None or known[0] != mark:
+        columns = ["needs_review", "confidence"]
+        rows = read_partition(listings.lake, RULE_CLASSIFICATIONS, batch, columns)
+        known = _OPEN_PAGES[place] = mark, sum(map(is_open, rows))
+    return known[1]
 
 
 def _inputs(listings: LakeListings, source: str, batches: Iterable[str]) -> dict[str, str]:
@@ -173,10 +193,8 @@ def _inputs(listings: LakeListings, source: str, batches: Iterable[str]) -> dict
     if model is None:
         return {}
     found = {TYPE_MODEL.name: model.content_id}
-    for batch in batches:
-        footers = (listings.footer(table, batch) for table in (PAGE_SIGNALS, RULE_CLASSIFICATIONS))
-        found[batch] = " ".join(footer.content_id if footer else "" for footer in footers)
-    return found
+    tables = (PAGE_SIGNALS, RULE_CLASSIFICATIONS)
+    return found | {batch: _contents(listings, tables, batch) for batch in batches}
 
 
 def _current_pages(lake: Lake, source: str) -> Mapping[str, set[int]]:

@@ -1,8 +1,9 @@
-"""The assets of the knowledge base, the two jobs that make them, and how such a run ends.
+"""The assets of the knowledge base, the three jobs that make them, and how such a run ends.
 
-`resolve_entities` makes assets by entity type, `tag_and_review` those by source that follow from them. Each
-step makes the stale partitions of its asset, one after the other, from the run's one snapshot of the lake. If
-a partition fails, its step and later steps go on with the others, and the run fails at its end and names it.
+`learn_types` makes those by source that types of pages follow from, `resolve_entities` those by entity
+type, and `tag_and_review` those by source that follow from these. Each step makes the stale partitions of
+its asset, one after the other, from the run's one snapshot of the lake. If a partition fails, its step and
+later steps go on with the others, and the run fails at its end and names it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,8 +42,22 @@ from holocron_assets.orchestration.runs.failures import (
 )
 from holocron_assets.orchestration.runs.held import ended_when_held, refuse_all_held
 from holocron_assets.orchestration.runs.retries import LAKE
-from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, STAGES, TYPES, Stage, partitions_of
-from holocron_assets.planning.job_names import ENTITIES_JOB, PARTITIONS_TAG, SOURCES_JOB, WHOLE_RUN_CHECK
+from holocron_assets.planning.entity_stages import (
+    BY_SOURCE,
+    BY_TYPE,
+    LEARNED,
+    STAGES,
+    TYPES,
+    Stage,
+    partitions_of,
+)
+from holocron_assets.planning.job_names import (
+    ENTITIES_JOB,
+    LEARN_JOB,
+    PARTITIONS_TAG,
+    SOURCES_JOB,
+    WHOLE_RUN_CHECK,
+)
 
 _FAILED = "failed_partitions"
 """Metadata of a step's output: why partitions failed, by their names."""
@@ -57,7 +72,7 @@ def stage_asset(stage: Stage) -> dg.AssetsDefinition:
             *stage.inputs,
             *(dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping()) for name in stage.whole_inputs),
         ],
-        partitions_def=SOURCES if stage in BY_SOURCE else ENTITY_TYPES,
+        partitions_def=ENTITY_TYPES if stage in BY_TYPE else SOURCES,
         group_name=stage.group,
         code_version=stage.code_version,
         **table_arguments(stage.table, "duckdb"),
@@ -179,11 +194,18 @@ def _steps(stages: Sequence[Stage]) -> dg.AssetSelection:
 STAGE_ASSETS = [stage_asset(stage) for stage in STAGES]
 
 WHOLE_RUN_CHECKS = [
+    _whole_run_check(LEARNED[-1].name, LEARNED, "No source failed in any step of the run that learns."),
     _whole_run_check(BY_TYPE[-1].name, BY_TYPE, "No type failed in any step of the run that resolves."),
     _whole_run_check(BY_SOURCE[-1].name, BY_SOURCE, "No source failed in any step of the run that tags."),
 ]
 
 ENTITY_JOBS = [
+    dg.define_asset_job(
+        LEARN_JOB,
+        selection=_steps(LEARNED),
+        tags={**DEFERRED, RANGE_OF_TAG: str(SOURCES.name)},
+        description="Train the models of types of all stale sources, and ask them what rules leave open.",
+    ),
     dg.define_asset_job(
         ENTITIES_JOB,
         selection=_steps(BY_TYPE),
@@ -194,7 +216,6 @@ ENTITY_JOBS = [
         SOURCES_JOB,
         selection=_steps(BY_SOURCE),
         tags={**DEFERRED, RANGE_OF_TAG: str(SOURCES.name)},
-        description="Collect the tags and the review queue of all stale sources, and train models of their "
-        "types, once entities are resolved.",
+        description="Collect the tags and the review queue of all stale sources, once entities are resolved.",
     ),
 ]

@@ -16,7 +16,7 @@ from holocron_assets.lake.tables import (
 )
 from holocron_assets.orchestration.assets.batches import BATCH_STEP_NAMES
 from holocron_assets.orchestration.internals.assets import DEFERRED
-from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE
+from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, LEARNED
 from holocron_assets.planning.job_names import (
     BATCH_JOB,
     FILES_JOB,
@@ -35,7 +35,10 @@ from holocron_assets.planning.job_names import (
 _CHECKS = dg.AssetSelection.all_asset_checks()
 
 _OF_RUNS = dg.AssetSelection.checks(
-    *(dg.AssetCheckKey(dg.AssetKey(stages[-1].name), WHOLE_RUN_CHECK) for stages in (BY_TYPE, BY_SOURCE))
+    *(
+        dg.AssetCheckKey(dg.AssetKey(stages[-1].name), WHOLE_RUN_CHECK)
+        for stages in (LEARNED, BY_TYPE, BY_SOURCE)
+    )
 )
 """Checks that end a run, and are not about the lake."""
 

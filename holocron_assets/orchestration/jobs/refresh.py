@@ -69,7 +69,7 @@ def refresh_sources(
                 partial(_fetch, opened, source, runs, config.maximum_batches),
             )
             problems += _done(context, source, steps)
-        problems += _knowledge_made(opened, runs)
+        problems += _knowledge_made(opened, sources.all(), runs)
         _finish(runs, search_to_update(opened))
         _finish(runs, views_to_publish(opened, sources.all()))
     names = ", ".join(source.name for source in chosen)
@@ -97,7 +97,7 @@ def add_given_pages(
             opened, source, load_site(opened, source.name), config.titles, now=utc_now()
         )
         _finish(runs, [Work(BATCH_JOB, batch, "added", source.host) for batch in batches])
-        if problems := _knowledge_made(opened, runs):
+        if problems := _knowledge_made(opened, sources.all(), runs):
             raise dg.Failure("; ".join(problems), allow_retries=False)
 
 
@@ -172,7 +172,7 @@ def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
             return
 
 
-def _knowledge_made(lake: Lake, runs: Runs) -> list[str]:
+def _knowledge_made(lake: Lake, sources: Sequence[Source], runs: Runs) -> list[str]:
     """Make all that follows from the pages, even if parts fail; returns the failures."""
     problems: dict[str, None] = {}
     tried: set[str] = set()
@@ -187,7 +187,7 @@ def _knowledge_made(lake: Lake, runs: Runs) -> list[str]:
             return False
         return bool(untried)
 
-    while knowledge_step(lake, run, problems.setdefault):
+    while knowledge_step(lake, sources, run, problems.setdefault):
         pass
     return list(problems)
 

@@ -42,6 +42,9 @@ from holocron_assets.planning.derive_job_names import is_by_type, job_of
 from holocron_assets.planning.work import Work
 from holocron_assets.settings import dispatch_file
 
+_A_ROUND = 100
+"""The most pages that a model is asked about before the learned model reads its answers."""
+
 _EMBEDDED = 500
 """Pages that a run embeds: all of a small wiki, and the start of a large one."""
 
@@ -92,7 +95,7 @@ class ModelStage:
         self.console.print(f"Waiting for the models, which are at work: {', '.join(sorted(holders))}.")
 
     def unsure(self) -> list[WhatToAsk]:
-        """The requests that page types wait for: all that interrogations want of pages that rules left open.
+        """The next round of the requests that page types wait for: about pages that rules left open.
 
         Raises:
             ModelServerUnavailable: the server does not answer.
@@ -101,7 +104,9 @@ class ModelStage:
         stale = self._stale_unsure()
         partitions = {part.partition for part in stale if any(one.is_due for one in waiting_of([part], now))}
         names = [one.name for one in _about_rules()]
-        return [WhatToAsk(interrogations=names, partitions=sorted(partitions))] if partitions else []
+        if not partitions:
+            return []
+        return [WhatToAsk(interrogations=names, partitions=sorted(partitions), items=_A_ROUND)]
 
     def unsure_due(self) -> datetime | None:
         """When the first item is due that failed once, or whose process died.

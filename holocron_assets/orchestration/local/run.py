@@ -21,6 +21,7 @@ from holocron_assets.derive.server.errors import ModelFileError, ModelServerErro
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import LLM_RUNS
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.checks.quality import concerns
 from holocron_assets.orchestration.local.helpers import Helper, finished_together
@@ -33,7 +34,7 @@ from holocron_assets.orchestration.sensors.run_requests import priority_of
 from holocron_assets.planning.file_work import files_step, files_to_fetch, files_to_list
 from holocron_assets.planning.holding import hold_on
 from holocron_assets.planning.job_names import BATCH_JOB, FILES_JOB, OUTCOME_TAG, QUALITY_JOB, SETTLE_JOB
-from holocron_assets.planning.loop import crawl_step, knowledge_step, named
+from holocron_assets.planning.loop import crawl_step, knowledge_step, learning_step, named
 from holocron_assets.planning.repair import repairing
 from holocron_assets.planning.work import (
     Work,
@@ -169,10 +170,10 @@ class LocalRun:
     def _ask_models(self, models: ModelStage) -> None:
         with models.server():
             self.report.no_model = models.lacking()
-            self._ask(models, models.unsure())
+            self._ask_unsure(models)
             while due := models.unsure_due():
                 self._rest(due)
-                self._ask(models, models.unsure())
+                self._ask_unsure(models)
             while self._work_on():  # page types take in the model's answers
                 pass
             self._ask(models, models.most_linked())
@@ -180,6 +181,16 @@ class LocalRun:
                 pass
             self._make_knowledge()
             self._ask(models, models.of_entities())
+
+    def _ask_unsure(self, models: ModelStage) -> None:
+        """Ask about pages that rules left open, in rounds: what is learned in between spares others."""
+        asked = True
+        while asked:
+            while learning_step(self.lake, self.all_sources, self._run):
+                pass
+            before = self.lake.mark([LLM_RUNS])
+            self._ask(models, models.unsure())
+            asked = self.lake.mark([LLM_RUNS]) != before
 
     def _ask(self, models: ModelStage, asked: Sequence[WhatToAsk]) -> None:
         """Ask models, in as many runs as it takes. Items that failed for now stay pending."""
@@ -246,7 +257,8 @@ class LocalRun:
         def run(work: Sequence[Work]) -> bool:
             return self._run(work) and not any(last.error for last in self.report.finished[-1:])
 
-        while knowledge_step(self.lake, run):  # answers that cannot be read are named by the report
+        # Answers that cannot be read are named by the report.
+        while knowledge_step(self.lake, self.all_sources, run):
             pass
 
     def _fetch_files(self) -> None:

@@ -47,11 +47,12 @@ from holocron_assets.orchestration.runs.reaper import reap_dead_runs
 from holocron_assets.orchestration.sensors.adopting import answer, unknown
 from holocron_assets.orchestration.sensors.run_requests import Requested, is_under_way, run_requests
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
-from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE
+from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, LEARNED
 from holocron_assets.planning.holding import holds_named
 from holocron_assets.planning.job_names import (
     BATCH_JOB,
     ENTITIES_JOB,
+    LEARN_JOB,
     LINKS_JOB,
     SEARCH_JOB,
     SEEDS_JOB,
@@ -71,6 +72,7 @@ from holocron_assets.planning.work import (
     search_to_update,
     seeds_to_list,
     sources_to_tag,
+    types_to_learn,
     views_to_publish,
 )
 from holocron_assets.settings import tags_file
@@ -88,7 +90,8 @@ SETTLED_TABLES = (
     *(table for one in BATCH_DERIVATIONS for table in (one.table, *one.optional_inputs)),
 )
 """The tables that `settle` reads."""
-SOURCE_TABLES = (RULE_CLASSIFICATIONS, *(stage.table for stage in BY_SOURCE))
+LEARNED_TABLES = (PAGES, PAGE_SIGNALS, RULE_CLASSIFICATIONS, *(stage.table for stage in LEARNED))
+SOURCE_TABLES = tuple(stage.table for stage in (*LEARNED, *BY_SOURCE))
 ENTITY_TABLES = (
     *(PAGES, PAGE_LINKS, PAGE_SIGNALS, PAGE_TYPES, PAGE_FACTS, PAGE_TAGS, ENTITY_CANDIDATES),
     *(stage.table for stage in BY_TYPE),
@@ -171,13 +174,13 @@ def settle(
     jobs=ENTITY_JOBS,
     minimum_interval_seconds=15,
     default_status=_RUNNING,
-    description="Resolves entity types whose candidates changed, once no batch is in flight; then sources.",
+    description="Trains models of types, once no batch is in flight; then resolves entities, then sources.",
 )
 @repaired_tick
 def promotion(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:
-    """Request a run that resolves all stale types; if none is stale, a run over the sources."""
+    """Request a run that learns types; else one that resolves all stale types; else one over the sources."""
     opened, memory = lake.open(), _memory(context)
     marks = _marks(opened)
     if memory.get("resolved") == marks[SOURCES_JOB]:
@@ -194,7 +197,7 @@ def promotion(
     finds = [(ENTITIES_JOB, entities_to_resolve), (SOURCES_JOB, sources_to_tag)]
     if _last_failed(context.instance, ENTITIES_JOB):  # a failure does not hold up the sources
         finds.reverse()
-    for job, find in finds:
+    for job, find in [(LEARN_JOB, types_to_learn), *finds]:
         work = _stale_knowledge(context.instance, opened, job, marks[job], find)
         requested = run_requests(context.instance, opened, work)
         waiting += requested.waiting
@@ -242,9 +245,10 @@ SENSORS = [new_pages, settle, promotion, stale_search, stale_views]
 def _marks(lake: Lake) -> dict[str, str]:
     """Marks of all that each job of the knowledge base reads; a mark changes with any of it."""
     shared = f"{decisions_mark(lake)} {ENTITIES_VERSION} {vocabulary_mark(tags_file())}"
-    answers = (table for table in lake.derived_tables if not table.name.startswith(PREFIX))
+    answers = [table for table in lake.derived_tables if not table.name.startswith(PREFIX)]
     tables = (*ENTITY_TABLES, *answers)
     return {
+        LEARN_JOB: f"{lake.mark((*LEARNED_TABLES, *answers))} {shared}",
         ENTITIES_JOB: f"{lake.mark(tables)} {shared}",
         SOURCES_JOB: f"{lake.mark((*tables, *SOURCE_TABLES))} {shared}",
     }
