@@ -139,7 +139,12 @@ def _shared_choices(question: Row, types: Sequence[str]) -> list[Choice]:
         reasons[proposed] = "As proposed"
     about = {"source": question["source"], "name": question["alike"]}
     return [
-        replace(choice, kind=question["kind"], is_proposal=choice.label == proposed)
+        replace(
+            choice,
+            kind=question["kind"],
+            reason=reasons.get(choice.label, "Read on some of them"),
+            is_proposal=choice.label == proposed,
+        )
         for choice in _type_choices(about, reasons, types)
     ]
 

@@ -159,13 +159,12 @@ def _shared_question(members: Sequence[Row], proposal: Row) -> Row:
     if not question["members"]:
         return question
     named = f"with the infobox {title}" if proposal["kind"] == "template" else f"in {title}"
-    may_be = f"may be {proposed}" if proposed else "have no proposed type"
     return {
         **question,
         "item_id": f"{proposal['kind']}-{proposal['title_key']}",
         "kind": proposal["kind"],
-        "subject": f"{len(members):,} articles {named} {may_be}",
-        "question": _asked_of_all(proposal),
+        "subject": f"{len(members):,} articles {named}",
+        "question": f"Are they all {proposed}?" if proposed else "What are they all about?",
         "reason": f"{question['reason']}. Of all {proposal['pages']:,} articles: {_known(proposal)}",
         "entity_type": proposed,
         "alike": title,

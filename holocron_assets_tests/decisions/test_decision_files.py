@@ -157,6 +157,8 @@ def changed(**said: Any) -> str:
         (changed(verdict="x"), "a decision has no 'verdict'"),
         (changed(title_key=7), "a decision has no 'title_key'"),
         (changed(kind="classify", source="a", title="A", value="Nonsense"), "'Nonsense' is no type of page"),
+        (changed(kind="template", source="a", title="Template:A", value="No"), "'No' is no type of page"),
+        (changed(kind="category", source="a", title="A", value="Droid"), "begins with 'Category:'"),
         (changed(decided_at="2999-03-01T00:00:00Z"), "at 2999-03-01 00:00 UTC, which has not come yet"),
         (changed(author="a" * 101), "author of a decision has at most 100 characters; this one has 101"),
         (changed(kind="withdraw"), "'withdraw' is no kind of decision"),

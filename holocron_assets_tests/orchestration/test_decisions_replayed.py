@@ -19,6 +19,8 @@ SIGNED = ("--reason", "I know", "--author", "ada")
 
 DECIDED = [
     ("classify", "Kettle (droid)", "--type", "PersonCharacter"),
+    ("template", "Game", "WorkMedia"),
+    ("category", "Regions of the Drift", "LocationPlace"),
     ("merge", "Varrow Hegemony", "Varrow Dominion"),
     ("merge", "Kellubane", "Tchaan"),
     ("split", "Issa Dorrane", "Orrin Dorrane"),
@@ -45,9 +47,9 @@ RESTORED_STATES = {
 
 IDS = "select entity_id, title from entities order by all"
 STATEMENTS = """
-    select 'fact' as kind, status from entity_facts where decision_id is not null
+    select 'fact' as kind, status from all_entity_facts where decision_id is not null
     union all
-    select 'relation', status from entity_relations where decision_id is not null
+    select 'relation', status from all_entity_relations where decision_id is not null
     order by all
 """
 
@@ -95,7 +97,8 @@ def decide_everything(of: Holocron) -> None:
     relation = "select relation_id as id from entity_relations where title = 'Issa Dorrane' order by id"
     done(of, "decide", "reject", statement(of, relation), *SIGNED)
     brought_back = new_decision("requeue", source="sample", title="Nowhere", author="ada", reason="I know")
-    record(of.lake, [brought_back])
+    apart = new_decision("ungroup", source="sample", value="Template:Year", author="ada", reason="I know")
+    record(of.lake, [brought_back, apart])
     done(of, "decide", "undo", made(of)["merge", "Kellubane"], *SIGNED)
     done(of, "decide", "undo", made(of)["suppress", "Human"], *SIGNED)
     done(of, "decide", "undo", all_decisions(of.lake)[-1]["decision_id"], *SIGNED)
@@ -128,7 +131,7 @@ def test_decisions_replayed_on_an_empty_lake_give_the_same_knowledge_base(
         done(one, "decide", "undo", made(one)[kind, title], *SIGNED)
     run(monkeypatch, one)
     assert stands(one) == {**DECIDED_STATES, **RESTORED_STATES}
-    assert asked(one, IDS) == ids
+    assert [row for row in asked(one, IDS) if row in ids] == ids, "ids stay; what was open is added"
 
     file = tmp_path / "decisions.jsonl"
     done(one, "decisions", "export", str(file))

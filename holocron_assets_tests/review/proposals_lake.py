@@ -15,9 +15,9 @@ SOURCE = "sample"
 PLACE = "LocationPlace"
 GLORBS = tuple(f"Glorb {place}" for place in range(6))
 LIGHTS = tuple(f"Light {place}" for place in range(5))
-GLORB_QUESTION = "6 articles with the infobox Template:Glorb may be LocationPlace"
-LIGHT_QUESTION = "5 articles in Category:Lights may be Concept"
-BLOB_QUESTION = "5 articles with the infobox Template:Blob have no proposed type"
+GLORB_QUESTION = "6 articles with the infobox Template:Glorb"
+LIGHT_QUESTION = "5 articles in Category:Lights"
+BLOB_QUESTION = "5 articles with the infobox Template:Blob"
 
 
 def proposals_lake(folder: Path, **more: dict[str, Any]) -> Lake:

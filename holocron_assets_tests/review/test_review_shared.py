@@ -61,7 +61,7 @@ def test_open_pages_that_share_a_template_or_category_are_one_question(lake: Lak
 def test_what_settles_most_is_asked_first_with_its_evidence(lake: Lake) -> None:
     first = read_questions(lake)[0]
     assert first["subject"] == GLORB_QUESTION
-    assert (first["question"], first["settles"]) == ("Are they all?", 6)
+    assert (first["question"], first["settles"]) == ("Are they all LocationPlace?", 6)
     assert first["reason"].startswith("One answer settles 6: Glorb ")
     assert first["reason"].endswith("Of all 14 articles: 8 by rules LocationPlace")
     assert asked(lake, BLOB_QUESTION)["question"] == "What are they all about?"

@@ -79,7 +79,7 @@ def _proposals(lake: Lake, source: str) -> list[Row]:
     """Rows for what no rule settles, first what an answer about it settles most."""
     relations = ("shared_by_articles", "page_types", "type_predictions")
     asked = {"source": source, "fewest": FEWEST_OPEN, "examples": _EXAMPLES}
-    with connect(lake, relations=relations) as connection:
+    with connect(lake, relations=relations, made_once=["current_answers"]) as connection:
         known = query(connection, _KNOWN, asked)
     [site] = map(Site.from_row, read_partition(lake, SITES, source))
     rules = load_rules(site.language)
