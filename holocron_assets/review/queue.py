@@ -54,7 +54,8 @@ _VOICES = {
     "rules": "by rules",
     "model": "by a model",
     "person": "by people",
-    "prediction": "by the learned model",
+    "learned": "by the learned model",
+    "prediction": "by the learned model, of open pages",
     "guess": "by a guess",
 }
 _RANKED_BY = (KNOWN_LINKS, PAGE_LINKS, PAGES)

@@ -13,6 +13,7 @@ from holocron_assets.derive.dispatch.tallies import wanted_counts
 from holocron_assets.derive.dispatch.work_order import WorkOrder
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.recipe import QUERIES, recipe_of
+from holocron_assets.derive.results import partition_work
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.parquet import read_partition, write_partition
@@ -112,3 +113,16 @@ def test_a_page_is_asked_about_once_the_learned_model_is_not_sure_any_more(lake:
 def test_only_what_asks_about_pages_can_be_spared() -> None:
     with pytest.raises(ValueError, match="unpredicted: the learned model types pages, not entities"):
         interrogation(over="entities", wants={"unpredicted": True})
+
+
+def test_a_page_that_the_learned_model_is_sure_of_meanwhile_is_not_asked_about(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partition_work, "_SURE_SECONDS", 0.0)
+    work = work_on(lake)
+    first = work.ready(now())[0]
+    assert work.is_open(first)
+    predict(lake, {first.subject: 0.95})
+    assert not work.is_open(first)
+    assert work.remaining == len(TEXTS)
+    assert work_on(lake).remaining == len(TEXTS) - 1

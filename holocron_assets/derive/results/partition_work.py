@@ -6,8 +6,10 @@ next is sent. Any process can make the partition's files from the journal at any
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
+from time import monotonic
 from typing import Any
 
 from holocron_assets.classify.learned.answers import sure_pages
@@ -45,6 +47,9 @@ from holocron_assets.lake.tables import LLM_RUNS
 from holocron_assets.lake.tracebacks import keep_tracebacks
 
 __all__ = ["PartitionWork", "journal_path"]
+
+_SURE_SECONDS = 30.0
+"""For how long what the learned model says is not read again."""
 
 
 class PartitionWork:
@@ -99,8 +104,9 @@ class PartitionWork:
         self._journal = StateJournal(journal_path(lake, interrogation, partition))
         self._exchanges = ExchangeJournal(exchanges_path(lake, self.scope))
         self._states, self.calls_saved = self._read_states()
-        if interrogation.wants.unpredicted:
-            self.items = self._without_predicted()
+        self._sure: AbstractSet[int] = frozenset()
+        self._sure_until = 0.0
+        self.items = tuple(item for item in self.items if not self._is_spared(item))
         self._under_way: set[str] = set()
         self._rows_known: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
         self._calls: deque[Row] = deque()
@@ -171,8 +177,11 @@ class PartitionWork:
         return [item for item in self.items if by_key.get(self._keys[item.item_id]) is item]
 
     def is_open(self, item: Item) -> bool:
-        """Whether an item can be asked about, has no outcome, and is not under way; it need not be due."""
-        if item.waits_for or _is_settled(item, self._state(item)):
+        """Whether an item can be asked about, has no outcome, and is not under way; it need not be due.
+
+        The learned model may be trained while the others are asked about, and spare it then.
+        """
+        if item.waits_for or _is_settled(item, self._state(item)) or self._is_spared(item):
             return False
         return self._keys[item.item_id] not in self._under_way
 
@@ -326,14 +335,14 @@ class PartitionWork:
             found[key] = replace(answer, item_id=own.item_id, attempts=own.attempts, costs=own.costs)
         return found, len(kept)
 
-    def _without_predicted(self) -> tuple[Item, ...]:
-        """The items without those that were never asked about and that the learned model is sure of."""
-        sure = sure_pages(self._lake, self.partition)
-        return tuple(
-            item
-            for item in self.items
-            if self._state(item).status != "untried" or item.row["title_key"] not in sure
-        )
+    def _is_spared(self, item: Item) -> bool:
+        """Whether an item was never asked about, and the learned model is sure of its type."""
+        if not self.interrogation.wants.unpredicted or self._state(item).status != "untried":
+            return False
+        if monotonic() >= self._sure_until:
+            self._sure = sure_pages(self._lake, self.partition)
+            self._sure_until = monotonic() + _SURE_SECONDS
+        return item.row["title_key"] in self._sure
 
     def _state(self, item: Item) -> ItemState:
         return self._states[self._keys[item.item_id]]
