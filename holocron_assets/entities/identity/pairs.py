@@ -16,6 +16,7 @@ from holocron_assets.entities.identity.common import (
     names_of,
     suffixes_agree,
 )
+from holocron_assets.entities.identity.evidence.interlanguage import contradicts
 from holocron_assets.entities.identity.likeness import Alike, alike
 from holocron_assets.entities.identity.policy import Fuzzy, IdentityPolicy, Verdict
 from holocron_assets.entities.identity.records import (
@@ -80,11 +81,13 @@ def pair_rows(
     names = names_of(ordered, reader or NameReader(policy.words))
     for pair, found in _all_found(ordered, names, policy, _wanted(ordered, changed, kept)):
         best[pair] = max(best.get(pair, found), found, key=_score)
-    rivals = Rivals({pair: found.score for pair, found in best.items()}, ordered, policy.margin)
+    against = {(one, other): contradicts(ordered[one], ordered[other]) for one, other in best}
+    scores = {pair: found.score for pair, found in best.items() if against[pair] is None}
+    rivals = Rivals(scores, ordered, policy.margin)
     return [
         _row(ordered[one], ordered[other], settled)
         for (one, other), found in sorted(best.items())
-        if (settled := _settled(found, one, other, ordered, rivals))
+        if (settled := _settled(found, (one, other), ordered, rivals, against[one, other]))
     ]
 
 
@@ -150,20 +153,22 @@ def _reason(found: Alike, one: str, other: str) -> str:
     return f"{first!r} and {second!r} are one name but for {changes}"
 
 
-def _settled(found: _Found, one: int, other: int, records: Sequence[Record], rivals: Rivals) -> _Found | None:
+def _settled(
+    found: _Found, pair: Pair, records: Sequence[Record], rivals: Rivals, against: str | None
+) -> _Found | None:
     """The finding about a pair, lowered where something contradicts it.
 
     A wiki's editors keep one page for one thing: whoever gave two pages two titles has decided. So two pages
     of one wiki are at most asked about, and only with a reason beyond the name.
     """
-    if are_pages_of_one_wiki(records[one], records[other]):
-        beyond = reason_beyond_the_name(records[one], records[other])
-        return found._replace(verdict="unsure", reason=f"{found.reason}; {beyond}") if beyond else None
-    rival = rivals.of(one, other) if found.verdict == "same" else None
-    if rival is None:
-        return found
-    reason = f"{found.reason}; {rival.title!r} of {rival.source} is as like one of them"
-    return found._replace(verdict="unsure", reason=reason)
+    one, other = (records[place] for place in pair)
+    if are_pages_of_one_wiki(one, other):
+        against = reason_beyond_the_name(one, other)
+        if against is None:
+            return None
+    elif against is None and found.verdict == "same" and (rival := rivals.of(*pair)):
+        against = f"{rival.title!r} of {rival.source} is as like one of them"
+    return found._replace(verdict="unsure", reason=f"{found.reason}; {against}") if against else found
 
 
 def _row(first: Record, second: Record, found: _Found) -> Row:
