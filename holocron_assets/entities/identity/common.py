@@ -7,6 +7,7 @@ from zlib import crc32
 import numpy as np
 
 from holocron_assets.entities.identity.blocking import Wanted, neighbours
+from holocron_assets.entities.identity.evidence.spelling import SpellingReader
 from holocron_assets.entities.identity.likeness import blocks_of as name_blocks
 from holocron_assets.entities.identity.policy import ExactKind
 from holocron_assets.entities.identity.records import Record, page_of
@@ -55,7 +56,7 @@ def names_of(records: Sequence[Record], reader: NameReader) -> list[Name]:
     return [name for name in names if name.parts.key]
 
 
-def blocks_of(record: Record, reader: NameReader, rules: WordRules) -> list[int]:
+def blocks_of(record: Record, reader: NameReader, spelling: SpellingReader, rules: WordRules) -> list[int]:
     """Numbers of all that a record may have in common with others: two without a common number are no pair.
 
     Pages, identifiers, titles that notices and links of other languages name, and the blocks of its names.
@@ -67,7 +68,8 @@ def blocks_of(record: Record, reader: NameReader, rules: WordRules) -> list[int]
     texts |= {f"address {each}" for each in (*record.addresses, *record.interlanguage)}
     for name in names_of([record], reader):
         texts.add(f"name {name.parts.key}")
-        texts |= {f"{kind} {block}" for kind, block in enumerate(name_blocks(name.parts, rules)) if block}
+        blocks = (*name_blocks(name.parts, rules), spelling.block_of(name.parts))
+        texts |= {f"{kind} {block}" for kind, block in enumerate(blocks) if block}
     return sorted(crc32(text.encode()) for text in texts - {"page None"})
 
 

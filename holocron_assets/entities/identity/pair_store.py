@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from holocron_assets.entities.identity.candidate_records import marks_of, records_of
 from holocron_assets.entities.identity.common import blocks_of
+from holocron_assets.entities.identity.evidence.spelling import SpellingReader
 from holocron_assets.entities.identity.pairs import pair_rows
 from holocron_assets.entities.identity.policy import DEFAULT_IDENTITY_FILE, load_identity_policy
 from holocron_assets.entities.identity.records import Record
@@ -63,8 +64,9 @@ def store_pairs(
     marks = marks_of(now.marks(), snapshot, singling_out)
     changed = _changed(marks, compared)
     fresh = list(records_of(now.identified(changed), snapshot, singling_out))
-    reader = NameReader(policy.words)
-    names = _compared(fresh, marks, [blocks_of(record, reader, policy.words) for record in fresh])
+    reader, spelling = NameReader(policy.words), SpellingReader(policy.spelling)
+    blocks = [blocks_of(record, reader, spelling, policy.words) for record in fresh]
+    names = _compared(fresh, marks, blocks)
     if compared is not None and changed is not None:
         left = compared.filter(_is_one_of(compared, marks.keys() - changed))
         names = pa.concat_tables([left, names])

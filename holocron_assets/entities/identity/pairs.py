@@ -17,6 +17,11 @@ from holocron_assets.entities.identity.common import (
     suffixes_agree,
 )
 from holocron_assets.entities.identity.evidence.interlanguage import contradicts
+from holocron_assets.entities.identity.evidence.spelling import (
+    Spelling,
+    SpellingReader,
+    in_another_spelling,
+)
 from holocron_assets.entities.identity.likeness import Alike, alike
 from holocron_assets.entities.identity.policy import Fuzzy, IdentityPolicy, Verdict
 from holocron_assets.entities.identity.records import (
@@ -123,11 +128,21 @@ def _all_found(
         found = _Found(exact.score, "exact", exact.verdict, common.reason)
         yield _pair(common.one, common.other), found
     fuzzy = policy.fuzzy_of(records[0].entity_type) if records else policy.fuzzy.default
-    parts = [name.parts for name in names]
-    for pair in alike(parts, fuzzy, policy.words, _with_an_own_name(names, wanted)):
+    parts, wanted = [name.parts for name in names], _with_an_own_name(names, wanted)
+    for first, second, spelling in in_another_spelling(parts, SpellingReader(policy.spelling), wanted):
+        if suffixes_agree(parts[first], parts[second]):
+            one, other = names[first], names[second]
+            yield _pair(one.record, other.record), _of_spelling(spelling, one, other, policy)
+    for pair in alike(parts, fuzzy, policy.words, wanted):
         one, other = names[pair.one], names[pair.other]
         if not are_numbered_apart(one.parts, other.parts):
             yield _pair(one.record, other.record), _of_alike(pair, one, other, fuzzy)
+
+
+def _of_spelling(spelling: Spelling, one: Name, other: Name, policy: IdentityPolicy) -> _Found:
+    exact = policy.exact["spelling"]
+    first, second = sorted((one.text, other.text))
+    return _Found(exact.score, "exact", exact.verdict, f"{first!r} and {second!r} are one name in {spelling}")
 
 
 def _of_alike(pair: Alike, one: Name, other: Name, fuzzy: Fuzzy) -> _Found:

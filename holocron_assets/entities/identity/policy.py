@@ -10,13 +10,23 @@ from pydantic import BaseModel, ConfigDict, Field, StrictStr, model_validator
 
 from holocron_assets.entities.data_files import DataFileError, read_data_file, types_completed
 from holocron_assets.entities.identity.evidence.interlanguage import InterlanguageLinks
+from holocron_assets.entities.identity.evidence.spelling import SpellingRules
 from holocron_assets.entities.names.names import WordRules
 
 DEFAULT_IDENTITY_FILE = Path(__file__).with_name("policy.yaml")
 
 Verdict = Literal["same", "unsure"]
 ExactKind = Literal[
-    "page", "identifier", "interlanguage", "title", "name", "notice", "alias", "suffix", "aliases"
+    "page",
+    "identifier",
+    "interlanguage",
+    "title",
+    "name",
+    "notice",
+    "alias",
+    "suffix",
+    "spelling",
+    "aliases",
 ]
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
@@ -112,6 +122,7 @@ class IdentityPolicy(BaseModel):
     fuzzy: FuzzyByType
     within_one_wiki: WithinOneWiki
     interlanguage: InterlanguageLinks
+    spelling: SpellingRules
     margin: _Share
     words: WordRules
 
