@@ -1,6 +1,6 @@
 """A lake that batches of pages are written to, and the entities that are resolved from it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +17,7 @@ from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import Footer, write_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_SIGNALS, PAGE_TYPES, PAGES, SITES
+from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_FACTS, PAGE_SIGNALS, PAGE_TYPES, PAGES, SITES
 from holocron_assets.lake.views.database import connect, query
 
 TYPES = ("Droid", "PersonCharacter", "Species")
@@ -41,6 +41,7 @@ class Seen:
     continuity: str | None = None
     wikitext: str | None = None
     categories: tuple[str, ...] = ()
+    facts: tuple[Row, ...] = ()
 
     @property
     def is_candidate(self) -> bool:
@@ -88,6 +89,7 @@ class Wiki:
             ENTITY_CANDIDATES, batch, (self._candidate(page) for _, page in found if page.is_candidate)
         )
         self._write(PAGE_TYPES, batch, (self._type(page) for _, page in found))
+        self._write(PAGE_FACTS, batch, (row for _, page in found for row in self._facts(page)))
 
     def resolve(self, entity_type: str = "Species") -> tuple[Footer, EntityChanges]:
         with open_snapshot(self.lake) as snapshot:
@@ -219,6 +221,11 @@ class Wiki:
         settled = {"types": [], "reason": "a test says so", "taxonomy_version": "1"}
         asked = {"model": page.model, "primary_type": page.entity_type or "Unknown"}
         return {**self._judged(page), **settled, **asked}
+
+    def _facts(self, page: Seen) -> Iterator[Row]:
+        said = {"field": "x", "evidence": "x", "supported": True, "rule_id": "x", "confidence": 1.0}
+        for place, fact in enumerate(page.facts):
+            yield {**self._names(page), **said, "position": place, "is_single": False, **fact}
 
     def _judged(self, page: Seen) -> dict[str, Any]:
         return {

@@ -22,6 +22,7 @@ from holocron_assets.entities.identity.evidence.spelling import (
     SpellingReader,
     in_another_spelling,
 )
+from holocron_assets.entities.identity.evidence.weights import SETTLED
 from holocron_assets.entities.identity.likeness import Alike, alike
 from holocron_assets.entities.identity.policy import Fuzzy, IdentityPolicy, Verdict
 from holocron_assets.entities.identity.records import (
@@ -35,6 +36,7 @@ from holocron_assets.lake.declaration.schema import Row
 
 _SIDES = {"canon": 1, "legends": 2}
 _BOTH_SIDES = 3
+_BESIDES_NAMES = ("page", "identifier", "interlanguage", "notice")
 _MORE_SAID = {name: place for place, name in enumerate(("canon", "legends", "both", "real", "unknown"))}
 
 
@@ -46,12 +48,16 @@ class _Found(NamedTuple):
         method: 'exact' or 'fuzzy'.
         verdict: the verdict by that alone.
         reason: in words.
+        by_name: whether names alone say so.
+        is_doubted: whether something contradicts it.
     """
 
     score: float
     method: str
     verdict: Verdict
     reason: str
+    by_name: bool = True
+    is_doubted: bool = False
 
 
 def pair_rows(
@@ -83,14 +89,17 @@ def pair_rows(
     """
     ordered = sorted(records, key=lambda record: record.entity_id)
     best: dict[Pair, _Found] = {}
+    by_name: dict[Pair, float] = {}
     names = names_of(ordered, reader or NameReader(policy.words))
     for pair, found in _all_found(ordered, names, policy, _wanted(ordered, changed, kept)):
         best[pair] = max(best.get(pair, found), found, key=_score)
+        if found.by_name:
+            by_name[pair] = max(by_name.get(pair, 0.0), found.score)
     against = {(one, other): contradicts(ordered[one], ordered[other]) for one, other in best}
     scores = {pair: found.score for pair, found in best.items() if against[pair] is None}
     rivals = Rivals(scores, ordered, policy.margin)
     return [
-        _row(ordered[one], ordered[other], settled)
+        _row(ordered[one], ordered[other], settled, by_name.get((one, other), 0.0))
         for (one, other), found in sorted(best.items())
         if (settled := _settled(found, (one, other), ordered, rivals, against[one, other]))
     ]
@@ -125,7 +134,8 @@ def _all_found(
 ) -> Iterator[tuple[Pair, _Found]]:
     for common in in_common(records, names, wanted):
         exact = policy.exact[common.kind]
-        found = _Found(exact.score, "exact", exact.verdict, common.reason)
+        by_name = common.kind not in _BESIDES_NAMES
+        found = _Found(exact.score, "exact", exact.verdict, common.reason, by_name)
         yield _pair(common.one, common.other), found
     fuzzy = policy.fuzzy_of(records[0].entity_type) if records else policy.fuzzy.default
     parts, wanted = [name.parts for name in names], _with_an_own_name(names, wanted)
@@ -183,10 +193,12 @@ def _settled(
             return None
     elif against is None and found.verdict == "same" and (rival := rivals.of(*pair)):
         against = f"{rival.title!r} of {rival.source} is as like one of them"
-    return found._replace(verdict="unsure", reason=f"{found.reason}; {against}") if against else found
+    if against is None:
+        return found
+    return found._replace(verdict="unsure", reason=f"{found.reason}; {against}", is_doubted=True)
 
 
-def _row(first: Record, second: Record, found: _Found) -> Row:
+def _row(first: Record, second: Record, found: _Found, likeness: float) -> Row:
     columns = ("source", "title", "batch", "origin")
     return {
         "pair_id": f"{first.entity_id}+{second.entity_id}",
@@ -200,4 +212,15 @@ def _row(first: Record, second: Record, found: _Found) -> Row:
         "method": found.method,
         "verdict": found.verdict,
         "reason": found.reason,
+        "evidence": _evidence(found, likeness),
     }
+
+
+def _evidence(found: _Found, likeness: float) -> list[Row]:
+    is_settled = found.verdict == "same" and not found.by_name
+    values = {
+        "name": round(max(10 * likeness - 9, -1.0), 2),
+        SETTLED: float(is_settled),
+        "doubt": float(found.is_doubted),
+    }
+    return [{"name": name, "value": value} for name, value in values.items() if value]

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictStr, model_validator
 from holocron_assets.entities.data_files import DataFileError, read_data_file, types_completed
 from holocron_assets.entities.identity.evidence.interlanguage import InterlanguageLinks
 from holocron_assets.entities.identity.evidence.spelling import SpellingRules
+from holocron_assets.entities.identity.evidence.weights import WeightRules
 from holocron_assets.entities.names.names import WordRules
 
 DEFAULT_IDENTITY_FILE = Path(__file__).with_name("policy.yaml")
@@ -123,6 +124,7 @@ class IdentityPolicy(BaseModel):
     within_one_wiki: WithinOneWiki
     interlanguage: InterlanguageLinks
     spelling: SpellingRules
+    weights: WeightRules
     margin: _Share
     words: WordRules
 
