@@ -8,7 +8,7 @@ held as (
         facts.title_key, facts.kind, facts.key, facts.is_single, facts.value,
         facts.calendar, facts.date_from, facts.date_to,
         regexp_replace(lower(coalesce(facts.target, facts.value)), '[\s\p{P}]', '', 'g') as plain,
-        regexp_extract_all(lower(facts.value), '\w+') as words
+        nullif(regexp_extract(lower(facts.value), '^\w+$'), '') as word
     from lake.page_facts as facts
     semi join present_answers as present on facts.batch = present.batch and facts.title_key = present.title_key
     semi join asked_titles on facts.title_key = asked_titles.title_key
@@ -26,7 +26,8 @@ compared as (
         coalesce(
             one.calendar = other.calendar and (one.date_to <= other.date_from or other.date_to <= one.date_from),
             asked.one_language and one.calendar is null and other.calendar is null
-            and not list_has_any(one.words, other.words)
+            and one.word <> other.word,
+            false
         ) as are_two
     from asked_pairs as asked
     join held as one on one.title_key = asked.first_key and one.kind = 'fact'

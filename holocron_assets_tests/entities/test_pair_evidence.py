@@ -69,6 +69,10 @@ def test_a_pair_that_facts_contradict_is_a_question(tmp_path: Path, one: Row, ot
     ("one", "other"),
     [
         ((fact("eyes", "blue"),), (fact("eyes", "red"),)),
+        (
+            (fact("gender", "Male", is_single=True),),
+            (fact("gender", "Masculine programming", is_single=True),),
+        ),
         ((year("died", 4), year("died", 5)), (year("died", 5),)),
         ((year("died", 4),), (fact("died", "long ago", is_single=True),)),
         ((year("died", 4),), ({**year("died", 9), "calendar": "gregorian"},)),
