@@ -23,7 +23,7 @@ import resource
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -181,14 +181,7 @@ def working_folder(chosen: Path | None) -> Iterator[Path]:
 
 def write_candidates(lake: Lake, source: str, templates: Mapping[str, Any]) -> None:
     """Write the pages of a source's files in batches, as what the steps before resolving make of them."""
-    pages: dict[str, dict[str, Any]] = {}
-    for name in FILES[source]:
-        with gzip.open(SHARED / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-            for line in lines:
-                row = json.loads(line)
-                if template := templates.get(row.get("infobox_template", "")):
-                    pages.setdefault(row["title"], {**row, "entity_type": template["types"][0]})
-    rows = [known(source, page) for page in pages.values() if page["entity_type"] in TYPES]
+    rows = [known(source, page) for page in pages_of(source, templates) if page["entity_type"] in TYPES]
     for number, start in enumerate(range(0, len(rows), BATCH_SIZE), start=1):
         batch = f"{source}-{number:06}"
         of_batch = [
@@ -200,6 +193,18 @@ def write_candidates(lake: Lake, source: str, templates: Mapping[str, Any]) -> N
             write_partition(
                 lake, table, batch, [{name: row.get(name) for name in columns} for row in of_batch]
             )
+
+
+def pages_of(source: str, templates: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+    """The pages of a source's files that have an infobox, each once, with the type of its template."""
+    pages: dict[str, dict[str, Any]] = {}
+    for name in FILES[source]:
+        with gzip.open(SHARED / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+            for line in lines:
+                row = json.loads(line)
+                if template := templates.get(row.get("infobox_template", "")):
+                    pages.setdefault(row["title"], {**row, "entity_type": template["types"][0]})
+    return pages.values()
 
 
 def known(source: str, page: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ import duckdb
 import pyarrow as pa
 
 from holocron_assets.decisions.log import Standing, standing, standing_mark
+from holocron_assets.entities.identity.evidence.interlanguage import links_in
 from holocron_assets.entities.identity.identity import Holders, holders_of
-from holocron_assets.entities.identity.policy import titles_in, within_one_wiki
+from holocron_assets.entities.identity.policy import shipped_policy, titles_in
 from holocron_assets.entities.mentions.mentions import FoundMentions
 from holocron_assets.entities.mentions.search import find_mentions
 from holocron_assets.entities.names.aliases import Redirects, redirects_by_target
@@ -28,6 +29,7 @@ from holocron_assets.lake.files.rows import rows_of
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, ENTITY_DEPARTURES
 from holocron_assets.lake.views.database import connect, query
+from holocron_assets.languages.language import known_languages, language_code
 
 _ENTITIES_NOW = files(__package__).joinpath("snapshot.sql").read_text(encoding="utf-8")
 _PAGES_NOW = files(__package__).joinpath("pages_now.sql").read_text(encoding="utf-8")
@@ -129,6 +131,17 @@ _TOLD_MARK = f"""
         || coalesce(bit_xor(hash(title_key, revision_id, kind, key, value, target)), 0) as mark
     from ({_TOLD})
 """  # noqa: S608 - a query of our own
+_FACTS_MARK = """
+    select
+        count(*) || '-' || coalesce(bit_xor(hash(
+            facts.title_key, facts.revision_id, facts.key, facts.value, facts.target, facts.calendar,
+            facts.date_from, facts.date_to, facts.is_single
+        )), 0) as mark
+    from lake.page_facts as facts
+    semi join present_answers as present
+        on facts.batch = present.batch and facts.title_key = present.title_key
+    where facts.kind in ('fact', 'relation')
+"""
 _MERGER_NOTICES = """
     select pages.title_key, [
         coalesce(each, '') for each in regexp_extract_all(pages.wikitext, $template, 1)
@@ -144,7 +157,17 @@ _MERGER_NOTICES = """
         on signals.batch = present.batch and signals.title_key = present.title_key
     where list_bool_or([regexp_full_match(category, $category, 'i') for category in signals.categories])
 """
-_SITES = "select source, base_url from lake.sites"
+_INTERLANGUAGE_LINKS = """
+    select pages.source, pages.title_key,
+        regexp_extract_all(text, $link, 1) || regexp_extract_all(text, $template, 1) as found
+    from lake.pages as pages
+    semi join present_answers as present
+        on pages.batch = present.batch and pages.title_key = present.title_key
+    cross join lateral (select regexp_replace(pages.wikitext, $hidden, '', 'g') as text)
+    where regexp_matches(pages.wikitext, $link) or regexp_matches(pages.wikitext, $template)
+"""
+_HIDDEN = r"(?is)<!--.*?-->|<nowiki>.*?</nowiki>"
+_SITES = "select source, base_url, language, namespaces from lake.sites"
 _HELD = f"""
     select {", ".join(_HELD_COLUMNS)} from ({{entities}}) where valid_to is null
 """  # noqa: S608 - column names of our own
@@ -213,7 +236,17 @@ class Snapshot:
     @cached_property
     def wikis(self) -> Mapping[str, str]:
         """The place of each source's wiki: two sources of one wiki have the same place."""
-        return {row["source"]: _place(row) for row in query(self._connection, _SITES)}
+        return {row["source"]: _place(row) for row in self._sites}
+
+    @cached_property
+    def languages(self) -> Mapping[str, str]:
+        """The language that each source's wiki states; empty for a lake of one language."""
+        stated = {row["source"]: language_code(row["language"]) for row in self._sites if row["language"]}
+        return stated if len(set(stated.values())) > 1 else {}
+
+    @cached_property
+    def _sites(self) -> Sequence[Row]:
+        return list(query(self._connection, _SITES))
 
     @cached_property
     def redirects_now(self) -> Redirects:
@@ -240,7 +273,7 @@ class Snapshot:
 
     @property
     def _singling_out(self) -> Mapping[str, Sequence[str]]:
-        return {"singling_out": within_one_wiki().fact_keys}
+        return {"singling_out": shipped_policy().within_one_wiki.fact_keys}
 
     @cached_property
     def merger_notices(self) -> Mapping[int, tuple[str, ...]]:
@@ -249,7 +282,7 @@ class Snapshot:
         An empty title stands for a notice that names none. No mark has to tell of them: with a notice, a page
         has a new revision.
         """
-        reasons = within_one_wiki()
+        reasons = shipped_policy().within_one_wiki
         asked = {"template": reasons.template_pattern, "category": reasons.category_pattern}
         found: defaultdict[int, set[str]] = defaultdict(set)
         for row in query(self._connection, _MERGER_NOTICES, asked):
@@ -257,13 +290,34 @@ class Snapshot:
         return {key: tuple(sorted(titles)) for key, titles in found.items()}
 
     @cached_property
+    def interlanguage_links(self) -> Mapping[int, tuple[str, ...]]:
+        """The addresses of the same page in other languages, by the page's title key.
+
+        As with notices, no mark has to tell of them.
+        """
+        if not self.languages:
+            return {}
+        known = known_languages() | set(self.languages.values())
+        # a namespace may be called like a language, and a link to the wiki's own language leads to no other
+        codes = {
+            row["source"]: known - _namespaces(row) - {self.languages.get(row["source"])}
+            for row in self._sites
+        }
+        asked = {**shipped_policy().interlanguage.patterns(known), "hidden": _HIDDEN}
+        found: defaultdict[int, set[str]] = defaultdict(set)
+        for row in query(self._connection, _INTERLANGUAGE_LINKS, asked):
+            found[row["title_key"]].update(links_in(row["found"], codes.get(row["source"], known)))
+        return {key: tuple(sorted(links)) for key, links in found.items() if links}
+
+    @cached_property
     def names_mark(self) -> str:
-        """A mark of the data that gives candidates further names, and of their wikis."""
+        """A mark of the data that gives candidates names and evidence, and of their wikis and languages."""
         redirects = query(self._connection, _REDIRECTS_MARK.format(redirects=_NAMED_REDIRECTS))
         marks = [
             row["mark"] for row in (*redirects, *query(self._connection, _TOLD_MARK, self._singling_out))
         ]
-        return f"{marks} {sorted(self.wikis.items())}"
+        marks += [row["mark"] for row in query(self._connection, _FACTS_MARK)]
+        return f"{marks} {sorted(self.wikis.items())} {sorted(self.languages.items())}"
 
     @cached_property
     def pages_now(self) -> Mapping[tuple[str, str], PageNow]:
@@ -370,6 +424,12 @@ class Snapshot:
     def _redirects(self) -> str:
         # Not by a view: the connection's views were made when perhaps no entity was written yet.
         return _REDIRECTS.format(entities=rows_of(self.lake, ENTITIES))
+
+
+def _namespaces(site: Row) -> set[str]:
+    """All names of a wiki's namespaces, in lower case."""
+    names = [name for each in site["namespaces"] for name in (each["name"], *(each["aliases"] or ()))]
+    return {name.lower() for name in names if name}
 
 
 def _place(site: Row) -> str:

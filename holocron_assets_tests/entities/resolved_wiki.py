@@ -1,6 +1,6 @@
 """A lake that batches of pages are written to, and the entities that are resolved from it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +17,7 @@ from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import Footer, write_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_SIGNALS, PAGE_TYPES, PAGES
+from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_FACTS, PAGE_SIGNALS, PAGE_TYPES, PAGES, SITES
 from holocron_assets.lake.views.database import connect, query
 
 TYPES = ("Droid", "PersonCharacter", "Species")
@@ -41,6 +41,7 @@ class Seen:
     continuity: str | None = None
     wikitext: str | None = None
     categories: tuple[str, ...] = ()
+    facts: tuple[Row, ...] = ()
 
     @property
     def is_candidate(self) -> bool:
@@ -61,10 +62,25 @@ class Wiki:
 
     lake: Lake
     batches: int = 0
+    source: str = "sample"
+
+    def says_its_language(self, code: str) -> None:
+        """Write the wiki's row of table `sites`."""
+        site = {
+            "source": self.source,
+            "site_name": self.source,
+            "base_url": f"https://{self.source}.test/wiki/Main",
+            "title_case": "first-letter",
+            "namespaces": [{"id": 0, "name": "", "canonical": "", "aliases": []}],
+            "interwiki_prefixes": [],
+            "fetched_at": START,
+            "language": code,
+        }
+        write_partition(self.lake, SITES, self.source, [site])
 
     def crawl(self, *pages: Seen) -> None:
         self.batches += 1
-        batch = f"sample-{self.batches:06}"
+        batch = f"{self.source}-{self.batches:06}"
         seen = list(enumerate(pages))
         found = [(place, page) for place, page in seen if page.status == "ok"]
         self._write(PAGES, batch, (self._page(place, page) for place, page in seen))
@@ -73,6 +89,7 @@ class Wiki:
             ENTITY_CANDIDATES, batch, (self._candidate(page) for _, page in found if page.is_candidate)
         )
         self._write(PAGE_TYPES, batch, (self._type(page) for _, page in found))
+        self._write(PAGE_FACTS, batch, (row for _, page in found for row in self._facts(page)))
 
     def resolve(self, entity_type: str = "Species") -> tuple[Footer, EntityChanges]:
         with open_snapshot(self.lake) as snapshot:
@@ -144,7 +161,7 @@ class Wiki:
 
     def _write(self, table: Table, batch: str, rows: Iterable[Row]) -> None:
         empty = dict.fromkeys(column.name for column in table.columns)
-        shared = {"source": "sample", "batch": batch, "namespace": 0, "run_id": "run-0"}
+        shared = {"source": self.source, "batch": batch, "namespace": 0, "run_id": "run-0"}
         columns = set(empty)
         complete = [
             {**empty, **{name: value for name, value in {**shared, **row}.items() if name in columns}}
@@ -155,7 +172,7 @@ class Wiki:
     def _names(self, page: Seen) -> dict[str, Any]:
         return {
             "title": page.title,
-            "title_key": title_key("sample", page.title),
+            "title_key": title_key(self.source, page.title),
             "page_id": page.page_id,
             "revision_id": page.revision_id if page.status == "ok" else None,
             "name": page.title.removesuffix("/Legends"),
@@ -167,7 +184,7 @@ class Wiki:
             **self._names(page),
             "position": place,
             "requested_title": page.title,
-            "requested_key": title_key("sample", page.title),
+            "requested_key": title_key(self.source, page.title),
             "redirect_target": page.redirect,
             "wikitext": page.wikitext,
             "status": page.status,
@@ -204,6 +221,11 @@ class Wiki:
         settled = {"types": [], "reason": "a test says so", "taxonomy_version": "1"}
         asked = {"model": page.model, "primary_type": page.entity_type or "Unknown"}
         return {**self._judged(page), **settled, **asked}
+
+    def _facts(self, page: Seen) -> Iterator[Row]:
+        said = {"field": "x", "evidence": "x", "supported": True, "rule_id": "x", "confidence": 1.0}
+        for place, fact in enumerate(page.facts):
+            yield {**self._names(page), **said, "position": place, "is_single": False, **fact}
 
     def _judged(self, page: Seen) -> dict[str, Any]:
         return {

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holocron_assets.entities.identity.clusters import Held, Member, followed, merges
+from holocron_assets.entities.identity.evidence.weights import Weights
 from holocron_assets.entities.identity.judgements import judged, since_when
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.tables import ENTITY_JUDGEMENTS
@@ -17,6 +18,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 IDS = tuple("abcdefg")
 PAIRS = tuple(combinations(IDS, 2))
 NOBODY = Held()
+UNWEIGHED = Weights({}, "as shipped")
 
 
 def member(name: str, **changes: Any) -> Member:
@@ -27,7 +29,7 @@ def member(name: str, **changes: Any) -> Member:
 def pair(one: str, other: str, score: float = 1.0, verdict: str = "same") -> Row:
     first, second = sorted((one, other))
     named = {"pair_id": f"{first}+{second}", "first_id": first, "second_id": second}
-    said = {"reason": "alike", "score": score, "method": "exact", "verdict": verdict}
+    said = {"reason": "alike", "score": score, "method": "exact", "verdict": verdict, "evidence": []}
     return {**named, "entity_type": "Species", **said}
 
 
@@ -46,7 +48,8 @@ def judge(
     pairs: Sequence[Row], decisions: Sequence[Row], members: Mapping[str, Member], held: Held
 ) -> list[Row]:
     decided = {frozenset((row["entity_id"], row["other_id"])): row for row in decisions}
-    rows = judged("Species", pairs, decided, author="policy:p", known=members.keys(), checks={})
+    by_policy: Any = {"author": "policy:p", "checks": {}, "weights": UNWEIGHED}
+    rows = judged("Species", pairs, decided, known=members.keys(), **by_policy)
     return followed(rows, members, held)
 
 
@@ -247,9 +250,8 @@ def test_of_merges_that_a_split_forbids_together_the_newest_counts() -> None:
 def test_a_model_only_proposes() -> None:
     members = {name: member(name) for name in "ab"}
     check = {"same_entity": True, "confidence": 0.9, "model": "some-model"}
-    rows = judged(
-        "Species", [pair("a", "b", 0.9, "unsure")], {}, author="policy:p", known=set(), checks={"a+b": check}
-    )
+    by_policy: Any = {"author": "policy:p", "checks": {"a+b": check}, "weights": UNWEIGHED}
+    rows = judged("Species", [pair("a", "b", 0.9, "unsure")], {}, known=set(), **by_policy)
     [row] = followed(rows, members, NOBODY)
     assert (row["judgement"], row["proposal"], row["proposed_by"]) == ("unsure", "same", "some-model")
     assert not row["is_followed"]

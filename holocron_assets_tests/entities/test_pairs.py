@@ -92,6 +92,7 @@ def test_a_misspelt_name_is_found_wherever_its_records_come() -> None:
         (page("The Varnian"), page("Varnians", "two")),
         (page("Kavarn"), page("Kevarn", "two")),
         (page("Varn pilots (film)"), page("Varn pilot (novel)", "two")),
+        (page("Grey Varn"), page("Gray Varn", "two")),
     ],
 )
 def test_about_these_nobody_but_a_person_can_be_sure(one: Record, other: Record) -> None:

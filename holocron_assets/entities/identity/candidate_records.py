@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from holocron_assets.entities.identity.evidence.interlanguage import address
+from holocron_assets.entities.identity.identity import is_mention
 from holocron_assets.entities.identity.records import Record
 from holocron_assets.entities.names.aliases import redirects_to
 from holocron_assets.entities.snapshot import Snapshot
@@ -21,6 +23,7 @@ class _Said(NamedTuple):
     singled_out_by: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
     to_merge: tuple[str, ...] = ()
+    interlanguage: tuple[str, ...] = ()
 
 
 _NOTHING = _Said()
@@ -55,6 +58,8 @@ def records_of(
             singled_out_by=said.singled_out_by,
             related=said.related,
             to_merge=said.to_merge,
+            addresses=_addresses(row, snapshot),
+            interlanguage=said.interlanguage,
         )
 
 
@@ -71,15 +76,15 @@ def marks_of(
     wikis, marks = snapshot.wikis, dict[str, str]()
     for one in identified:
         said = _said(one.title_key, snapshot, singling_out)
-        own = f"{one.mark:x} {wikis.get(one.source, one.source)}"
+        own = f"{one.mark:x} {wikis.get(one.source, one.source)} {snapshot.languages.get(one.source, '')}"
         marks[one.entity_id] = own if said is _NOTHING else f"{own} {content_hash(repr(said))}"
     return marks
 
 
 def _said(key: int, snapshot: Snapshot, singling_out: Sequence[Sequence[str]]) -> _Said:
     redirects, stated = snapshot.redirects_now, snapshot.stated_names.get(key, ())
-    to_merge = snapshot.merger_notices.get(key, ())
-    if not stated and not to_merge and key not in redirects:
+    to_merge, linked = snapshot.merger_notices.get(key, ()), snapshot.interlanguage_links.get(key, ())
+    if not stated and not to_merge and not linked and key not in redirects:
         return _NOTHING
     names = {each["name"] for each in redirects_to(key, redirects)} if key in redirects else set()
     names |= {each["value"] for each in stated if each["kind"] in _NAMES}
@@ -89,7 +94,18 @@ def _said(key: int, snapshot: Snapshot, singling_out: Sequence[Sequence[str]]) -
         tuple(_singled_out_by(stated, singling_out)),
         tuple(sorted({each["target"] for each in stated if each["kind"] == "relation"} - {None})),
         to_merge,
+        linked,
     )
+
+
+def _addresses(candidate: Row, snapshot: Snapshot) -> tuple[str, ...]:
+    """The addresses of a page and of redirects to it; none of a name that only a list gives."""
+    language = snapshot.languages.get(candidate["source"])
+    if language is None or is_mention(candidate):
+        return ()
+    redirects = redirects_to(candidate["title_key"], snapshot.redirects_now)
+    titles = {candidate["title"], *(each["from_title"] for each in redirects)}
+    return tuple(sorted(address(language, title) for title in titles))
 
 
 def _singled_out_by(stated: Sequence[Row], singling_out: Sequence[Sequence[str]]) -> Iterator[str]:

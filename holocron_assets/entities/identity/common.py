@@ -7,6 +7,7 @@ from zlib import crc32
 import numpy as np
 
 from holocron_assets.entities.identity.blocking import Wanted, neighbours
+from holocron_assets.entities.identity.evidence.spelling import SpellingReader
 from holocron_assets.entities.identity.likeness import blocks_of as name_blocks
 from holocron_assets.entities.identity.policy import ExactKind
 from holocron_assets.entities.identity.records import Record, page_of
@@ -55,17 +56,20 @@ def names_of(records: Sequence[Record], reader: NameReader) -> list[Name]:
     return [name for name in names if name.parts.key]
 
 
-def blocks_of(record: Record, reader: NameReader, rules: WordRules) -> list[int]:
+def blocks_of(record: Record, reader: NameReader, spelling: SpellingReader, rules: WordRules) -> list[int]:
     """Numbers of all that a record may have in common with others: two without a common number are no pair.
 
-    Pages, identifiers, titles that notices name, and the blocks of its names. Two things may have one number.
+    Pages, identifiers, titles that notices and links of other languages name, and the blocks of its names.
+    Two things may have one number.
     """
     titles = [*record.to_merge, *([record.title] if record.origin == "page" else ())]
     texts = {f"page {page_of(record)}", *(f"identifier {each}" for each in record.external_ids)}
     texts |= {f"title {record.wiki} {title}" for title in titles}
+    texts |= {f"address {each}" for each in (*record.addresses, *record.interlanguage)}
     for name in names_of([record], reader):
         texts.add(f"name {name.parts.key}")
-        texts |= {f"{kind} {block}" for kind, block in enumerate(name_blocks(name.parts, rules)) if block}
+        blocks = (*name_blocks(name.parts, rules), spelling.block_of(name.parts))
+        texts |= {f"{kind} {block}" for kind, block in enumerate(blocks) if block}
     return sorted(crc32(text.encode()) for text in texts - {"page None"})
 
 
@@ -86,11 +90,27 @@ def in_common(records: Sequence[Record], names: Sequence[Name], wanted: Wanted) 
     held = [(place, each) for place, record in enumerate(records) for each in record.external_ids]
     for one, other in _sharing([each for _, each in held], [place for place, _ in held], wanted):
         yield Common(held[one][0], held[other][0], "identifier", f"both are {held[one][1]}")
+    yield from _linked_across_languages(records, wanted)
     yield from _proposed_by_notices(records, wanted)
     keys, holders = [name.parts.key for name in names], [name.record for name in names]
     for one, other in _sharing(keys, holders, wanted):
         if not are_numbered_apart(names[one].parts, names[other].parts):
             yield _of_one_name(names[one], names[other])
+
+
+def _linked_across_languages(records: Sequence[Record], wanted: Wanted) -> Iterator[Common]:
+    """Pairs of pages of which one links to the other in another language, or both link to one third page."""
+    held = [
+        (place, each)
+        for place, record in enumerate(records)
+        for each in (*record.addresses, *record.interlanguage)
+    ]
+    for one, other in _sharing([each for _, each in held], [place for place, _ in held], wanted):
+        (first, shared), second = held[one], held[other][0]
+        linking = [place for place in (first, second) if shared in records[place].interlanguage]
+        if linking:
+            who = "both link" if len(linking) > 1 else f"{records[linking[0]].title!r} links"
+            yield Common(first, second, "interlanguage", f"{who} to {shared!r}")
 
 
 def _proposed_by_notices(records: Sequence[Record], wanted: Wanted) -> Iterator[Common]:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from holocron_assets.entities.identity.clusters import followed
+from holocron_assets.entities.identity.evidence.weights import examples_of, weights_from
 from holocron_assets.entities.identity.judgements import judged, since_when
 from holocron_assets.entities.identity.policy import DEFAULT_IDENTITY_FILE, load_identity_policy
 from holocron_assets.entities.snapshot import Snapshot
@@ -56,6 +57,7 @@ def store_judgements(
         author=policy.author,
         known=members.keys(),
         checks=_checks(lake, entity_type),
+        weights=weights_from(examples_of(pairs, snapshot.people.pairs), policy.weights),
     )
     rows = since_when(followed(judgements, members, snapshot.people.held), _standing(lake, entity_type), now)
     footer = write_partition(

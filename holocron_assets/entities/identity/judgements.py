@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
+from holocron_assets.entities.identity.evidence.weights import Weights, evidence_of
 from holocron_assets.lake.declaration.schema import Row
 
 _PAIR = ("pair_id", "entity_type", "first_id", "second_id")
@@ -19,6 +20,7 @@ def judged(  # noqa: PLR0913 - each gives judgements, or names their origin
     author: str,
     known: AbstractSet[str],
     checks: Mapping[str, Row],
+    weights: Weights,
 ) -> list[Row]:
     """One judgement for each pair of one type, from the source that counts first.
 
@@ -29,11 +31,12 @@ def judged(  # noqa: PLR0913 - each gives judgements, or names their origin
         author: the identity policy, as `judged_by` names it.
         known: ids of the type's entities. A decision about another waits until there is such an entity.
         checks: by pair id, rows of a model's identity check, with `same_entity`, `confidence` and `model`.
+        weights: of the evidence of pairs that the policy is not sure of.
 
     Returns:
         Rows of `entity_judgements` without `is_followed`, `refused` and `judged_at`, by pair id.
     """
-    rows = {row["pair_id"]: _by_policy(row, author, checks.get(row["pair_id"])) for row in pairs}
+    rows = {row["pair_id"]: _by_policy(row, author, checks.get(row["pair_id"]), weights) for row in pairs}
     for ids, decision in decided.items():
         if ids <= known:
             row = _by_person(entity_type, sorted(ids), decision)
@@ -60,15 +63,19 @@ def _first_said(row: Row, before: Row | None) -> datetime | None:
     return first
 
 
-def _by_policy(pair: Row, author: str, check: Row | None) -> dict[str, object]:
+def _by_policy(pair: Row, author: str, check: Row | None, weights: Weights) -> dict[str, object]:
+    judgement, reason, evidence = pair["verdict"], pair["reason"], evidence_of(pair)
+    if judgement == "unsure":
+        reason = f"{reason}; {weights.explained(evidence)}"
+        judgement = "same" if weights.makes_one(evidence) else judgement
     return {
         **{name: pair[name] for name in _PAIR},
-        "judgement": pair["verdict"],
+        "judgement": judgement,
         "judged_by": author,
         "method": pair["method"],
         "score": pair["score"],
-        "reason": pair["reason"],
-        **(_proposal(check) if check and pair["verdict"] == "unsure" else _NO_PROPOSAL),
+        "reason": reason,
+        **(_proposal(check) if check and judgement == "unsure" else _NO_PROPOSAL),
         "decision_id": None,
         "into_id": None,
     }

@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 
 from holocron_assets.entities.identity.candidate_records import marks_of, records_of
 from holocron_assets.entities.identity.common import blocks_of
+from holocron_assets.entities.identity.evidence.pages import said_of_both, with_evidence
+from holocron_assets.entities.identity.evidence.spelling import SpellingReader
 from holocron_assets.entities.identity.pairs import pair_rows
 from holocron_assets.entities.identity.policy import DEFAULT_IDENTITY_FILE, load_identity_policy
 from holocron_assets.entities.identity.records import Record
@@ -63,14 +65,16 @@ def store_pairs(
     marks = marks_of(now.marks(), snapshot, singling_out)
     changed = _changed(marks, compared)
     fresh = list(records_of(now.identified(changed), snapshot, singling_out))
-    reader = NameReader(policy.words)
-    names = _compared(fresh, marks, [blocks_of(record, reader, policy.words) for record in fresh])
+    reader, spelling = NameReader(policy.words), SpellingReader(policy.spelling)
+    blocks = [blocks_of(record, reader, spelling, policy.words) for record in fresh]
+    names = _compared(fresh, marks, blocks)
     if compared is not None and changed is not None:
         left = compared.filter(_is_one_of(compared, marks.keys() - changed))
         names = pa.concat_tables([left, names])
         near = _near(names, changed | {row[side] for row in kept for side in ("first_id", "second_id")})
         fresh += records_of(now.identified(near - changed), snapshot, singling_out)
-    rows = pair_rows(fresh, policy, changed=changed, kept=kept, reader=reader)
+    found = pair_rows(fresh, policy, changed=changed, kept=kept, reader=reader)
+    rows = with_evidence(found, said_of_both(snapshot.connection, found, snapshot.languages))
     footer = write_partition(lake, ENTITY_PAIRS, entity_type, rows, code_version=PAIRS_VERSION, inputs=inputs)
     # Unless both are of one run, all are compared again: a run may end between the two.
     inputs = {**inputs, _PAIRS: footer.content_id}

@@ -16,6 +16,13 @@ from holocron_assets.entities.identity.common import (
     names_of,
     suffixes_agree,
 )
+from holocron_assets.entities.identity.evidence.interlanguage import contradicts
+from holocron_assets.entities.identity.evidence.spelling import (
+    Spelling,
+    SpellingReader,
+    in_another_spelling,
+)
+from holocron_assets.entities.identity.evidence.weights import SETTLED
 from holocron_assets.entities.identity.likeness import Alike, alike
 from holocron_assets.entities.identity.policy import Fuzzy, IdentityPolicy, Verdict
 from holocron_assets.entities.identity.records import (
@@ -29,6 +36,7 @@ from holocron_assets.lake.declaration.schema import Row
 
 _SIDES = {"canon": 1, "legends": 2}
 _BOTH_SIDES = 3
+_BESIDES_NAMES = ("page", "identifier", "interlanguage", "notice")
 _MORE_SAID = {name: place for place, name in enumerate(("canon", "legends", "both", "real", "unknown"))}
 
 
@@ -40,12 +48,16 @@ class _Found(NamedTuple):
         method: 'exact' or 'fuzzy'.
         verdict: the verdict by that alone.
         reason: in words.
+        by_name: whether names alone say so.
+        is_doubted: whether something contradicts it.
     """
 
     score: float
     method: str
     verdict: Verdict
     reason: str
+    by_name: bool = True
+    is_doubted: bool = False
 
 
 def pair_rows(
@@ -77,14 +89,19 @@ def pair_rows(
     """
     ordered = sorted(records, key=lambda record: record.entity_id)
     best: dict[Pair, _Found] = {}
+    by_name: dict[Pair, float] = {}
     names = names_of(ordered, reader or NameReader(policy.words))
     for pair, found in _all_found(ordered, names, policy, _wanted(ordered, changed, kept)):
         best[pair] = max(best.get(pair, found), found, key=_score)
-    rivals = Rivals({pair: found.score for pair, found in best.items()}, ordered, policy.margin)
+        if found.by_name:
+            by_name[pair] = max(by_name.get(pair, 0.0), found.score)
+    against = {(one, other): contradicts(ordered[one], ordered[other]) for one, other in best}
+    scores = {pair: found.score for pair, found in best.items() if against[pair] is None}
+    rivals = Rivals(scores, ordered, policy.margin)
     return [
-        _row(ordered[one], ordered[other], settled)
+        _row(ordered[one], ordered[other], settled, by_name.get((one, other), 0.0))
         for (one, other), found in sorted(best.items())
-        if (settled := _settled(found, one, other, ordered, rivals))
+        if (settled := _settled(found, (one, other), ordered, rivals, against[one, other]))
     ]
 
 
@@ -117,14 +134,25 @@ def _all_found(
 ) -> Iterator[tuple[Pair, _Found]]:
     for common in in_common(records, names, wanted):
         exact = policy.exact[common.kind]
-        found = _Found(exact.score, "exact", exact.verdict, common.reason)
+        by_name = common.kind not in _BESIDES_NAMES
+        found = _Found(exact.score, "exact", exact.verdict, common.reason, by_name)
         yield _pair(common.one, common.other), found
     fuzzy = policy.fuzzy_of(records[0].entity_type) if records else policy.fuzzy.default
-    parts = [name.parts for name in names]
-    for pair in alike(parts, fuzzy, policy.words, _with_an_own_name(names, wanted)):
+    parts, wanted = [name.parts for name in names], _with_an_own_name(names, wanted)
+    for first, second, spelling in in_another_spelling(parts, SpellingReader(policy.spelling), wanted):
+        if suffixes_agree(parts[first], parts[second]):
+            one, other = names[first], names[second]
+            yield _pair(one.record, other.record), _of_spelling(spelling, one, other, policy)
+    for pair in alike(parts, fuzzy, policy.words, wanted):
         one, other = names[pair.one], names[pair.other]
         if not are_numbered_apart(one.parts, other.parts):
             yield _pair(one.record, other.record), _of_alike(pair, one, other, fuzzy)
+
+
+def _of_spelling(spelling: Spelling, one: Name, other: Name, policy: IdentityPolicy) -> _Found:
+    exact = policy.exact["spelling"]
+    first, second = sorted((one.text, other.text))
+    return _Found(exact.score, "exact", exact.verdict, f"{first!r} and {second!r} are one name in {spelling}")
 
 
 def _of_alike(pair: Alike, one: Name, other: Name, fuzzy: Fuzzy) -> _Found:
@@ -150,23 +178,27 @@ def _reason(found: Alike, one: str, other: str) -> str:
     return f"{first!r} and {second!r} are one name but for {changes}"
 
 
-def _settled(found: _Found, one: int, other: int, records: Sequence[Record], rivals: Rivals) -> _Found | None:
+def _settled(
+    found: _Found, pair: Pair, records: Sequence[Record], rivals: Rivals, against: str | None
+) -> _Found | None:
     """The finding about a pair, lowered where something contradicts it.
 
     A wiki's editors keep one page for one thing: whoever gave two pages two titles has decided. So two pages
     of one wiki are at most asked about, and only with a reason beyond the name.
     """
-    if are_pages_of_one_wiki(records[one], records[other]):
-        beyond = reason_beyond_the_name(records[one], records[other])
-        return found._replace(verdict="unsure", reason=f"{found.reason}; {beyond}") if beyond else None
-    rival = rivals.of(one, other) if found.verdict == "same" else None
-    if rival is None:
+    one, other = (records[place] for place in pair)
+    if are_pages_of_one_wiki(one, other):
+        against = reason_beyond_the_name(one, other)
+        if against is None:
+            return None
+    elif against is None and found.verdict == "same" and (rival := rivals.of(*pair)):
+        against = f"{rival.title!r} of {rival.source} is as like one of them"
+    if against is None:
         return found
-    reason = f"{found.reason}; {rival.title!r} of {rival.source} is as like one of them"
-    return found._replace(verdict="unsure", reason=reason)
+    return found._replace(verdict="unsure", reason=f"{found.reason}; {against}", is_doubted=True)
 
 
-def _row(first: Record, second: Record, found: _Found) -> Row:
+def _row(first: Record, second: Record, found: _Found, likeness: float) -> Row:
     columns = ("source", "title", "batch", "origin")
     return {
         "pair_id": f"{first.entity_id}+{second.entity_id}",
@@ -180,4 +212,15 @@ def _row(first: Record, second: Record, found: _Found) -> Row:
         "method": found.method,
         "verdict": found.verdict,
         "reason": found.reason,
+        "evidence": _evidence(found, likeness),
     }
+
+
+def _evidence(found: _Found, likeness: float) -> list[Row]:
+    is_settled = found.verdict == "same" and not found.by_name
+    values = {
+        "name": round(max(10 * likeness - 9, -1.0), 2),
+        SETTLED: float(is_settled),
+        "doubt": float(found.is_doubted),
+    }
+    return [{"name": name, "value": value} for name, value in values.items() if value]

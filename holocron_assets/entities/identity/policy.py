@@ -9,12 +9,26 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, model_validator
 
 from holocron_assets.entities.data_files import DataFileError, read_data_file, types_completed
+from holocron_assets.entities.identity.evidence.interlanguage import InterlanguageLinks
+from holocron_assets.entities.identity.evidence.spelling import SpellingRules
+from holocron_assets.entities.identity.evidence.weights import WeightRules
 from holocron_assets.entities.names.names import WordRules
 
 DEFAULT_IDENTITY_FILE = Path(__file__).with_name("policy.yaml")
 
 Verdict = Literal["same", "unsure"]
-ExactKind = Literal["page", "identifier", "title", "name", "notice", "alias", "suffix", "aliases"]
+ExactKind = Literal[
+    "page",
+    "identifier",
+    "interlanguage",
+    "title",
+    "name",
+    "notice",
+    "alias",
+    "suffix",
+    "spelling",
+    "aliases",
+]
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
@@ -108,6 +122,9 @@ class IdentityPolicy(BaseModel):
     exact: dict[ExactKind, Exact]
     fuzzy: FuzzyByType
     within_one_wiki: WithinOneWiki
+    interlanguage: InterlanguageLinks
+    spelling: SpellingRules
+    weights: WeightRules
     margin: _Share
     words: WordRules
 
@@ -127,13 +144,13 @@ class IdentityPolicy(BaseModel):
         return self.fuzzy.types.get(entity_type, self.fuzzy.default)
 
 
-def within_one_wiki() -> WithinOneWiki:
-    """What the project's identity policy says about pages of one wiki.
+def shipped_policy() -> IdentityPolicy:
+    """The project's identity policy.
 
     Raises:
-        DataFileError: the policy is not valid.
+        DataFileError: it is not valid.
     """
-    return read_data_file(DEFAULT_IDENTITY_FILE, IdentityPolicy).within_one_wiki
+    return read_data_file(DEFAULT_IDENTITY_FILE, IdentityPolicy)
 
 
 def titles_in(arguments: Iterable[str]) -> Iterator[str]:

@@ -24,6 +24,8 @@ class Record(NamedTuple):
         singled_out_by: facts that single it out, as 'key=value' joined by '; ', by the identity policy.
         related: titles that relations of its infobox lead to: its parts, its series.
         to_merge: titles that a notice on its page proposes to merge it with; an empty one if it names none.
+        addresses: of its page and of redirects to it, as 'language:title', if the lake has several languages.
+        interlanguage: addresses of the same page in other languages, by links of its page.
     """
 
     entity_id: str
@@ -41,6 +43,8 @@ class Record(NamedTuple):
     singled_out_by: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
     to_merge: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    interlanguage: tuple[str, ...] = ()
 
 
 def page_of(record: Record) -> tuple[str, int] | None:

@@ -46,6 +46,16 @@ ENTITY_PAIRS = Table(
             type_string,
             "Result of the identity policy: 'same', or 'unsure' (a model or person is asked)",
         ),
+        Column(
+            "evidence",
+            pa.list_(pa.struct([("name", pa.string()), ("value", pa.float64())])),
+            "What speaks for and against it, between -1 and 1, without what is 0: 'name' (how alike names "
+            "are, from 0.8 to 1), 'settled' (one page or identifier), 'doubt' (a rival, or one wiki), "
+            "'template' (one infobox template), 'targets' (common targets of relations), 'facts' (that "
+            "agree), 'contradictions' (of facts)",
+            added=True,
+            nullable=True,
+        ),
     ),
 )
 

@@ -1,0 +1,102 @@
+"""What two pages say of both, beside their names: shown with the pair, and against it if it contradicts."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from resolved_wiki import Seen, Wiki
+
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.paths import Lake
+
+pytestmark = pytest.mark.system
+
+
+def fact(key: str, value: str, **columns: Any) -> Row:
+    return {"kind": "fact", "key": key, "value": value, **columns}
+
+
+def year(key: str, value: int) -> Row:
+    dated = {"calendar": "galactic", "date_from": float(value), "date_to": value + 1.0}
+    return fact(key, f"{value} ABY", is_single=True, **dated)
+
+
+def relation(key: str, target: str) -> Row:
+    return {"kind": "relation", "key": key, "value": target, "target": target}
+
+
+def pair_of(folder: Path, one: tuple[Row, ...], other: tuple[Row, ...], languages: str = "en en") -> Row:
+    """The only pair of two wikis that have one page each, of one name."""
+    wikis = [Wiki(Lake(folder), source=name) for name in ("one", "two")]
+    for wiki, facts, language in zip(wikis, (one, other), languages.split(), strict=True):
+        wiki.says_its_language(language)
+        wiki.crawl(Seen("Varn", 1, facts=facts))
+    wikis[0].resolve_all()
+    assert wikis[0].stale() == []
+    (row,) = wikis[0].query("select verdict, reason, evidence from lake.entity_pairs")
+    return {**row, "evidence": {each["name"]: each["value"] for each in row["evidence"]}}
+
+
+def test_facts_and_relations_that_agree_are_evidence_and_are_named(tmp_path: Path) -> None:
+    one = (year("born", 4), fact("gender", "Male"), fact("eyes", "blue"), relation("homeworld", "Thuum"))
+    other = (year("born", 4), fact("gender", "male"), fact("eyes", "red"), relation("homeworld", "Thuum"))
+    row = pair_of(tmp_path, one, other)
+    assert (row["verdict"], row["reason"]) == (
+        "same",
+        "both are called 'Varn'; both have the same born, gender",
+    )
+    assert row["evidence"] == {"name": 1.0, "targets": 1.0, "facts": 0.67}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "named"),
+    [
+        (year("died", 4), year("died", 9), "died (4 ABY, 9 ABY)"),
+        (
+            fact("gender", "Male", is_single=True),
+            fact("gender", "Female", is_single=True),
+            "gender (Male, Female)",
+        ),
+    ],
+)
+def test_a_pair_that_facts_contradict_is_a_question(tmp_path: Path, one: Row, other: Row, named: str) -> None:
+    row = pair_of(tmp_path, (one,), (other,))
+    assert (row["verdict"], row["evidence"]["contradictions"]) == ("unsure", 0.33)
+    assert row["reason"] == f"both are called 'Varn'; they contradict each other: {named}"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((fact("eyes", "blue"),), (fact("eyes", "red"),)),
+        (
+            (fact("gender", "Male", is_single=True),),
+            (fact("gender", "Masculine programming", is_single=True),),
+        ),
+        ((year("died", 4), year("died", 5)), (year("died", 5),)),
+        ((year("died", 4),), (fact("died", "long ago", is_single=True),)),
+        ((year("died", 4),), ({**year("died", 9), "calendar": "gregorian"},)),
+    ],
+)
+def test_values_that_may_both_be_true_contradict_nothing(
+    tmp_path: Path, one: tuple[Row, ...], other: tuple[Row, ...]
+) -> None:
+    assert pair_of(tmp_path, one, other)["verdict"] == "same"
+
+
+def test_words_of_two_languages_are_not_compared_but_dates_are(tmp_path: Path) -> None:
+    one = (fact("gender", "Male", is_single=True), year("born", 4), relation("homeworld", "Thuum"))
+    other = (fact("gender", "Mann", is_single=True), year("born", 4), relation("homeworld", "Tuum"))
+    row = pair_of(tmp_path, one, other, "en de")
+    assert row["evidence"] == {"name": 1.0, "facts": 0.33}
+
+
+def test_a_fact_that_changes_makes_the_pair_again(tmp_path: Path) -> None:
+    assert pair_of(tmp_path, (year("died", 4),), (year("died", 4),))["verdict"] == "same"
+    wiki = Wiki(Lake(tmp_path), 1, source="two")
+    wiki.crawl(Seen("Varn", 1, revision_id=101, facts=(year("died", 9),)))
+    assert wiki.stale() == ["Species"]
+    wiki.resolve_all()
+    assert wiki.query("select verdict from lake.entity_pairs") == [{"verdict": "unsure"}]
+    (said,) = wiki.query("select reason from lake.entity_judgements")
+    assert "% likely by weights as shipped (always -1.0, name +1.0, contradictions -1.3)" in said["reason"]
