@@ -131,17 +131,6 @@ _TOLD_MARK = f"""
         || coalesce(bit_xor(hash(title_key, revision_id, kind, key, value, target)), 0) as mark
     from ({_TOLD})
 """  # noqa: S608 - a query of our own
-_FACTS_MARK = """
-    select
-        count(*) || '-' || coalesce(bit_xor(hash(
-            facts.title_key, facts.revision_id, facts.key, facts.value, facts.target, facts.calendar,
-            facts.date_from, facts.date_to, facts.is_single
-        )), 0) as mark
-    from lake.page_facts as facts
-    semi join present_answers as present
-        on facts.batch = present.batch and facts.title_key = present.title_key
-    where facts.kind in ('fact', 'relation')
-"""
 _MERGER_NOTICES = """
     select pages.title_key, [
         coalesce(each, '') for each in regexp_extract_all(pages.wikitext, $template, 1)
@@ -311,12 +300,11 @@ class Snapshot:
 
     @cached_property
     def names_mark(self) -> str:
-        """A mark of the data that gives candidates names and evidence, and of their wikis and languages."""
+        """A mark of the data that gives candidates further names, and of their wikis and languages."""
         redirects = query(self._connection, _REDIRECTS_MARK.format(redirects=_NAMED_REDIRECTS))
         marks = [
             row["mark"] for row in (*redirects, *query(self._connection, _TOLD_MARK, self._singling_out))
         ]
-        marks += [row["mark"] for row in query(self._connection, _FACTS_MARK)]
         return f"{marks} {sorted(self.wikis.items())} {sorted(self.languages.items())}"
 
     @cached_property

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from holocron_assets.entities.facts.rules import RULES_FOLDER, rules_version
 from holocron_assets.entities.identity.candidate_records import marks_of, records_of
 from holocron_assets.entities.identity.common import blocks_of
 from holocron_assets.entities.identity.evidence.pages import said_of_both, with_evidence
@@ -30,6 +31,7 @@ from holocron_assets.lake.files.parquet import (
     write_table,
 )
 from holocron_assets.lake.tables import COMPARED_NAMES, ENTITY_PAIRS
+from holocron_assets.settings import infobox_rules_folder
 
 PAIRS_VERSION = code_version(__name__)
 _PAIRS = "pairs"
@@ -144,6 +146,8 @@ def _inputs(snapshot: Snapshot, entity_type: str) -> dict[str, str]:
         "candidates": snapshot.candidate_marks.get(entity_type, "none"),
         "names": snapshot.names_mark,
         "policy": _policy(),
+        # With other facts, a page has another revision, unless its facts are read by other rules.
+        "fact_rules": rules_version(RULES_FOLDER, infobox_rules_folder()),
     }
 
 
