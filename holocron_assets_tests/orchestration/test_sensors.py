@@ -266,15 +266,15 @@ def test_in_a_large_lake_the_run_and_not_the_tick_checks_the_entities(
     watched = Watched(finished_sample.copy_to(tmp_path), instance)
     watched.holocron.lake.file(ENTITIES, "Droid").unlink()
     monkeypatch.setattr(sensors, "MOST_BATCHES_READ", 0)
-    for reader in ("entities_to_resolve", "sources_to_tag"):
+    for reader in ("types_to_learn", "entities_to_resolve", "sources_to_tag"):
         monkeypatch.setattr(sensors, reader, pytest.fail)
     jobs = []
     while asked := watched.tick(sensors.promotion).asked:
         jobs.append(asked[0].job_name)
         watched.run(asked[0])
     assert watched.holocron.lake.has(ENTITIES, "Droid")
-    # Each is followed by a run of its own that finds nothing left.
-    assert jobs == ["resolve_entities", "resolve_entities", "tag_and_review", "tag_and_review"]
+    # Nothing is to be learned. Each other run is followed by one of its own that finds nothing left.
+    assert jobs == ["learn_types", *["resolve_entities"] * 2, *["tag_and_review"] * 2]
     assert watched.tick(sensors.promotion).skipped == "every entity type is resolved"
 
 
