@@ -63,6 +63,7 @@ def python(folder: Path, *arguments: str, kinds: tuple[str, ...]) -> "subprocess
     return subprocess.run(  # noqa: S603 - our own
         [sys.executable, *arguments],
         env=environment,
+        cwd=folder,  # without a home, Dagster makes one where it is
         capture_output=True,
         text=True,
         check=False,
