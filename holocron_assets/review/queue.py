@@ -166,12 +166,21 @@ def _shared_question(members: Sequence[Row], proposal: Row) -> Row:
         "kind": proposal["kind"],
         "subject": f"{len(members):,} articles {named}",
         "question": f"Are they all {proposed}?" if proposed else "What are they all about?",
-        "reason": f"{question['reason']}. Of all {proposal['pages']:,} articles: {_known(proposal)}",
+        "reason": f"{question['reason']}{_others(proposal, members)}. "
+        f"Of all {proposal['pages']:,} articles: {_known(proposal)}",
         "entity_type": proposed,
         "alike": title,
         "proposed_type": proposed,
         "evidence": proposal["evidence"],
     }
+
+
+def _others(proposal: Row, members: Sequence[Row]) -> str:
+    """What an answer does to open articles that other questions are about, since they share more."""
+    count = len(set(proposal["open_keys"]) - {item["title_key"] for item in members})
+    if not count:
+        return ""
+    return f". It also counts for {count:,} open articles of other questions, until these are answered"
 
 
 def _known(proposal: Row) -> str:

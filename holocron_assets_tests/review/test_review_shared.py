@@ -111,6 +111,12 @@ def test_a_decided_category_also_settles_what_is_asked_about_by_its_template(lak
     assert {row["subject"] for row in read_questions(lake)} == {BLOB_QUESTION, "Alone"}
 
 
+def test_a_question_says_what_its_answer_does_to_articles_of_other_questions(lake: Lake) -> None:
+    others = "It also counts for 6 open articles of other questions, until these are answered."
+    assert others in asked(lake, LIGHT_QUESTION)["reason"]
+    assert "of other questions" not in asked(lake, BLOB_QUESTION)["reason"]
+
+
 def test_a_page_whose_categories_contradict_each_other_is_asked_about_in_the_next_queue(lake: Lake) -> None:
     answer(lake, LIGHT_QUESTION, "classify.Concept")
     make_queue(lake)
