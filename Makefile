@@ -84,7 +84,7 @@ clean: ## Forget the lake and Dagster's history; sources and the sample stay
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Holocron needs Python 3.11 or newer; name one: make PYTHON=python3.12 run")'
-	@echo "Setting up .venv; this takes about a minute."
+	@echo "Setting up .venv; this takes a minute or two."
 	$(PYTHON) -m venv .venv
 	$(INSTALL) --require-hashes -r requirements.lock
 	$(INSTALL) --no-deps --editable .

@@ -1,19 +1,17 @@
 """How often a model that a wiki taught types a page rightly, where the infobox is removed.
 
-Run: python benchmarks/learned_types.py [--test] [--questions]
+Run: python benchmarks/learned_types.py [--test]
 
 Needs ../shared/wookieepedia. The pages are those of `sample_pages`, `lead_pages` and `category_pages` that
 keep a lead, text or categories without their infobox, once each by page id. The true type of a page is what
 the rules say with its infobox, where they are certain. The split is a rule, and was committed before anything
 was tuned: a page is for the test if the hash of its page id is odd, else for development. `--test` scores the
-half for the test; without it, the development half is scored by five folds. `--questions` asks about pages
-of that half in small rounds, with training in between: a person who is always right is simulated.
+half for the test; without it, the development half is scored by five folds.
 """
 
 import argparse
-import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +21,7 @@ from type_accuracy import SHARED, SITE, Case, page_row, percent, prose, rebuilt,
 from holocron_assets.classify.learned.evaluation import Evaluation
 from holocron_assets.classify.learned.features import Features, infobox_is_known, page_features
 from holocron_assets.classify.learned.model import TypeModel
+from holocron_assets.classify.learned.shares import wilson_interval
 from holocron_assets.classify.learned.training import SettledPage, train
 from holocron_assets.classify.rules import classify_page, load_rules
 from holocron_assets.lake.declaration.schema import Row
@@ -30,8 +29,6 @@ from holocron_assets.signals.extract import signal_row
 
 DEVELOPMENT, TEST = "development", "test"
 _FOLDS = 5
-_ROUNDS, _QUESTIONS = 5, 4
-_Z = 1.96  # of a 95% interval
 
 
 class WikiPage(NamedTuple):
@@ -106,7 +103,6 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--test", action="store_true", help="score the half for the test")
-    parser.add_argument("--questions", action="store_true", help="ask about pages of that half")
     arguments = parser.parse_args()
     if not (SHARED / "wookieepedia").is_dir():
         sys.exit(f"{SHARED / 'wookieepedia'} is missing; this measurement needs it")
@@ -117,9 +113,7 @@ def main() -> None:
         if known := known_page(page):
             halves[page.half].append(known)
     print(f"{pages} pages, of which {sum(map(len, halves.values()))} have a type that is certain")
-    if arguments.questions:
-        ask_in_rounds(halves[DEVELOPMENT], halves[TEST])
-    elif arguments.test:
+    if arguments.test:
         report(*asked(halves[DEVELOPMENT], halves[TEST]))
     else:
         report(*cross_validated(halves[DEVELOPMENT]))
@@ -183,42 +177,6 @@ def joined(parts: Sequence[Evaluation]) -> Evaluation:
     return Evaluation(types, np.vstack(probabilities), np.concatenate(truth))
 
 
-def ask_in_rounds(taught: Sequence[Known], pages: Sequence[Known]) -> None:
-    """Print how much is settled after each round of questions, which teach the model too."""
-    left = sum(by_rules(page) is None for page in pages)
-    print(f"{len(pages)} pages, of which rules leave {left} open\n")
-    print(f"{'asked first':18}{'questions':>10}{'settled':>9}{'right of the settled':>22}")
-    for order in ("the most unsure", "in page order"):
-        asked_about: dict[int, Known] = {}
-        for _ in range(_ROUNDS):
-            answers, chances = _answers_after(taught, pages, asked_about)
-            given = [one for one in answers if one.by_both]
-            right = sum(one.by_both == one.truth for one in given)
-            print(
-                f"{order:18}{len(asked_about):10}{percent(len(given), len(pages)):>9}"
-                f"{percent(right, len(given)):>22}"
-            )
-            open_now = [place for place, one in enumerate(answers) if one.by_both is None]
-            if order == "the most unsure":
-                open_now.sort(key=lambda place: chances[place])
-            asked_about |= {place: pages[place] for place in open_now[:_QUESTIONS]}
-
-
-def _answers_after(
-    taught: Sequence[Known], pages: Sequence[Known], asked_about: Mapping[int, Known]
-) -> tuple[list[Answer], list[float]]:
-    """All answers, and how sure the model is of each, when some pages were asked about."""
-    more = [SettledPage(page.taught.title_key, page.type, page.asked) for page in asked_about.values()]
-    trained = train([*(page.taught for page in taught), *more])
-    if trained is None:
-        sys.exit("the pages have too few types to learn from")
-    answers = [
-        Answer(page.type, page.type, None) if place in asked_about else answer(page, trained[0])
-        for place, page in enumerate(pages)
-    ]
-    return answers, [trained[0].predict(page.asked).probability for page in pages]
-
-
 def answer(page: Known, model: TypeModel) -> Answer:
     """The answers about one page."""
     said = model.predict(page.asked)
@@ -238,7 +196,7 @@ def report(answers: Sequence[Answer], evaluation: Evaluation) -> None:
     for name in ("by_rules", "by_model", "by_both"):
         given = [(getattr(one, name), one.truth) for one in answers if getattr(one, name)]
         right = sum(said == truth for said, truth in given)
-        low, high = wilson(right, len(given))
+        low, high = wilson_interval(right, len(given))
         print(
             f"{name.replace('_', ' '):14}{percent(len(given), len(answers)):>9}"
             f"{percent(right, len(given)):>22}{f'{100 * low:.1f}% to {100 * high:.1f}%':>20}"
@@ -247,16 +205,6 @@ def report(answers: Sequence[Answer], evaluation: Evaluation) -> None:
         f"\nmodel: macro F1 {evaluation.macro_f1:.3f} over {evaluation.pages} pages of types that it knows,"
     )
     print(f"calibration error {evaluation.calibration_error:.3f}")
-
-
-def wilson(right: int, count: int) -> tuple[float, float]:
-    """The 95% interval of a share, by E. B. Wilson's formula (1927)."""
-    if not count:
-        return 0.0, 1.0
-    share, unsure = right / count, _Z**2 / count
-    middle = (share + unsure / 2) / (1 + unsure)
-    half = math.sqrt(share * (1 - share) * unsure + unsure**2 / 4) / (1 + unsure)
-    return middle - half, middle + half
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from math import sqrt
 from pathlib import Path
 
 from model_accuracy import Page, all_pages, is_tune, stratified
@@ -26,6 +25,7 @@ from statement_designs import Asking, Read, by_choice, by_model, by_question, by
 from statement_truth import Statement, World, plain, without_doubles
 from type_accuracy import SHARED
 
+from holocron_assets.classify.learned.shares import wilson_interval
 from holocron_assets.entities.facts.marked_statements import read_marked
 from holocron_assets.entities.facts.vocabulary import trusted_keys
 
@@ -40,7 +40,6 @@ SEEN = 40
 """Held-out pages whose statements were read while the checks were written: the first ones of the lot."""
 ENOUGH = 30
 MOST_OF_A_KEY = 30
-CERTAIN = 1.96
 
 Marks = Mapping[tuple[str, str, str, str], str]
 """What readers say of a statement: 'right', 'wrong' or 'unclear'."""
@@ -165,15 +164,8 @@ def marked(statements: Sequence[Statement], marks: Marks) -> str:
     """How many readers marked, how many of these are right, and the share that this shows at least."""
     found = [marks[one.said] for one in statements if one.said in marks]
     right = found.count("right")
-    at_least = f"{wilson(right, len(found)):.2f}" if found else ""
+    at_least = f"{wilson_interval(right, len(found))[0]:.2f}" if found else ""
     return f"{len(found):9}{right:9}{at_least:>9}"
-
-
-def wilson(right: int, count: int) -> float:
-    """The lower end of the 95 % interval of a share, by E. B. Wilson's formula (1927)."""
-    share, spread = right / count, CERTAIN**2 / count
-    middle = share + spread / 2 - CERTAIN * sqrt(share * (1 - share) / count + spread / (4 * count))
-    return middle / (1 + spread)
 
 
 def read_marks() -> Marks:

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache
-from math import sqrt
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, model_validator
 
+from holocron_assets.classify.learned.shares import wilson_interval
 from holocron_assets.entities.data_files import DataFileError, read_data_file, types_completed
 from holocron_assets.lake.declaration.schema import Row
 
@@ -16,7 +16,6 @@ DEFAULT_POLICY_FILE = Path(__file__).with_name("promotion.yaml")
 DEFAULT_WORTH_FILE = Path(__file__).with_name("rule_worth.yaml")
 """How often rules were right, as measured by `benchmarks/rule_worth.py`."""
 
-_STANDARD_ERRORS = 1.96  # for a bound that 39 of 40 true shares are above
 
 State = Literal["staged", "candidate", "promoted", "adjudicated", "suppressed", "merged"]
 Evidence = Literal["page", "lead"]
@@ -66,11 +65,8 @@ class RuleWorth(BaseModel):
 
     @property
     def least_share(self) -> float:
-        """The lower bound of the share of right ones, by Wilson's score interval at 95%."""
-        square = _STANDARD_ERRORS**2
-        share = self.right / self.pages
-        spread = _STANDARD_ERRORS * sqrt(share * (1 - share) / self.pages + square / (4 * self.pages**2))
-        return float((share + square / (2 * self.pages) - spread) / (1 + square / self.pages))
+        """The lower bound of the share of right ones: 39 of 40 true shares are above it."""
+        return wilson_interval(self.right, self.pages)[0]
 
 
 class RuleWorths(BaseModel):

@@ -1,6 +1,6 @@
 """The learned model of the sample wiki: when it is trained, what it says, and what it leaves as it was."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from holocron_assets.classify.learned.store import (
     store_type_model,
     store_type_predictions,
 )
+from holocron_assets.classify.rules import is_open
 from holocron_assets.cli.main import main
 from holocron_assets.crawl.sources.files import read_sources
 from holocron_assets.decisions.log import standing
@@ -26,7 +27,8 @@ from holocron_assets.lake.files.parquet import read_footer, read_partition, writ
 from holocron_assets.lake.tables import PAGE_TYPES, RULE_CLASSIFICATIONS, TYPE_MODEL, TYPE_PREDICTIONS
 from holocron_assets.lake.views.database import connect
 from holocron_assets.planning.job_names import LEARN_JOB, SETTLE_JOB
-from holocron_assets.planning.work import batches_to_settle, types_to_learn
+from holocron_assets.planning.loop import learning_step
+from holocron_assets.planning.work import Work, batches_to_settle, types_to_learn
 
 SAMPLE = "sample"
 
@@ -59,7 +61,7 @@ def unsettled(holocron: Holocron) -> list[str]:
 
 
 def rows_open(rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rules if row["needs_review"] or row["confidence"] < 0.8]
+    return [row for row in rules if is_open(row)]
 
 
 def decide(holocron: Holocron, titles: list[str]) -> None:
@@ -135,6 +137,24 @@ def test_a_type_that_the_model_is_sure_of_counts_until_a_person_decides(
     decide(sample, list(sure))
     settle(sample, instance)
     assert {types(sample)[title]["method"] for title in sure} == {"person"}
+
+
+def test_what_is_learned_types_pages_in_the_same_step(sample: Holocron, instance: dg.DagsterInstance) -> None:
+    sample.lake.file(TYPE_PREDICTIONS, SAMPLE).unlink()
+    sources = list(read_sources(sample.sources_folder)[0].values())
+    jobs: list[str] = []
+
+    def run(work: Sequence[Work]) -> bool:
+        jobs.extend(one.job for one in work)
+        return bool(work) and all(run_job(sample, instance, one.job, one.partition).success for one in work)
+
+    assert learning_step(sample.lake, sources, run)
+    assert jobs == [LEARN_JOB, SETTLE_JOB]
+    assert not learning_step(sample.lake, sources, run)
+    said = predictions(sample)
+    assert {types(sample)[title]["learned_type"] for title in said} == {
+        row["primary_type"] for row in said.values()
+    }
 
 
 def test_what_the_model_abstains_from_stays_as_the_rules_left_it(

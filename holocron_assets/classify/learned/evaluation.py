@@ -1,6 +1,5 @@
 """How right and how well calibrated the answers of a model are, on pages that it did not learn from."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,6 @@ Places = npt.NDArray[np.int64]
 """Places in a list of types, or counts."""
 
 _BINS = 10
-_Z = 1.96  # standard deviations: of a 95% interval
 _TEMPERATURES = np.geomspace(0.1, 10, 201)
 
 
@@ -83,16 +81,6 @@ class Evaluation:
     def calibration_error(self) -> float:
         """The expected calibration error: how far probability and share right differ, over all pages."""
         return sum(abs(said - right) * pages for said, right, pages in self.curve) / self.pages
-
-
-def most_in_truth(count: int, pages: int) -> float:
-    """The highest share of all pages that is likely, if so many of some pages are counted.
-
-    It is the upper end of the 95% interval by E. B. Wilson's formula (1927): with few pages it is high.
-    """
-    share, unsure = count / pages, _Z**2 / pages
-    half = math.sqrt(share * (1 - share) * unsure + unsure**2 / 4)
-    return (share + unsure / 2 + half) / (1 + unsure)
 
 
 def temperature(scores: Numbers, truth: Places) -> float:

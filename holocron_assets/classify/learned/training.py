@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holocron_assets.classify.learned.evaluation import Evaluation, Places, most_in_truth, temperature
+from holocron_assets.classify.learned.evaluation import Evaluation, Places, temperature
 from holocron_assets.classify.learned.features import Features, familiarity
 from holocron_assets.classify.learned.model import FAMILIAR, KNOWN, PRIOR, Numbers, TypeModel, softmax
+from holocron_assets.classify.learned.shares import wilson_interval
 
 FEWEST_PAGES_OF_A_TYPE = 5
 """A type with fewer settled pages cannot be learned: each of the folds needs one."""
@@ -72,7 +73,8 @@ def train(pages: Sequence[SettledPage]) -> tuple[TypeModel, Evaluation] | None:
         weights = _fitted(values, truth)
     heat = temperature(scores, truth)
     least = float(np.quantile(_held_out_familiarity(learned), _STRANGE))
-    share = 1 - most_in_truth(len(pages) - len(learned), len(pages))
+    _, most_unknown = wilson_interval(len(pages) - len(learned), len(pages))
+    share = 1 - most_unknown
     constants = [np.full(len(types), np.log(share)), np.full(len(types), least)]
     all_weights = np.vstack([*constants, weights / heat])
     model = TypeModel(types, [KNOWN, FAMILIAR, PRIOR, *known], np.round(all_weights, 4))
