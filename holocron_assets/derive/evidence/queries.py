@@ -173,7 +173,8 @@ def locked_database(
         lake: what to read.
         named: schema and name of the relations that will be read, which is quicker; all by default.
     """
-    with connect(lake, relations=None if named is None else relations_to_open(lake, named)) as connection:
+    relations = None if named is None else relations_to_open(lake, named)
+    with connect(lake, relations=relations, is_kept=False) as connection:
         lock_database(connection, lake)
         yield connection
 

@@ -164,7 +164,7 @@ class Question:
 
     def _entity(self) -> tuple[str, Wants]:
         """The type of the page's entity, and the interrogation narrowed to that entity."""
-        with connect(self.lake) as connection:
+        with connect(self.lake, relations=["entities"]) as connection:
             key = title_key(self.source, self.title)
             found = connection.execute(_ENTITY_OF_PAGE, {"key": key}).fetchall()
         if not found:
@@ -178,7 +178,7 @@ class Question:
     def _page(self) -> tuple[str, Wants]:
         """The page's batch, and the interrogation narrowed to that page."""
         key = title_key(self.source, self.title)
-        with connect(self.lake) as connection:
+        with connect(self.lake, relations=["current_pages"]) as connection:
             found = connection.execute(_BATCH_OF_PAGE, {"key": key}).fetchall()
         if not found:
             raise PermanentError(

@@ -155,7 +155,7 @@ def _computed(lake: Lake, interrogation: Interrogation) -> tuple[Digests, bool]:
     """The digests, and whether no query failed."""
     parts: dict[str, list[str]] = defaultdict(list)
     is_whole = True
-    with connect(lake, relations=_relations(lake, interrogation)) as connection:
+    with connect(lake, relations=_relations(lake, interrogation), is_kept=False) as connection:
         wanted = wanted_sql([interrogation], "superseded_pages")
         values = ", ".join(f"known.{name}" for name in row_names(interrogation.over))
         joined = _JOINED[interrogation.over]

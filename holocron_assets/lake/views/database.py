@@ -39,8 +39,9 @@ def connect(
     relations: Iterable[str] | None = None,
     made_once: Collection[str] = (),
     more_views: str = "",
+    is_kept: bool = True,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """An in-memory database whose views read the lake as it was when the database was opened.
+    """An in-memory database whose views read the lake as it was when the connection was made.
 
     Args:
         lake: what to read.
@@ -50,6 +51,7 @@ def connect(
         made_once: names of public views that are made as tables, for a caller that reads them several times:
             most of the time of a small query is that of opening its files.
         more_views: SQL run after the lake's own views, for views that need configuration.
+        is_kept: see `spilling_database`.
 
     Raises:
         DamagedPartitionError: a file cannot be read.
@@ -59,7 +61,7 @@ def connect(
         behind = all_behind(lake, relations)
         tables, views = [table for table in lake.tables if table.name in behind.tables], behind.views
     rows = {table.name: rows_of(lake, table) for table in (lake.tables if tables is None else tables)}
-    with spilling_database(lake, memory=MEMORY) as connection:
+    with spilling_database(lake, memory=MEMORY, is_kept=is_kept) as connection:
         for sql in _views(views, rows, more_views, made_once):
             _patiently(connection, partial(connection.execute, sql))
         yield connection
