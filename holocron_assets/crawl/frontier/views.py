@@ -13,7 +13,8 @@ from typing import Any
 
 from holocron_assets.crawl.frontier.coverage import Coverage, coverage
 from holocron_assets.crawl.sources.source import Source
-from holocron_assets.decisions.log import standing
+from holocron_assets.decisions.log import standing, standing_mark
+from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     BATCH_PAGES,
@@ -38,11 +39,18 @@ _SETTINGS = [
     }
 ]
 _REQUEUES = [{"source": "varchar", "title_key": "bigint", "decided_at": "timestamptz"}]
+FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES)
+"""The tables that decide what is fetched next."""
 _NO_END = 2**31
 """A depth greater than that of any page."""
 
 Rows = Mapping[str, str]
 """SQL of the rows that make up the frontier, by the name of their view in schema `crawl`."""
+
+
+def frontier_mark(lake: Lake, sources: Sequence[Source]) -> str:
+    """A text that changes with the frontier of some sources, except as time goes by. Quick to compute."""
+    return lake.mark(FRONTIER_TABLES) + standing_mark(lake, "requeue") + content_hash(repr(sources))
 
 
 def frontier_views(sources: Iterable[Source], lake: Lake | None = None) -> str:

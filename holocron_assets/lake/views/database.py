@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 
 @contextmanager
-def connect(
+def connect(  # noqa: PLR0913 - what is in it, and whether it is kept
     lake: Lake,
     *,
     tables: Iterable[Table] | None = None,

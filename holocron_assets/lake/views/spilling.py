@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 from threading import Lock
 from time import time
 
@@ -19,20 +18,22 @@ from holocron_assets.lake.place.paths import Lake
 
 _ABANDONED_AFTER = timedelta(days=1)
 _FOLDER = "spill"
-_MOST_IDLE = 3
+_MOST_IDLE = 2
 """Databases that stay open while nobody uses them: a run needs one or two at a time."""
 THREADS = 2
 """Threads of a database. There are few, so that several runs can share a machine."""
 
 
 @contextmanager
-def spilling_database(lake: Lake, *, memory: str, is_kept: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
+def spilling_database(
+    lake: Lake, *, memory: str, is_kept: bool = True
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """An empty database in memory, for queries over files of the lake.
 
     Variable `now` is the time by the lake's clock. Function `query` names damaged files in errors.
 
     DuckDB takes 40 ms to open a database, and a run asks dozens of small questions. So an open database is
-    kept for the next caller, who gets an empty catalog in it. Nobody else uses it meanwhile.
+    kept for the next caller, who gets an empty catalog in it. It has one caller at a time.
 
     Args:
         lake: the lake whose folder takes the spilled data.
@@ -40,118 +41,83 @@ def spilling_database(lake: Lake, *, memory: str, is_kept: bool = True) -> Itera
         is_kept: whether it may be used again. False if the caller changes settings of the whole database.
     """
     _remove_abandoned(lake)
-    opened = (_kept.take(lake.root, memory) if is_kept else None) or _open(lake.root, memory)
-    is_whole = False
+    spill = lake.root / f"{_FOLDER}-{uuid.uuid4().hex}"  # DuckDB makes it if it spills
+    database = (_kept.take() if is_kept else None) or _open()
+    is_clean = False
     try:
-        with _empty_catalog(opened.root) as connection:
+        folder = str(spill).replace("'", "''")
+        database.execute(f"set global memory_limit = '{memory}'; set global temp_directory = '{folder}'")
+        with database.cursor() as connection:
+            connection.execute("attach ':memory:' as here; use here")
             connection.execute("set variable lake_root = $1", [str(lake.root.resolve())])
             connection.execute("set variable now = $1", [utc_now()])
             yield connection
-        is_whole = True
+            is_clean = is_kept and _is_emptied(connection)
     finally:
         # What spilled has used much memory, and has files. After an error, nothing is known.
-        if is_kept and is_whole and not opened.spill.exists():
-            _kept.put(opened)
+        if is_clean and not spill.exists():
+            _kept.put(database)
         else:
-            opened.close()
-
-
-@dataclass(frozen=True)
-class _Opened:
-    """An open database.
-
-    Attributes:
-        lake_root: the folder of the lake that takes the spilled data.
-        memory: how much it may use.
-        spill: the folder that DuckDB makes if it spills.
-        root: the connection that keeps it open.
-    """
-
-    lake_root: Path
-    memory: str
-    spill: Path
-    root: duckdb.DuckDBPyConnection
-
-    def close(self) -> None:
-        self.root.close()
-        shutil.rmtree(self.spill, ignore_errors=True)
+            database.close()
+            shutil.rmtree(spill, ignore_errors=True)
 
 
 @dataclass
 class _Kept:
-    """Open databases of this process that nobody uses, the last used one last."""
+    """Open databases of this process that have no caller, the last used one last."""
 
-    idle: list[_Opened] = field(default_factory=list)
+    idle: list[duckdb.DuckDBPyConnection] = field(default_factory=list)
+    of_parent: list[duckdb.DuckDBPyConnection] = field(default_factory=list)
     lock: Lock = field(default_factory=Lock)
 
-    def take(self, lake_root: Path, memory: str) -> _Opened | None:
-        """One of a lake and so much memory, for one caller alone."""
+    def take(self) -> duckdb.DuckDBPyConnection | None:
+        """One for one caller alone, if there is any."""
         with self.lock:
-            for opened in reversed(self.idle):
-                if (opened.lake_root, opened.memory) == (lake_root, memory):
-                    self.idle.remove(opened)
-                    return opened
-        return None
+            return self.idle.pop() if self.idle else None
 
-    def put(self, opened: _Opened) -> None:
+    def put(self, database: duckdb.DuckDBPyConnection) -> None:
         """Keep one for the next caller."""
         with self.lock:
-            self.idle.append(opened)
-            closing = self.idle[:-_MOST_IDLE]
-            del self.idle[:-_MOST_IDLE]
-        for one in closing:
-            one.close()
+            if is_kept := len(self.idle) < _MOST_IDLE:
+                self.idle.append(database)
+        if not is_kept:
+            database.close()
 
     def close(self) -> None:
         """Close all."""
-        with self.lock:
-            closing, self.idle = self.idle, []
-        for one in closing:
-            one.close()
+        while database := self.take():
+            database.close()
+
+    def leave_to_parent(self) -> None:
+        """Leave all alone: a forked process has its parent's databases without their threads.
+
+        It may not even close them.
+        """
+        self.of_parent += self.idle
+        self.idle, self.lock = [], Lock()
 
 
 _kept = _Kept()
-_of_the_parent: list[_Kept] = []
-"""A forked process has its parent's databases without their threads. It must not even close them."""
+os.register_at_fork(after_in_child=_kept.leave_to_parent)
+atexit.register(_kept.close)  # DuckDB reports a connection that outlives its module as a leak
 
 
-def _after_fork() -> None:
-    global _kept  # noqa: PLW0603 - there is one per process
-    _of_the_parent.append(_kept)
-    _kept = _Kept()
-
-
-os.register_at_fork(after_in_child=_after_fork)
-atexit.register(lambda: _kept.close())  # DuckDB reports a connection that outlives its module as a leak
-
-
-def _open(lake_root: Path, memory: str) -> _Opened:
-    spill = lake_root / f"{_FOLDER}-{uuid.uuid4().hex}"
+def _open() -> duckdb.DuckDBPyConnection:
     # The order of rows is kept only where a query asks for it: otherwise whole results would stay in memory.
-    settings: dict[str, str | int | bool] = {
-        "memory_limit": memory,
-        "threads": THREADS,
-        "preserve_insertion_order": False,
-        "temp_directory": str(spill),
-    }
-    root = duckdb.connect(config=settings)
+    database = duckdb.connect(config={"threads": THREADS, "preserve_insertion_order": False})
     with suppress(duckdb.InvalidInputException):  # in Jupyter without ipywidgets there is none
-        root.execute("set enable_progress_bar = false")
-    root.execute("set global timezone = 'UTC'")
-    return _Opened(lake_root, memory, spill, root)
+        database.execute("set enable_progress_bar = false")
+    database.execute("set global timezone = 'UTC'")
+    return database
 
 
-@contextmanager
-def _empty_catalog(root: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection of its own, with a catalog that is gone afterwards with all that was made in it."""
-    with root.cursor() as connection:
-        connection.execute("attach ':memory:' as here; use here")
-        try:
-            yield connection
-        finally:
-            with suppress(duckdb.Error):  # a failed transaction, of which the caller heard
-                connection.execute("rollback")
-            connection.execute("use memory; detach here")
+def _is_emptied(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Remove a caller's catalog with all that was made in it; say whether that went well."""
+    try:
+        connection.execute("use memory; detach here")
+    except duckdb.Error:  # a transaction is open, or the database is unusable: it is closed
+        return False
+    return True
 
 
 def _remove_abandoned(lake: Lake) -> None:

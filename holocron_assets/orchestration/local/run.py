@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import dagster as dg
 
-from holocron_assets.crawl.frontier.views import frontier_tables_of
+from holocron_assets.crawl.frontier.views import frontier_mark, frontier_tables_of
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import Scope, standing_controls
@@ -53,7 +53,7 @@ _ENOUGH = 8
 _NEXT_FILE_DUE = (
     "select min(due_at) as due_at from file_frontier where status = 'waiting' and source = any($sources)"
 )
-_NEXT_DUE = "select min(due_at) as due_at from frontier where status = 'waiting' and source = any($sources)"
+_NEXT_DUE = "select min(due_at) as due_at from frontier where status = 'waiting'"
 
 
 @dataclass
@@ -129,6 +129,7 @@ class LocalRun:
     tags: Mapping[str, str] = field(default_factory=dict)
     processes: int = 1
     report: RunReport = field(default_factory=RunReport)
+    _at_rest: str = ""
 
     def finish(self) -> RunReport:
         """Work until nothing is pending; it waits for pages that failed for now.
@@ -165,7 +166,14 @@ class LocalRun:
 
     def _work_on(self) -> bool:
         """Do what can be done now, or sleep until something can be; say whether there was either."""
-        return crawl_step(self.lake, self.sources, self._run, free=self._free(self.sources)) or self._wait()
+        free = self._free(self.sources)
+        mark = frontier_mark(self.lake, free)
+        # To read a frontier takes a quarter of a second. Time changes nothing if no page waits.
+        unread = [] if mark == self._at_rest else free
+        if crawl_step(self.lake, self.sources, self._run, free=unread) or self._wait(unread):
+            return True
+        self._at_rest = mark
+        return False
 
     def _ask_models(self, models: ModelStage) -> None:
         with models.server():
@@ -214,12 +222,13 @@ class LocalRun:
         free = [source for source in sources if not controls.is_held(source=source.name)]
         return sorted(free, key=lambda source: -controls.priority(Scope("source", source.name)))
 
-    def _wait(self) -> bool:
+    def _wait(self, free: Sequence[Source]) -> bool:
         """Sleep until the first page or batch that failed for now is due; return whether there was one."""
-        frontier = frontier_tables_of(self.lake, self.sources)
-        with connect(self.lake, relations=(), more_views=frontier) as connection:
-            names = {"sources": [source.name for source in self._free(self.sources)]}
-            pages = [row["due_at"] for row in query(connection, _NEXT_DUE, names) if row["due_at"]]
+        pages = []
+        if free:
+            frontier = frontier_tables_of(self.lake, free)
+            with connect(self.lake, relations=(), more_views=frontier) as connection:
+                pages = [row["due_at"] for row in query(connection, _NEXT_DUE) if row["due_at"]]
         undone = [
             *seeds_to_list(self.lake, named(self.sources)),
             *batches_to_fetch(self.lake, self.sources),

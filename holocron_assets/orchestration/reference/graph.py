@@ -6,6 +6,7 @@ from functools import cache
 
 import dagster as dg
 
+from holocron_assets.crawl.frontier.views import FRONTIER_TABLES
 from holocron_assets.definitions import defs
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.items.recipe import derivation_of
@@ -59,7 +60,6 @@ from holocron_assets.orchestration.internals.assets import assets_in_order, asse
 from holocron_assets.orchestration.schedules.revision_checks import RECHECK_PREFIX
 from holocron_assets.orchestration.sensors.crawl_and_entities import (
     ENTITY_TABLES,
-    FRONTIER_TABLES,
     SETTLED_TABLES,
 )
 from holocron_assets.orchestration.sensors.files import FILE_TABLES

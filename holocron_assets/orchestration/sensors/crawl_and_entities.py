@@ -9,6 +9,7 @@ from dagster import DagsterRunStatus, RunsFilter
 
 from holocron_assets.crawl.frontier.batches import cut_batches, unfinished_batches
 from holocron_assets.crawl.frontier.known_links import reading_is_slow
+from holocron_assets.crawl.frontier.views import frontier_mark
 from holocron_assets.crawl.sources.seeds import seeds_are_usable
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.standing import left_alone
@@ -17,15 +18,12 @@ from holocron_assets.decisions.log import decisions_mark, standing_mark
 from holocron_assets.derive.interrogations.spaces import PREFIX
 from holocron_assets.entities.store import ENTITIES_VERSION
 from holocron_assets.entities.tags.store import vocabulary_mark
-from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     BATCH_PAGES,
     ENTITY_CANDIDATES,
-    KNOWN_LINKS,
-    PAGE_CHANGES,
     PAGE_FACTS,
     PAGE_LINKS,
     PAGE_SIGNALS,
@@ -33,7 +31,6 @@ from holocron_assets.lake.tables import (
     PAGE_TYPES,
     PAGES,
     RULE_CLASSIFICATIONS,
-    SEED_TITLES,
     SITES,
     TYPE_PREDICTIONS,
     UNREAD_PAGES,
@@ -83,8 +80,6 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC).isoformat()
 _READ_AGAIN_AFTER = timedelta(minutes=1)
 MOST_BATCHES_READ = 1000
 """The most batches whose candidates a tick reads; this takes five seconds."""
-FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES)
-"""The tables that `new_pages` reads."""
 SETTLED_TABLES = (
     *(SITES, PAGES, UNREAD_PAGES, TYPE_PREDICTIONS),
     *(table for one in BATCH_DERIVATIONS for table in (one.table, *one.optional_inputs)),
@@ -291,7 +286,7 @@ def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Sour
     Unless something was written, one reading a minute is enough to find pages that become due.
     """
     memory, now = _memory(context), utc_now()
-    mark = lake.mark(FRONTIER_TABLES) + standing_mark(lake, "requeue") + content_hash(repr(sources))
+    mark = frontier_mark(lake, sources)
     looked_at = datetime.fromisoformat(
         memory.get("looked_at") or datetime.min.replace(tzinfo=UTC).isoformat()
     )
