@@ -7,7 +7,6 @@ import zlib
 from collections.abc import AsyncIterable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import cache
 from types import TracebackType
 from typing import Literal, Self
 from urllib.parse import urlsplit
@@ -19,7 +18,6 @@ from holocron_assets.crawl.http.connecting import AddressRefusedError, PublicNet
 from holocron_assets.crawl.http.outcomes import HttpAnswer
 from holocron_assets.crawl.http.streaming import PEEKED_BYTES, Pouring, Receiver, ReceiverFailedError, peek
 
-_tls_context = cache(httpx.create_ssl_context)  # to read the certificates takes 20 ms
 _GZIP = zlib.MAX_WBITS | 16
 _MEMBER_STARTS = b"\x1f"
 _PLAIN = frozenset({"", "identity"})
@@ -149,7 +147,7 @@ class HttpClient:
         self._body_limit_bytes = body_limit_bytes
         self._headers = {"User-Agent": user_agent, "Accept": "*/*", "Accept-Encoding": "gzip"}
         self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=_tls_context(),
+            ssl_context=httpx.create_ssl_context(),
             network_backend=PublicNetwork({_as_sent(host) for host in private_hosts}),
             max_connections=_MOST_CONNECTIONS,
             keepalive_expiry=_KEPT_SECONDS,

@@ -18,7 +18,7 @@ MOST_BYTES = 16 * 1024 * 1024
 """The most bytes of one reply. A reply of 16,000 tokens has 3 MB, with a line for each token."""
 
 _tls_context = cache(httpx.create_ssl_context)
-"""The certificates that a client trusts. To read them takes 20 ms, and clients are made for each run."""
+"""Certificates for clients of this machine. To read them takes 20 ms, and a run makes several clients."""
 
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -30,11 +30,11 @@ class UnreadableReplyError(ValueError):
 def open_client(url: str) -> ollama.AsyncClient:
     """The official client of the server at a URL. It uses no proxy for this machine's own ports."""
     host = urlsplit(url if "://" in url else f"//{url}").hostname
-    trust_env = host not in _LOOPBACK
+    is_local = host in _LOOPBACK
     return ollama.AsyncClient(
         host=url,
-        trust_env=trust_env,
-        verify=_tls_context(trust_env=trust_env),
+        trust_env=not is_local,
+        verify=_tls_context(trust_env=False) if is_local else True,
         follow_redirects=False,
         headers={"Accept-Encoding": "identity"},
         event_hooks={"request": [_name], "response": [_bound]},
