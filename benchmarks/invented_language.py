@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import xxhash
-from learned_types import known_page, wiki_pages
+from learned_types import known_page, naming_fields, wiki_pages
 from type_accuracy import SHARED, SITE, percent
 
 from holocron_assets.classify.learned.features import Features, page_features
@@ -95,16 +95,20 @@ class InventedPage(NamedTuple):
 def invented_pages(*, has_infobox: bool) -> list[InventedPage]:
     """The wiki's pages of which the true type is certain, in the order of their keys."""
     language, site, book = Language(), replace(SITE, language=_LANGUAGE), load_rules(_LANGUAGE)
+    of_wiki = list(wiki_pages())
+    naming = naming_fields(() if has_infobox else {page.shown["title"] for page in of_wiki})
     pages = []
-    for page in wiki_pages():
-        known = known_page(page)
+    for page in of_wiki:
+        known = known_page(page, naming)
         if known is None:
             continue
         row = page.shown if has_infobox else page.hidden
         title, text = language.translate(row["title"]), language.translate(row["wikitext"])
         key = title_key(row["source"], title)
         signals = signal_row({**row, "title": title, "title_key": key, "wikitext": text}, site)
-        features = page_features(signals, text, hides_infobox=False)
+        # Nothing reads the words of these names, so they may stay as they are.
+        named_in = naming.get(row["title"], ())
+        features = page_features(signals, text, hides_infobox=False, named_in=named_in)
         pages.append(InventedPage(key, known.type, features, classify_page(signals, book)))
     return sorted(pages)
 

@@ -114,7 +114,7 @@ LEARNED: tuple[Stage, ...] = (
         "classification",
         LEARNED_VERSION,
         inputs=(),
-        whole_inputs=(PAGES.name, PAGE_SIGNALS.name, RULE_CLASSIFICATIONS.name, MODEL_TABLE),
+        whole_inputs=(PAGES.name, PAGE_LINKS.name, PAGE_SIGNALS.name, RULE_CLASSIFICATIONS.name, MODEL_TABLE),
         stale=lambda snapshot, names: stale_type_models(snapshot.lake, names),
     ),
     Stage(
@@ -122,7 +122,7 @@ LEARNED: tuple[Stage, ...] = (
         "classification",
         LEARNED_VERSION,
         inputs=(TYPE_MODEL.name,),
-        whole_inputs=(PAGES.name, PAGE_SIGNALS.name, RULE_CLASSIFICATIONS.name),
+        whole_inputs=(PAGES.name, PAGE_LINKS.name, PAGE_SIGNALS.name, RULE_CLASSIFICATIONS.name),
         stale=lambda snapshot, names: stale_type_predictions(snapshot.lake, names),
     ),
 )

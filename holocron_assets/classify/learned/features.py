@@ -5,7 +5,7 @@ length together, so that a page with many links is not all links.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 
 from holocron_assets.lake.declaration.schema import Row
@@ -48,13 +48,16 @@ def infobox_is_known(rules: Row) -> bool:
     return any(piece["stage"] == "infobox" for piece in rules["evidence"])
 
 
-def page_features(signals: Row, wikitext: str, *, hides_infobox: bool) -> Features:
+def page_features(
+    signals: Row, wikitext: str, *, hides_infobox: bool, named_in: Sequence[str] = ()
+) -> Features:
     """The features of one page.
 
     Args:
         signals: its row of table page_signals.
         wikitext: its text.
         hides_infobox: whether to leave out what the infobox says.
+        named_in: fields of other pages' infoboxes that name it, as in 'Character.homeworld'.
     """
     kinds: dict[str, Iterable[str]] = {}
     if signals["infobox_template"] and not hides_infobox:
@@ -68,6 +71,7 @@ def page_features(signals: Row, wikitext: str, *, hides_infobox: bool) -> Featur
     kinds["heading"] = [section["title"].casefold() for section in signals["sections"]]
     kinds["link"] = _targets(body, categories)
     kinds["template"] = (_capitalised(name) for name in _TEMPLATE.findall(body))
+    kinds["named in"] = named_in
     kinds |= _of_title(signals["name"])
     kinds |= _of_lead(signals["lead_sentence"] or "")
     return {name: value for kind, texts in kinds.items() for name, value in _valued(kind, texts)}

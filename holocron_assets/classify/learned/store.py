@@ -9,6 +9,7 @@ from pathlib import Path
 from holocron_assets.classify.learned.evaluation import Evaluation
 from holocron_assets.classify.learned.features import Features, infobox_is_known, page_features
 from holocron_assets.classify.learned.model import TypeModel
+from holocron_assets.classify.learned.naming import FieldsOfBatch, naming_fields
 from holocron_assets.classify.learned.settled import SettledPages, articles_of
 from holocron_assets.classify.learned.training import MOST_PAGES, SettledPage, train
 from holocron_assets.classify.rule_file import RULES_VERSION
@@ -123,11 +124,14 @@ def store_type_predictions(lake: Lake, source: str) -> Footer:
             known[row["batch"]].append(row)
     else:
         before = None
-    rows: list[Row] = []
-    for batch in batches:
-        is_known = before is not None and before.inputs.get(batch) == inputs[batch]
-        made = known[batch] if is_known else _predicted(lake, batch, model, version)
-        rows += (row for row in made if row["title_key"] in current[batch])
+    anew = [batch for batch in batches if before is None or before.inputs.get(batch) != inputs[batch]]
+    made = _predicted(lake, source, anew, model, version) if model and anew else {}
+    rows = [
+        row
+        for batch in batches
+        for row in made.get(batch, known[batch])
+        if row["title_key"] in current[batch]
+    ]
     return write_partition(lake, TYPE_PREDICTIONS, source, rows, code_version=LEARNED_VERSION, inputs=inputs)
 
 
@@ -219,20 +223,26 @@ def _lessons(lake: Lake, source: str, batches: Iterable[str], settled: SettledPa
     by_batch: dict[str, dict[int, str]] = defaultdict(dict)
     for key, batch, page_type in nsmallest(MOST_PAGES, taught):  # keys are hashes: the least are a fair draw
         by_batch[batch][key] = page_type
-    for batch, types in by_batch.items():
-        for signals, features in _seen(lake, batch, types.keys()):
-            yield SettledPage(signals["title_key"], types[signals["title_key"]], features)
+    with naming_fields(lake, source) as naming:
+        for batch, types in by_batch.items():
+            for signals, features in _seen(lake, batch, types.keys(), naming):
+                yield SettledPage(signals["title_key"], types[signals["title_key"]], features)
 
 
-def _predicted(lake: Lake, batch: str, model: TypeModel | None, version: str) -> Sequence[Row]:
-    """Rows for the open pages of a batch; none where nothing was learned."""
-    if model is None:
-        return []
+def _predicted(
+    lake: Lake, source: str, batches: Iterable[str], model: TypeModel, version: str
+) -> Mapping[str, Sequence[Row]]:
+    """Rows for the open pages of some batches, by batch."""
+    with naming_fields(lake, source) as naming:
+        return {batch: _rows_of(lake, batch, model, version, naming) for batch in batches}
+
+
+def _rows_of(lake: Lake, batch: str, model: TypeModel, version: str, naming: FieldsOfBatch) -> list[Row]:
     articles = {row["title_key"] for row in articles_of(lake, batch)}
     rules = read_partition(lake, RULE_CLASSIFICATIONS, batch, ["title_key", "needs_review", "confidence"])
     wanted = {row["title_key"] for row in rules if is_open(row)} & articles
     rows = []
-    for signals, features in _seen(lake, batch, wanted):
+    for signals, features in _seen(lake, batch, wanted, naming):
         said = model.predict(features)
         rows.append(
             {
@@ -250,10 +260,13 @@ def _predicted(lake: Lake, batch: str, model: TypeModel | None, version: str) ->
     return rows
 
 
-def _seen(lake: Lake, batch: str, wanted: AbstractSet[int]) -> Iterator[tuple[Row, Features]]:
+def _seen(
+    lake: Lake, batch: str, wanted: AbstractSet[int], naming: FieldsOfBatch
+) -> Iterator[tuple[Row, Features]]:
     """The signals and features of some pages of a batch."""
     if not wanted:
         return
+    named = naming(batch)
     columns = ["title_key", "evidence"]
     rules = {row["title_key"]: row for row in read_partition(lake, RULE_CLASSIFICATIONS, batch, columns)}
     columns = ["title_key", "status", "wikitext"]
@@ -265,4 +278,7 @@ def _seen(lake: Lake, batch: str, wanted: AbstractSet[int]) -> Iterator[tuple[Ro
     for signals in read_partition(lake, PAGE_SIGNALS, batch):
         if (key := signals["title_key"]) in wanted and key in texts:
             hides_infobox = infobox_is_known(rules[key])
-            yield signals, page_features(signals, texts[key] or "", hides_infobox=hides_infobox)
+            features = page_features(
+                signals, texts[key] or "", hides_infobox=hides_infobox, named_in=named.get(key, ())
+            )
+            yield signals, features
