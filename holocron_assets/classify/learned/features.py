@@ -13,6 +13,9 @@ from holocron_assets.lake.declaration.schema import Row
 Features = Mapping[str, float]
 """The values of a page's features, by their names."""
 
+MEANING = "meaning"
+"""The start of the kinds of features that are the numbers of a vector, which only together say something."""
+
 _WORD = re.compile(r"\w+")
 _QUALIFIER = re.compile(r"\(([^()]+)\)\s*$")
 _LINK = re.compile(r"\[\[([^\[\]|#\n]{1,100})")
@@ -75,6 +78,12 @@ def page_features(
     kinds |= _of_title(signals["name"])
     kinds |= _of_lead(signals["lead_sentence"] or "")
     return {name: value for kind, texts in kinds.items() for name, value in _valued(kind, texts)}
+
+
+def shown_name(feature: str) -> str:
+    """What a feature is called where it is a reason: the numbers of one vector are one reason."""
+    kind = feature.partition(":")[0]
+    return kind if kind.startswith(MEANING) else feature
 
 
 def familiarity(features: Features, known: Container[str]) -> float:

@@ -6,10 +6,10 @@ from operator import attrgetter
 
 from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.spaces import PREFIX
 from holocron_assets.derive.items.recipe import derivation_of
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.tables import ALL_TABLES
+from holocron_assets.lake.tables.retrieval import SPACE_PREFIX
 from holocron_assets.lake.views.public_views import tables_behind
 
 _TYPES = ("page_classification",)
@@ -139,7 +139,7 @@ class _Linking:
 
     def _check_space(self, interrogation: Interrogation) -> None:
         space = interrogation.search and interrogation.search.space
-        there = sorted(one.name.removeprefix(PREFIX) for one in self.known.values() if one.is_space)
+        there = sorted(one.name.removeprefix(SPACE_PREFIX) for one in self.known.values() if one.is_space)
         if space and space not in there:
             raise ChainError(
                 interrogation.name,
