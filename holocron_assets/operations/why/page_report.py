@@ -110,8 +110,8 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
 
     Returns:
         Rows by topic (revisions, signals, classifications, models_answers, decisions, type, predictions,
-        proposals, entities, aliases, frontier, batches, dead_letters, tracebacks, linked_from), and `stuck`: how far the
-        page came and what it waits for, in a sentence.
+        proposals, entities, aliases, frontier, batches, dead_letters, tracebacks, linked_from), and `stuck`:
+        how far the page came and what it waits for, in a sentence.
     """
     key = title_key(source, title)
     is_asked = any(table.name == MODEL_TABLE for table in lake.derived_tables)
