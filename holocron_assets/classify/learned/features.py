@@ -35,8 +35,8 @@ _STRUCTURE = frozenset(
 )
 """Kinds that editors repeat on all pages of a sort. They say whether pages of that sort are known."""
 
-_WEIGHTS = {"lead": 0.7, "lead words": 0.7, "lead part": 0.7}
-"""Kinds that weigh less: the words of leads are many, and most are about one page alone."""
+_WEIGHTS = {"lead": 0.7, "lead words": 0.7, "lead part": 0.7, "named in": 0.5}
+"""Kinds that weigh less: the words of leads are many, most of one page alone; fields of others are rare."""
 
 _TITLE_GRAMS = (2, 3, 4)
 _LEAD_GRAMS = (4,)
