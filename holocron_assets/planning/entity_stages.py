@@ -73,7 +73,7 @@ from holocron_assets.lake.tables import (
     TYPE_PREDICTIONS,
     TYPE_PROPOSALS,
 )
-from holocron_assets.lake.tables.classify import MODEL_TABLE
+from holocron_assets.lake.tables.classify import MODEL_TABLE, TEMPLATE_TABLE
 from holocron_assets.lake.tables.identity import EXTRACTION, LINKED
 from holocron_assets.review.store import REVIEW_VERSION, stale_review
 from holocron_assets.settings import tags_file
@@ -226,7 +226,7 @@ BY_SOURCE: tuple[Stage, ...] = (
         "classification",
         PROPOSALS_VERSION,
         inputs=(SITES.name, TYPE_PREDICTIONS.name),
-        whole_inputs=(PAGES.name, PAGE_SIGNALS.name, PAGE_TYPES.name),
+        whole_inputs=(PAGES.name, PAGE_SIGNALS.name, PAGE_TYPES.name, TEMPLATE_TABLE),
         stale=lambda snapshot, names: stale_type_proposals(snapshot.lake, names),
     ),
     Stage(

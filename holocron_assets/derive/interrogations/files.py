@@ -67,6 +67,7 @@ _NEEDED_COLUMNS = {
         "tags",
         "rationale",
     ),
+    "template_types": ("primary_type",),
     "entity_extraction": ("evidence", "name", "type", "aliases", "attributes"),
     "listed_names": ("evidence", "name", "type"),
 }
@@ -74,6 +75,7 @@ _NEEDED_COLUMNS = {
 
 _READERS = {
     "page_classification": "table page_types is",
+    "template_types": "table type_proposals is",
     "entity_extraction": "tables entity_mentions, entity_facts and page_tags are",
     "listed_names": "table entity_mentions is",
 }
