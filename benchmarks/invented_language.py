@@ -18,19 +18,21 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import xxhash
-from learned_types import known_page, wiki_pages
+from learned_types import known_page, naming_fields, wiki_pages
 from type_accuracy import SHARED, SITE, percent
 
 from holocron_assets.classify.learned.features import Features, page_features
 from holocron_assets.classify.learned.model import Prediction
 from holocron_assets.classify.learned.training import SettledPage, train
 from holocron_assets.classify.rules import classify_page, load_rules
+from holocron_assets.derive.dispatch.work_order import in_turns
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.signals.extract import signal_row
 
 QUESTIONS = 150
 A_ROUND = 15
+_IN_TURNS, _UNSURE, _IN_PAGE_ORDER = "unsure, in turns", "the most unsure", "in page order"
 _LANGUAGE = "x-invented"
 _WORD = re.compile(r"(<[^<>\n]*>|\[\[\s*(?:Category|File|Image)\s*:|&[a-z]+;|https?://\S+)|([^\W\d_]+)")
 _CONSONANTS, _VOWELS = "bdfghklmnprstvz", "aeiou"
@@ -77,12 +79,14 @@ class InventedPage(NamedTuple):
     Attributes:
         title_key: of its invented title.
         type: its true type.
+        template: its infobox template, if it has one.
         features: what the model sees of it.
         by_rules: what the rules say of it.
     """
 
     title_key: int
     type: str
+    template: str | None
     features: Features
     by_rules: Row
 
@@ -95,18 +99,23 @@ class InventedPage(NamedTuple):
 def invented_pages(*, has_infobox: bool) -> list[InventedPage]:
     """The wiki's pages of which the true type is certain, in the order of their keys."""
     language, site, book = Language(), replace(SITE, language=_LANGUAGE), load_rules(_LANGUAGE)
+    of_wiki = list(wiki_pages())
+    naming = naming_fields(() if has_infobox else {page.shown["title"] for page in of_wiki})
     pages = []
-    for page in wiki_pages():
-        known = known_page(page)
+    for page in of_wiki:
+        known = known_page(page, naming)
         if known is None:
             continue
         row = page.shown if has_infobox else page.hidden
         title, text = language.translate(row["title"]), language.translate(row["wikitext"])
         key = title_key(row["source"], title)
         signals = signal_row({**row, "title": title, "title_key": key, "wikitext": text}, site)
-        features = page_features(signals, text, hides_infobox=False)
-        pages.append(InventedPage(key, known.type, features, classify_page(signals, book)))
-    return sorted(pages)
+        # Nothing reads the words of these names, so they may stay as they are.
+        named_in = naming.get(row["title"], ())
+        features = page_features(signals, text, hides_infobox=False, named_in=named_in)
+        template = signals["infobox_template"]
+        pages.append(InventedPage(key, known.type, template, features, classify_page(signals, book)))
+    return sorted(pages, key=lambda page: page.title_key)
 
 
 def main() -> None:
@@ -121,7 +130,7 @@ def main() -> None:
     settled = sum(page.by_rules["confidence"] >= load_rules().weighing.settled for page in pages)
     print(f"{len(pages)} pages, of which the rules settle {settled}\n")
     print(f"{'asked first':18}{'questions':>10}{'settled':>9}{'right of the settled':>22}")
-    for order in ("the most unsure", "in page order"):
+    for order in (_IN_TURNS, _UNSURE, _IN_PAGE_ORDER):
         ask_in_rounds(pages, order)
 
 
@@ -134,8 +143,12 @@ def ask_in_rounds(pages: Sequence[InventedPage], order: str) -> None:
         if len(asked) >= QUESTIONS:
             return
         open_now = [place for place in range(len(pages)) if place not in set(asked)]
-        if order == "the most unsure" and said:
+        if order != _IN_PAGE_ORDER and said:
             open_now.sort(key=lambda place: said[place].probability)
+        if order == _IN_TURNS and said:
+            unsure = [place for place in open_now if said[place].abstains]
+            sure = [place for place in open_now if not said[place].abstains]
+            open_now = in_turns(unsure, lambda place: pages[place].template) + sure
         asked += open_now[: min(A_ROUND, QUESTIONS - len(asked))]
 
 

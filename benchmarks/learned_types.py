@@ -6,13 +6,18 @@ Needs ../shared/wookieepedia. The pages are those of `sample_pages`, `lead_pages
 keep a lead, text or categories without their infobox, once each by page id. The true type of a page is what
 the rules say with its infobox, where they are certain. The split is a rule, and was committed before anything
 was tuned: a page is for the test if the hash of its page id is odd, else for development. `--test` scores the
-half for the test; without it, the development half is scored by five folds.
+half for the test; without it, the development half is scored by five folds. A page shows the fields that name
+it in infoboxes of other pages of the files.
 """
 
 import argparse
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 import xxhash
@@ -29,6 +34,8 @@ from holocron_assets.signals.extract import signal_row
 
 DEVELOPMENT, TEST = "development", "test"
 _FOLDS = 5
+_MOST_FIELDS = 30
+_QUALIFIER = re.compile(r"\s*\([^()]*\)$")
 
 
 class WikiPage(NamedTuple):
@@ -69,6 +76,30 @@ def wiki_pages() -> Iterator[WikiPage]:
             yield WikiPage(page_id, shown, hidden)
 
 
+def naming_fields(hidden: Collection[str]) -> Mapping[str, Sequence[str]]:
+    """The infobox fields that name each page, by its title, as `learned/naming.py` finds them.
+
+    Args:
+        hidden: titles of pages whose infobox does not count.
+    """
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    infoboxes = {row["title"]: row for row in chain(rows("infobox_pages"), rows("sample_pages"))}
+    for title, row in infoboxes.items():
+        if title in hidden:
+            continue
+        for field in row.get("infobox") or ():
+            name = f"{row['infobox_template']}.{field['label']}"
+            for shown, address in field["links"]:
+                target = unquote(address.removeprefix("/wiki/")).replace("_", " ")
+                if target != title and _bare(shown) == _bare(target):
+                    found[target][name] += 1
+    return {title: [name for name, _ in counts.most_common(_MOST_FIELDS)] for title, counts in found.items()}
+
+
+def _bare(title: str) -> str:
+    return _QUALIFIER.sub("", title).casefold()
+
+
 class Known(NamedTuple):
     """A page whose true type is certain.
 
@@ -107,25 +138,31 @@ def main() -> None:
     if not (SHARED / "wookieepedia").is_dir():
         sys.exit(f"{SHARED / 'wookieepedia'} is missing; this measurement needs it")
     halves: dict[str, list[Known]] = {DEVELOPMENT: [], TEST: []}
-    pages = 0
-    for page in wiki_pages():
-        pages += 1
-        if known := known_page(page):
+    pages = list(wiki_pages())
+    naming = naming_fields({page.shown["title"] for page in pages})
+    for page in pages:
+        if known := known_page(page, naming):
             halves[page.half].append(known)
-    print(f"{pages} pages, of which {sum(map(len, halves.values()))} have a type that is certain")
+    print(f"{len(pages)} pages, of which {sum(map(len, halves.values()))} have a type that is certain")
     if arguments.test:
         report(*asked(halves[DEVELOPMENT], halves[TEST]))
     else:
         report(*cross_validated(halves[DEVELOPMENT]))
 
 
-def known_page(page: WikiPage) -> Known | None:
-    """A page with its true type; None where the rules are not certain of it, or read no infobox."""
+def known_page(page: WikiPage, naming: Mapping[str, Sequence[str]]) -> Known | None:
+    """A page with its true type; None where the rules are not certain of it, or read no infobox.
+
+    Args:
+        page: the page.
+        naming: the fields that name pages, by title.
+    """
     signals = signal_row(page.shown, SITE)
     rules = classify_page(signals)
     if not infobox_is_known(rules) or rules["confidence"] < load_rules().weighing.settled:
         return None
-    seen = page_features(signals, page.shown["wikitext"], hides_infobox=True)
+    named_in = naming.get(page.shown["title"], ())
+    seen = page_features(signals, page.shown["wikitext"], hides_infobox=True, named_in=named_in)
     # The files name some infoboxes otherwise than the page does.
     text = without_template(page.hidden["wikitext"], signals["infobox_template"])
     without = signal_row({**page.hidden, "wikitext": text}, SITE)
@@ -135,7 +172,7 @@ def known_page(page: WikiPage) -> Known | None:
     return Known(
         rules["primary_type"],
         SettledPage(page.shown["title_key"], rules["primary_type"], seen),
-        page_features(without, text, hides_infobox=infobox_is_known(rules_without)),
+        page_features(without, text, hides_infobox=infobox_is_known(rules_without), named_in=named_in),
         rules_without,
     )
 

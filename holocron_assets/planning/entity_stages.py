@@ -73,7 +73,7 @@ from holocron_assets.lake.tables import (
     TYPE_PREDICTIONS,
     TYPE_PROPOSALS,
 )
-from holocron_assets.lake.tables.classify import MODEL_TABLE
+from holocron_assets.lake.tables.classify import MODEL_TABLE, TEMPLATE_TABLE
 from holocron_assets.lake.tables.identity import EXTRACTION, LINKED
 from holocron_assets.review.store import REVIEW_VERSION, stale_review
 from holocron_assets.settings import tags_file
@@ -114,7 +114,7 @@ LEARNED: tuple[Stage, ...] = (
         "classification",
         LEARNED_VERSION,
         inputs=(),
-        whole_inputs=(PAGES.name, PAGE_SIGNALS.name, RULE_CLASSIFICATIONS.name, MODEL_TABLE),
+        whole_inputs=(PAGES.name, PAGE_LINKS.name, PAGE_SIGNALS.name, RULE_CLASSIFICATIONS.name, MODEL_TABLE),
         stale=lambda snapshot, names: stale_type_models(snapshot.lake, names),
     ),
     Stage(
@@ -122,7 +122,7 @@ LEARNED: tuple[Stage, ...] = (
         "classification",
         LEARNED_VERSION,
         inputs=(TYPE_MODEL.name,),
-        whole_inputs=(PAGES.name, PAGE_SIGNALS.name, RULE_CLASSIFICATIONS.name),
+        whole_inputs=(PAGES.name, PAGE_LINKS.name, PAGE_SIGNALS.name, RULE_CLASSIFICATIONS.name),
         stale=lambda snapshot, names: stale_type_predictions(snapshot.lake, names),
     ),
 )
@@ -226,7 +226,7 @@ BY_SOURCE: tuple[Stage, ...] = (
         "classification",
         PROPOSALS_VERSION,
         inputs=(SITES.name, TYPE_PREDICTIONS.name),
-        whole_inputs=(PAGES.name, PAGE_SIGNALS.name, PAGE_TYPES.name),
+        whole_inputs=(PAGES.name, PAGE_SIGNALS.name, PAGE_TYPES.name, TEMPLATE_TABLE),
         stale=lambda snapshot, names: stale_type_proposals(snapshot.lake, names),
     ),
     Stage(

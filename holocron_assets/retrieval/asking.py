@@ -13,11 +13,11 @@ from holocron_assets.derive.dispatch.backlog import model_to_ask
 from holocron_assets.derive.engine.problems import failure_of_call
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.loading import load_interrogations
-from holocron_assets.derive.interrogations.spaces import PREFIX
 from holocron_assets.derive.server.errors import ModelServerError, UnknownModelError
 from holocron_assets.derive.server.model_files.catalog import shipped_catalog
 from holocron_assets.derive.server.model_files.fetching import own_model_files
 from holocron_assets.derive.server.process.connection import model_server, running_server
+from holocron_assets.lake.tables.retrieval import SPACE_PREFIX
 
 if TYPE_CHECKING:
     from holocron_assets.derive.engine.official_client import ollama
@@ -98,10 +98,10 @@ def query_vector(
     Raises:
         NoVectorError: no space has a vector, or no server answers for its model.
     """
-    known = [one for one in spaces() if embedded.get(one.name.removeprefix(PREFIX))]
+    known = [one for one in spaces() if embedded.get(one.name.removeprefix(SPACE_PREFIX))]
     if not known:
         raise NoVectorError("no passage is embedded yet")
-    space = max(known, key=lambda one: embedded[one.name.removeprefix(PREFIX)])
+    space = max(known, key=lambda one: embedded[one.name.removeprefix(SPACE_PREFIX)])
     try:
         server = running_server(environment)
     except ModelServerError as error:
@@ -133,7 +133,7 @@ def _asked(text: str, space: Interrogation, server: str) -> QueryVector:
                 options={"num_ctx": space.options.num_ctx},
                 keep_alive=_KEEP_ALIVE,
             )
-            return QueryVector(space.name.removeprefix(PREFIX), chosen[1], given.embeddings[0])
+            return QueryVector(space.name.removeprefix(SPACE_PREFIX), chosen[1], given.embeddings[0])
     except Exception as error:  # noqa: BLE001 - the client passes on whatever its transport raises
         reason = failure_of_call(error, model=space.models[0], timeout_seconds=_SECONDS).reason
     raise NoVectorError(reason)

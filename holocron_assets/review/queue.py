@@ -185,11 +185,13 @@ def _others(proposal: Row, members: Sequence[Row]) -> str:
 
 def _known(proposal: Row) -> str:
     """What is known of the articles with a template or of a category, in words."""
-    said = [
-        f"{line['pages']:,} {_VOICES.get(line['voice'], line['voice'])} {line['type']}"
-        for line in proposal["evidence"]
-    ]
-    return ", ".join(said) or "nothing is known"
+    return ", ".join(map(_said, proposal["evidence"])) or "nothing is known"
+
+
+def _said(line: Row) -> str:
+    if line["voice"] == "asked":
+        return f"a model that was asked about the template says {line['type']}"
+    return f"{line['pages']:,} {_VOICES.get(line['voice'], line['voice'])} {line['type']}"
 
 
 def _question(members: Sequence[Row]) -> Row:

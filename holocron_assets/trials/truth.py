@@ -3,9 +3,11 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
+from holocron_assets.classify.decided_types import SHARED_COLUMNS, DecidedTypes, read_decided_types
 from holocron_assets.classify.rules import load_rules
 from holocron_assets.decisions.log import standing
 from holocron_assets.derive.items.items import Item
@@ -15,7 +17,13 @@ from holocron_assets.entities.facts.vocabulary import load_vocabulary
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import rows_there
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITY_FACTS, ENTITY_RELATIONS, PAGE_FACTS, RULE_CLASSIFICATIONS
+from holocron_assets.lake.tables import (
+    ENTITY_FACTS,
+    ENTITY_RELATIONS,
+    PAGE_FACTS,
+    PAGE_SIGNALS,
+    RULE_CLASSIFICATIONS,
+)
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.trials.beside import Basis, Verdict
 from holocron_assets.trials.claims import Claim, plain
@@ -59,6 +67,7 @@ class Truth:
         keys = {item.row["title_key"] for item in items if "title_key" in item.row}
         batches = sorted({item.partition for item in items if item.interrogation.over == "pages"})
         self._decided = _decided_statements(lake, keys) if self._decisions.statements else {}
+        self._decided_types = _decided_types(lake, batches, keys)
         self._told, self._types = _told(lake, batches, keys), _certain_types(lake, batches, keys)
 
     def verdicts(self, item: Item, claim: Claim) -> dict[Basis, Verdict]:
@@ -77,8 +86,8 @@ class Truth:
     def _by_people(self, item: Item, claim: Claim) -> bool | None:
         row = item.row
         if claim.kind == "type":
-            decision = self._decisions.types.get(row.get("title_key", -1))
-            return None if decision is None else decision["value"] == claim.other
+            decided = self._decided_types.get(row.get("title_key", -1))
+            return None if decided is None else decided == claim.other
         if claim.kind == "pair" and "first_id" in row:
             decision = self._decisions.pairs.get(frozenset((row["first_id"], row["second_id"])))
             return None if decision is None else (decision["kind"] == "merge") == (claim.other == "same")
@@ -167,6 +176,19 @@ def _told(
             told = Told(row["value"], row["target"], row["number"], row["unit"])
             for key in {own, *(also[row["key"]] if row["kind"] == "relation" else ())}:
                 found[row["title_key"], row["kind"], key].append(told)
+    return found
+
+
+def _decided_types(lake: Lake, batches: Iterable[str], keys: AbstractSet[int]) -> Mapping[int, str]:
+    """The types that people decided, of pages or of what these share with others, by title key."""
+    decided, found = read_decided_types(lake), {}
+    for batch in batches:
+        decisions = DecidedTypes(decided(batch))
+        rules = {row["title_key"]: row for row in rows_there(lake, RULE_CLASSIFICATIONS, batch)}
+        for signals in rows_there(lake, PAGE_SIGNALS, batch, ("title_key", *SHARED_COLUMNS)):
+            key = signals["title_key"]
+            if key in keys and key in rules and (decision := decisions.about(signals, rules[key])):
+                found[key] = decision["value"]
     return found
 
 

@@ -110,7 +110,7 @@ def test_a_page_in_json_holds_every_topic(finished_sample: Holocron) -> None:
     assert set(report) == {
         *("source", "title", "stuck", "revisions", "signals", "classifications", "type", "entities"),
         *("predictions", "models_answers", "decisions", "aliases", "frontier", "batches", "linked_from"),
-        *("dead_letters", "tracebacks"),
+        *("dead_letters", "tracebacks", "proposals"),
     }
     assert report["type"][0]["primary_type"] == "Droid"
     assert report["revisions"][0]["fetched_at"].endswith("+00:00")

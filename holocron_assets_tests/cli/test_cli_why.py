@@ -1,6 +1,7 @@
 """`holocron why`: why a page is where it is, in whatever state it is, and the command that changes it."""
 
 import json
+import shutil
 from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
@@ -32,6 +33,7 @@ from holocron_assets.operations.why.asking import _UNMET, why_asked
 from holocron_assets.operations.why.explaining import explain
 from holocron_assets.operations.why.fetching import Page
 from holocron_assets.operations.why.page_report import page_report
+from holocron_assets.settings import PROJECT_FOLDER
 
 pytestmark = pytest.mark.system
 
@@ -146,9 +148,14 @@ def test_nobody_is_asked_where_models_are_off(explain_page: Callable[[str], dict
     assert explained["commands"] == ["holocron ask entity_facts 'Issa Dorrane' --source sample"]
 
 
-def test_the_interrogations_that_come_before_it_are_named(finished_sample: Holocron) -> None:
+def test_the_interrogations_that_come_before_it_are_named(finished_sample: Holocron, tmp_path: Path) -> None:
+    for name in ("page_classification", "entity_facts"):
+        shutil.copytree(PROJECT_FOLDER / "data" / "interrogations" / name, tmp_path / "two" / name)
+    (tmp_path / "spaces").mkdir()
+    folders = {"HOLOCRON_INTERROGATIONS": "two", "HOLOCRON_SPACES": "spaces"}
     with FakeOllama(models={MODEL: "1" * 64}) as ollama:
         environment = {"HOLOCRON_LLM": "auto", "OLLAMA_HOST": ollama.url}
+        environment |= {name: str(tmp_path / folder) for name, folder in folders.items()}
         first = answers(finished_sample, "Shoal-chess", **environment)["page_classification"]
         later = answers(finished_sample, "Issa Dorrane", **environment)["entity_facts"]
     assert first["because"] == [f"it is next: {MODEL} is asked by the next run"]

@@ -333,7 +333,7 @@ SHIPPED_ONES = read_interrogations(SHIPPED)
 ASKING_MODELS = [one for one in SHIPPED_ONES if not one.is_of_code]
 
 
-def test_twelve_are_shipped_and_one_that_searches_for_them() -> None:
+def test_thirteen_are_shipped_and_one_that_searches_for_them() -> None:
     assert [one.key for one in SHIPPED_ONES] == [
         "entity_extraction",
         "entity_facts",
@@ -348,6 +348,7 @@ def test_twelve_are_shipped_and_one_that_searches_for_them() -> None:
         "relationship_extraction",
         "sentence_statements",
         "statement_checks",
+        "template_types",
     ]
 
 

@@ -84,6 +84,15 @@ def test_pages_that_the_learned_model_is_least_sure_of_come_first(lake: Lake) ->
     assert subjects(WorkOrder(lake).items(ready)) == ["Elm", "Birch", "Cedar", "Ash"]
 
 
+def test_pages_of_one_template_wait_until_each_template_had_its_turn(tmp_path: Path) -> None:
+    boxes = {"Ash": "Planet", "Birch": "Planet", "Cedar": "Character", "Elm": "Character"}
+    texts = {title: f"{{{{{box}\n|name={title}\n}}}}\n'''{title}''' is old." for title, box in boxes.items()}
+    lake = a_wiki(tmp_path, {**texts, "Fir": "'''Fir''' is old.", "Yew": "'''Yew''' is old."})
+    predict(lake, {"Ash": 0.3, "Birch": 0.4, "Cedar": 0.6, "Elm": 0.5, "Fir": 0.7, "Yew": 0.2})
+    ready = work_on(lake).ready(now())
+    assert subjects(WorkOrder(lake).items(ready)) == ["Yew", "Ash", "Elm", "Fir", "Birch", "Cedar"]
+
+
 def test_an_answer_stays_when_the_learned_model_is_sure_since(lake: Lake) -> None:
     work = work_on(lake)
     run(work)

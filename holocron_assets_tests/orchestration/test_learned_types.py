@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 import pytest
 from click.testing import CliRunner
+from embedded import DIGEST, embedded_lake, space
 from sample_dagster import definitions_of, metadata_of, run_job
 from sample_holocron import SAMPLE_BATCH, Holocron
 
@@ -234,6 +235,21 @@ def test_one_decision_about_a_template_trains_the_model(sample: Holocron) -> Non
 def test_a_batch_that_is_classified_otherwise_trains_the_model(sample: Holocron) -> None:
     reclassify(sample, lambda row: {**row, "confidence": row["confidence"] / 2})
     assert stale_type_models(sample.lake, [SAMPLE]) == [SAMPLE]
+
+
+def test_vectors_that_come_train_the_model_and_it_sees_them(sample: Holocron) -> None:
+    by_rules = {RULE_CLASSIFICATIONS.name: "1"}
+    lake = embedded_lake(sample.lake.root, space(), inputs=by_rules)
+    assert stale_type_models(lake, [SAMPLE]) == [SAMPLE]
+    assert stale_type_predictions(lake, [SAMPLE]) == []
+    store_type_model(lake, SAMPLE)
+    kind = f"meaning by words {DIGEST[:8]}"
+    assert any(row["feature"].startswith(kind) for row in model_rows(sample))
+    assert stale_type_predictions(lake, [SAMPLE]) == [SAMPLE]
+    store_type_predictions(lake, SAMPLE)
+    said = {reason["feature"] for row in predictions(sample).values() for reason in row["reasons"]}
+    assert kind in said
+    assert stale_type_models(lake, [SAMPLE]) == []
 
 
 def test_a_persons_decision_teaches(sample: Holocron) -> None:

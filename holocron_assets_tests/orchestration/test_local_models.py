@@ -18,6 +18,7 @@ from holocron_assets.derive.gpu.slots import NotedLock
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import GPU_RUNS, PAGE_TAGS, RULE_CLASSIFICATIONS
+from holocron_assets.orchestration.local.models import _about_rules
 from holocron_assets.settings import PROJECT_FOLDER
 
 pytestmark = pytest.mark.system
@@ -85,6 +86,11 @@ def test_all_open_pages_and_the_most_linked_ones_are_asked_about_and_a_second_ru
     pending = {row["interrogation"]: row["due"] for row in listed}
     assert pending["unsure"] == 0
     assert pending["facts"] > 50, "the rest is left to the dispatcher"
+
+
+def test_a_space_is_no_question_that_types_wait_for() -> None:
+    """The shipped space chooses its pages by the rules' types, as the question about open pages does."""
+    assert [one.name for one in _about_rules()] == ["page_classification"]
 
 
 def test_a_run_waits_for_the_process_that_already_asks_models_and_names_it(

@@ -47,8 +47,10 @@ def word_vector(text: str) -> list[float]:
     return [float(number) for number in total]
 
 
-def embedded_lake(root: Path, own: Interrogation, *, digest: str = DIGEST) -> Lake:
-    """The lake of a folder, with the vectors of all of its passages."""
+def embedded_lake(
+    root: Path, own: Interrogation, *, digest: str = DIGEST, inputs: Mapping[str, str] | None = None
+) -> Lake:
+    """The lake of a folder, with the vectors of all of its passages; `inputs` are those of their files."""
     lake = Lake(root, (own.table,))
     for batch in lake.partitions(PAGE_CHUNKS):
         rows = [
@@ -67,7 +69,7 @@ def embedded_lake(root: Path, own: Interrogation, *, digest: str = DIGEST) -> La
             }
             for chunk in read_partition(lake, PAGE_CHUNKS, batch)
         ]
-        write_partition(lake, own.table, batch, rows)
+        write_partition(lake, own.table, batch, rows, inputs=inputs)
     return lake
 
 

@@ -206,10 +206,8 @@ def test_relations_are_judged_from_either_end(wiki: WikiWithFacts) -> None:
     assert not any(row["verdicts"] for row in rows_of(report, BEL).values())
 
 
-def test_page_types_are_judged_by_people_and_by_certain_rules(wiki: WikiWithFacts, tmp_path: Path) -> None:
-    decide_type(
-        wiki.lake, source=SOURCE, title=BEL, type_name="Droid", author="Ada", reason="It has a serial number"
-    )
+def types_tried(wiki: WikiWithFacts, tmp_path: Path) -> dict[str, Any]:
+    """The report of a model that takes every page for a person."""
     answer: dict[str, Any] = {
         "rationale": "It says so",
         "primary_type": "PersonCharacter",
@@ -223,10 +221,28 @@ def test_page_types_are_judged_by_people_and_by_certain_rules(wiki: WikiWithFact
     }
     file = changed(tmp_path, "page_classification", wants={"of": "rule_classifications"})
     with FakeOllama(answer=lambda _: answer, models={MODEL: "1" * 64}) as fake:
-        report = tried(wiki.lake, "page_classification", "--file", str(file), fake=fake)
+        return tried(wiki.lake, "page_classification", "--file", str(file), fake=fake)
+
+
+def test_page_types_are_judged_by_people_and_by_certain_rules(wiki: WikiWithFacts, tmp_path: Path) -> None:
+    decide_type(
+        wiki.lake, source=SOURCE, title=BEL, type_name="Droid", author="Ada", reason="It has a serial number"
+    )
+    report = types_tried(wiki, tmp_path)
     assert rows_of(report, BEL)["PersonCharacter"]["verdicts"] == {"people": "wrong", "rules": "right"}
     assert rows_of(report, BEL)["PersonCharacter"]["verdict"] == "wrong", "people have the last word"
     assert rows_of(report, IFA)["PersonCharacter"]["verdicts"] == {"rules": "right"}
+
+
+def test_page_types_are_judged_by_decisions_about_templates_and_pages_go_first(
+    wiki: WikiWithFacts, tmp_path: Path
+) -> None:
+    said: dict[str, Any] = {"source": SOURCE, "author": "Ada", "reason": "The infobox is for robots"}
+    record(wiki.lake, [new_decision("template", title="Template:Character", value="Droid", **said)])
+    decide_type(wiki.lake, title=IFA, type_name="PersonCharacter", **said)
+    report = types_tried(wiki, tmp_path)
+    assert rows_of(report, BEL)["PersonCharacter"]["verdicts"] == {"people": "wrong", "rules": "right"}
+    assert rows_of(report, IFA)["PersonCharacter"]["verdicts"] == {"people": "right", "rules": "right"}
 
 
 def test_pairs_are_judged_by_peoples_decisions(wiki: WikiWithFacts) -> None:

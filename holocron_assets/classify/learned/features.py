@@ -5,13 +5,16 @@ length together, so that a page with many links is not all links.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 
 from holocron_assets.lake.declaration.schema import Row
 
 Features = Mapping[str, float]
 """The values of a page's features, by their names."""
+
+MEANING = "meaning"
+"""The start of the kinds of features that are the numbers of a vector, which only together say something."""
 
 _WORD = re.compile(r"\w+")
 _QUALIFIER = re.compile(r"\(([^()]+)\)\s*$")
@@ -32,8 +35,8 @@ _STRUCTURE = frozenset(
 )
 """Kinds that editors repeat on all pages of a sort. They say whether pages of that sort are known."""
 
-_WEIGHTS = {"lead": 0.7, "lead words": 0.7, "lead part": 0.7}
-"""Kinds that weigh less: the words of leads are many, and most are about one page alone."""
+_WEIGHTS = {"lead": 0.7, "lead words": 0.7, "lead part": 0.7, "named in": 0.5}
+"""Kinds that weigh less: the words of leads are many, most of one page alone; fields of others are rare."""
 
 _TITLE_GRAMS = (2, 3, 4)
 _LEAD_GRAMS = (4,)
@@ -48,13 +51,16 @@ def infobox_is_known(rules: Row) -> bool:
     return any(piece["stage"] == "infobox" for piece in rules["evidence"])
 
 
-def page_features(signals: Row, wikitext: str, *, hides_infobox: bool) -> Features:
+def page_features(
+    signals: Row, wikitext: str, *, hides_infobox: bool, named_in: Sequence[str] = ()
+) -> Features:
     """The features of one page.
 
     Args:
         signals: its row of table page_signals.
         wikitext: its text.
         hides_infobox: whether to leave out what the infobox says.
+        named_in: fields of other pages' infoboxes that name it, as in 'Character.homeworld'.
     """
     kinds: dict[str, Iterable[str]] = {}
     if signals["infobox_template"] and not hides_infobox:
@@ -68,9 +74,16 @@ def page_features(signals: Row, wikitext: str, *, hides_infobox: bool) -> Featur
     kinds["heading"] = [section["title"].casefold() for section in signals["sections"]]
     kinds["link"] = _targets(body, categories)
     kinds["template"] = (_capitalised(name) for name in _TEMPLATE.findall(body))
+    kinds["named in"] = named_in
     kinds |= _of_title(signals["name"])
     kinds |= _of_lead(signals["lead_sentence"] or "")
     return {name: value for kind, texts in kinds.items() for name, value in _valued(kind, texts)}
+
+
+def shown_name(feature: str) -> str:
+    """What a feature is called where it is a reason: the numbers of one vector are one reason."""
+    kind = feature.partition(":")[0]
+    return kind if kind.startswith(MEANING) else feature
 
 
 def familiarity(features: Features, known: Container[str]) -> float:

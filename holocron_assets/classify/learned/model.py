@@ -1,5 +1,6 @@
 """A linear model of types: a weight for each feature and type, whose sums become probabilities."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -8,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from holocron_assets.classify.learned.features import Features, familiarity
+from holocron_assets.classify.learned.features import Features, familiarity, shown_name
 from holocron_assets.lake.tables import TYPE_MODEL
 
 Numbers = npt.NDArray[np.float64]
@@ -92,12 +93,13 @@ class TypeModel:
         names, contributions = self._contributions(features)
         probabilities = self._shares(features, contributions)
         first, second = np.argsort(-probabilities, kind="stable")[:2]
-        speaking = contributions[:, first] - contributions[:, second]
-        order = np.argsort(-np.abs(speaking), kind="stable")
+        speaking: dict[str, float] = defaultdict(float)
+        for name, weight in zip(names, contributions[:, first] - contributions[:, second], strict=True):
+            speaking[shown_name(name)] += float(weight)
         reasons = [
-            Reason(names[place], round(float(speaking[place]), 2))
-            for place in order
-            if names[place] != PRIOR and abs(speaking[place]) >= _LEAST_WEIGHT
+            Reason(name, round(weight, 2))
+            for name, weight in sorted(speaking.items(), key=lambda reason: -abs(reason[1]))
+            if name != PRIOR and abs(weight) >= _LEAST_WEIGHT
         ]
         return Prediction(
             self.types[first],

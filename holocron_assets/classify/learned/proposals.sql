@@ -53,7 +53,8 @@ evidence as (
 select
     kind, shared as title, count(*) as pages, any_value(coalesce(evidence.evidence, [])) as evidence,
     list(title order by title_key) filter (is_open)[:$examples] as examples,
-    list(title_key order by title_key) filter (is_open) as open_keys
+    list(title_key order by title_key) filter (is_open) as open_keys,
+    min(title_key) as stands_for
 from of_articles
 left join evidence using (shared)
 group by kind, shared

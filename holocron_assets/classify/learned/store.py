@@ -2,13 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from heapq import nsmallest
 from pathlib import Path
 
 from holocron_assets.classify.learned.evaluation import Evaluation
-from holocron_assets.classify.learned.features import Features, infobox_is_known, page_features
+from holocron_assets.classify.learned.meaning import Meanings
 from holocron_assets.classify.learned.model import TypeModel
+from holocron_assets.classify.learned.seen_pages import SeenPages, seen_pages
 from holocron_assets.classify.learned.settled import SettledPages, articles_of
 from holocron_assets.classify.learned.training import MOST_PAGES, SettledPage, train
 from holocron_assets.classify.rule_file import RULES_VERSION
@@ -31,7 +31,6 @@ from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     PAGE_SIGNALS,
-    PAGES,
     RULE_CLASSIFICATIONS,
     TYPE_MODEL,
     TYPE_PREDICTIONS,
@@ -81,7 +80,7 @@ def store_type_model(lake: Lake, source: str) -> tuple[Footer, Evaluation | None
     # Taken before the pages are read: pages that are settled meanwhile count as changed.
     listings, settled, batches = LakeListings(lake), SettledPages(lake), _batches(lake)[source]
     inputs = _taught_by(listings, source, batches)
-    lessons = list(_lessons(lake, source, batches, settled)) if _is_worth_it(listings, batches) else []
+    lessons = list(_lessons(listings, source, batches, settled)) if _is_worth_it(listings, batches) else []
     trained = train(lessons)
     rows = trained[0].as_table(source) if trained else TYPE_MODEL.arrow_schema.empty_table()
     inputs[_LESSONS] = str(len(lessons))
@@ -113,7 +112,8 @@ def store_type_predictions(lake: Lake, source: str) -> Footer:
     """
     before = read_footer(lake, TYPE_PREDICTIONS, source)
     batches = _batches(lake)[source]
-    inputs = _inputs(LakeListings(lake), source, batches)
+    listings = LakeListings(lake)
+    inputs = _inputs(listings, source, batches)
     model = TypeModel.from_table(read_table(lake, TYPE_MODEL, source))
     version = inputs[TYPE_MODEL.name]
     current = _current_pages(lake, source)
@@ -123,11 +123,17 @@ def store_type_predictions(lake: Lake, source: str) -> Footer:
             known[row["batch"]].append(row)
     else:
         before = None
-    rows: list[Row] = []
-    for batch in batches:
-        is_known = before is not None and before.inputs.get(batch) == inputs[batch]
-        made = known[batch] if is_known else _predicted(lake, batch, model, version)
-        rows += (row for row in made if row["title_key"] in current[batch])
+    anew = [batch for batch in batches if before is None or before.inputs.get(batch) != inputs[batch]]
+    made: Mapping[str, Sequence[Row]] = {}
+    if model and anew:
+        with seen_pages(listings, source, batches) as seen:
+            made = {batch: _predicted(seen, batch, model, version) for batch in anew}
+    rows = [
+        row
+        for batch in batches
+        for row in made.get(batch, known[batch])
+        if row["title_key"] in current[batch]
+    ]
     return write_partition(lake, TYPE_PREDICTIONS, source, rows, code_version=LEARNED_VERSION, inputs=inputs)
 
 
@@ -139,11 +145,12 @@ def _batches(lake: Lake) -> Mapping[str, list[str]]:
     return found
 
 
-def _taught_by(listings: LakeListings, source: str, batches: Iterable[str]) -> dict[str, str]:
+def _taught_by(listings: LakeListings, source: str, batches: Sequence[str]) -> dict[str, str]:
     """What teaches a source's model: the content ids of its batches, and people's decisions."""
     lake = listings.lake
     tables = [RULE_CLASSIFICATIONS, *(table for table in lake.derived_tables if table.name == MODEL_TABLE)]
-    found = {batch: _contents(listings, tables, batch) for batch in batches}
+    meanings = Meanings(listings, batches)
+    found = {batch: f"{_contents(listings, tables, batch)} {meanings.content_id(batch)}" for batch in batches}
     made = [row for row in standing(lake).of_kind(*TYPE_KINDS) if row["source"] == source]
     shared = sorted(row["decision_id"] for row in made if row["kind"] in SHARED)
     found[_OF_PAGES] = str(len(made) - len(shared))
@@ -207,9 +214,11 @@ def _current_pages(lake: Lake, source: str) -> Mapping[str, set[int]]:
     return found
 
 
-def _lessons(lake: Lake, source: str, batches: Iterable[str], settled: SettledPages) -> Iterator[SettledPage]:
+def _lessons(
+    listings: LakeListings, source: str, batches: Sequence[str], settled: SettledPages
+) -> Iterator[SettledPage]:
     """The settled pages that a model learns from; a fair draw of them if they are too many."""
-    current = _current_pages(lake, source)
+    current = _current_pages(listings.lake, source)
     taught = (
         (key, batch, page_type)
         for batch in batches
@@ -219,20 +228,20 @@ def _lessons(lake: Lake, source: str, batches: Iterable[str], settled: SettledPa
     by_batch: dict[str, dict[int, str]] = defaultdict(dict)
     for key, batch, page_type in nsmallest(MOST_PAGES, taught):  # keys are hashes: the least are a fair draw
         by_batch[batch][key] = page_type
-    for batch, types in by_batch.items():
-        for signals, features in _seen(lake, batch, types.keys()):
-            yield SettledPage(signals["title_key"], types[signals["title_key"]], features)
+    with seen_pages(listings, source, batches) as seen:
+        for batch, types in by_batch.items():
+            for signals, features in seen.of_batch(batch, types.keys()):
+                yield SettledPage(signals["title_key"], types[signals["title_key"]], features)
 
 
-def _predicted(lake: Lake, batch: str, model: TypeModel | None, version: str) -> Sequence[Row]:
-    """Rows for the open pages of a batch; none where nothing was learned."""
-    if model is None:
-        return []
+def _predicted(seen: SeenPages, batch: str, model: TypeModel, version: str) -> Sequence[Row]:
+    """Rows for the open pages of a batch."""
+    lake = seen.lake
     articles = {row["title_key"] for row in articles_of(lake, batch)}
     rules = read_partition(lake, RULE_CLASSIFICATIONS, batch, ["title_key", "needs_review", "confidence"])
     wanted = {row["title_key"] for row in rules if is_open(row)} & articles
     rows = []
-    for signals, features in _seen(lake, batch, wanted):
+    for signals, features in seen.of_batch(batch, wanted):
         said = model.predict(features)
         rows.append(
             {
@@ -248,21 +257,3 @@ def _predicted(lake: Lake, batch: str, model: TypeModel | None, version: str) ->
             }
         )
     return rows
-
-
-def _seen(lake: Lake, batch: str, wanted: AbstractSet[int]) -> Iterator[tuple[Row, Features]]:
-    """The signals and features of some pages of a batch."""
-    if not wanted:
-        return
-    columns = ["title_key", "evidence"]
-    rules = {row["title_key"]: row for row in read_partition(lake, RULE_CLASSIFICATIONS, batch, columns)}
-    columns = ["title_key", "status", "wikitext"]
-    texts = {
-        row["title_key"]: row["wikitext"]
-        for row in read_partition(lake, PAGES, batch, columns)
-        if row["title_key"] in wanted and row["status"] == "ok"
-    }
-    for signals in read_partition(lake, PAGE_SIGNALS, batch):
-        if (key := signals["title_key"]) in wanted and key in texts:
-            hides_infobox = infobox_is_known(rules[key])
-            yield signals, page_features(signals, texts[key] or "", hides_infobox=hides_infobox)

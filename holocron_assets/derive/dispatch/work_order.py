@@ -1,18 +1,25 @@
 """The order of work. Spaces embed the pages that others link to most first: people search for these most.
 
-What spares the pages that the learned model is sure of begins with those that it is least sure of.
+What spares the pages that the learned model is sure of begins with those that it is least sure of, spread
+over infobox templates: pages of one template teach it much the same.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from operator import itemgetter
+from typing import TypeVar
 
 from holocron_assets.classify.learned.answers import read_predictions
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.item import Item
+from holocron_assets.lake.files.parquet import rows_there
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import PAGE_LINKS, PAGES
+from holocron_assets.lake.tables import PAGE_LINKS, PAGE_SIGNALS, PAGES
 from holocron_assets.lake.views.database import connect
+
+_T = TypeVar("_T")
 
 _RANKED = 50_000
 """Pages that have a rank; the others come after them, in the order of batches."""
@@ -41,6 +48,24 @@ def most_linked(lake: Lake, limit: int, sources: Sequence[str] | None = None) ->
         return connection.execute(_MOST_LINKED, values).fetchall()
 
 
+def in_turns(ordered: Iterable[_T], group: Callable[[_T], str | None]) -> list[_T]:
+    """The first of each group, then the second of each, and so on, in the order that they had.
+
+    Args:
+        ordered: what is put in turns.
+        group: gives the group of one; what has none (None) need not wait.
+    """
+    turns: Counter[str] = Counter()
+    placed = []
+    for one in ordered:
+        turn = 0
+        if (own := group(one)) is not None:
+            turn = turns[own]
+            turns[own] += 1
+        placed.append((turn, one))
+    return [one for _, one in sorted(placed, key=itemgetter(0))]
+
+
 @dataclass(frozen=True)
 class WorkOrder:
     """The order of some work, by links and predictions as they were first read. The rest keeps its own.
@@ -61,11 +86,18 @@ class WorkOrder:
         if some and some[0].interrogation.is_space:
             return sorted(some, key=lambda item: self._pages.get(item.row["title_key"], _RANKED))
         if some and some[0].interrogation.wants.unpredicted:
-            said = {
-                row["title_key"]: row["probability"] for row in read_predictions(self.lake)(some[0].partition)
-            }
-            return sorted(some, key=lambda item: said.get(item.row["title_key"], 0.0))
+            return self._least_sure(some)
         return some
+
+    def _least_sure(self, items: Sequence[Item]) -> Sequence[Item]:
+        batch = items[0].partition
+        said = {row["title_key"]: row["probability"] for row in read_predictions(self.lake)(batch)}
+        if not said:
+            return items
+        signals = rows_there(self.lake, PAGE_SIGNALS, batch, ["title_key", "infobox_template"])
+        templates = {row["title_key"]: row["infobox_template"] for row in signals}
+        ordered = sorted(items, key=lambda item: said.get(item.row["title_key"], 0.0))
+        return in_turns(ordered, lambda item: templates.get(item.row["title_key"]))
 
     def _batch(self, name: str) -> int:
         return self._batches.get(name, _RANKED)

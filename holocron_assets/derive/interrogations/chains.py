@@ -6,13 +6,14 @@ from operator import attrgetter
 
 from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.spaces import PREFIX
 from holocron_assets.derive.items.recipe import derivation_of
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.tables import ALL_TABLES
+from holocron_assets.lake.tables.retrieval import SPACE_PREFIX
 from holocron_assets.lake.views.public_views import tables_behind
 
 _TYPES = ("page_classification",)
+_TEMPLATES = (*_TYPES, "template_types")
 _LISTS = (*_TYPES, "entity_extraction")
 _NAMES = (*_LISTS, "listed_names")
 _IDENTITY = (*_NAMES, "identity_check")
@@ -21,15 +22,17 @@ _SAID = ("entity_facts", "relationship_extraction", "sentence_statements", "stat
 MADE_FROM_ANSWERS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(
         (
-            *("page_types", "type_model", "type_predictions", "type_proposals"),
+            *("page_types", "type_model", "type_predictions"),
             *("entity_candidates", "entity_departures"),
         ),
         _TYPES,
     ),
+    "type_proposals": _TEMPLATES,
     **dict.fromkeys(("page_tags", "tags", "tag_relations"), _LISTS),
     **dict.fromkeys(("entity_mentions", "entity_pairs"), _NAMES),
     **dict.fromkeys(("entities", "entity_aliases", "entity_judgements", "entity_tags"), _IDENTITY),
-    **dict.fromkeys(("entity_facts", "entity_relations", "review_items"), (*_IDENTITY, *_SAID)),
+    **dict.fromkeys(("entity_facts", "entity_relations"), (*_IDENTITY, *_SAID)),
+    "review_items": (*_IDENTITY, *_SAID, *_TEMPLATES),
 }
 """Tables that are made from answers, directly or in steps, with the keys of those interrogations."""
 
@@ -139,7 +142,7 @@ class _Linking:
 
     def _check_space(self, interrogation: Interrogation) -> None:
         space = interrogation.search and interrogation.search.space
-        there = sorted(one.name.removeprefix(PREFIX) for one in self.known.values() if one.is_space)
+        there = sorted(one.name.removeprefix(SPACE_PREFIX) for one in self.known.values() if one.is_space)
         if space and space not in there:
             raise ChainError(
                 interrogation.name,

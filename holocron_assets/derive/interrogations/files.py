@@ -26,7 +26,7 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation, I
 from holocron_assets.derive.interrogations.loading import Reading
 from holocron_assets.derive.interrogations.questions import SAMPLES
 from holocron_assets.derive.interrogations.searches import with_search
-from holocron_assets.derive.interrogations.spaces import PREFIX, Space
+from holocron_assets.derive.interrogations.spaces import Space
 from holocron_assets.derive.interrogations.templates import TemplateError, holds, rendered
 from holocron_assets.derive.items.inputs import input_variables, sample_inputs
 from holocron_assets.derive.items.prompting import system_part
@@ -35,6 +35,7 @@ from holocron_assets.errors import details_of
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables.retrieval import SPACE_PREFIX
 from holocron_assets.settings import spaces_folder
 
 _MAIN_FILE = "interrogation.yaml"
@@ -66,6 +67,7 @@ _NEEDED_COLUMNS = {
         "tags",
         "rationale",
     ),
+    "template_types": ("primary_type",),
     "entity_extraction": ("evidence", "name", "type", "aliases", "attributes"),
     "listed_names": ("evidence", "name", "type"),
 }
@@ -73,6 +75,7 @@ _NEEDED_COLUMNS = {
 
 _READERS = {
     "page_classification": "table page_types is",
+    "template_types": "table type_proposals is",
     "entity_extraction": "tables entity_mentions, entity_facts and page_tags are",
     "listed_names": "table entity_mentions is",
 }
@@ -205,7 +208,7 @@ def _paths(folder: Path) -> list[Path]:
 def _read(path: Path) -> tuple[Interrogation, ...]:
     """A file's interrogation, and the one that searches for its evidence, if it has such evidence."""
     interrogation, name = _validated(path), _name_of(path)
-    name = f"{PREFIX}{name}" if interrogation.is_space else name
+    name = f"{SPACE_PREFIX}{name}" if interrogation.is_space else name
     if not name.startswith(interrogation.key) or (name != interrogation.key and not interrogation.shadow):
         raise InterrogationError(f"{path}: key: must be {_name_of(path)!r}, as the file is called")
     return _with_search(path, interrogation)

@@ -5,9 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field, StrictInt, StrictStr
 
 from holocron_assets.derive.interrogations.settings import Embedding, Options, Standing, Text, Wants
-
-PREFIX = "chunk_embeddings_"
-"""The start of the names of spaces' tables, assets and journals."""
+from holocron_assets.lake.tables.retrieval import SPACE_PREFIX
 
 _MOST_PASSAGES = 100_000
 _BASE64_OF_THREE = 4
@@ -51,7 +49,7 @@ class Space(Standing):
         )
         return {
             **{name: getattr(self, name) for name in own},
-            "key": f"{PREFIX}{self.key}",
+            "key": f"{SPACE_PREFIX}{self.key}",
             "kind": "embedding",
             "options": Options(num_ctx=self.num_ctx, num_predict=8),
             "timeout_seconds": self.timeout_seconds,

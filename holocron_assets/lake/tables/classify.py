@@ -26,6 +26,9 @@ from holocron_assets.lake.tables.shared import (
 MODEL_TABLE = "derived_page_classification"
 """Name of the table of the interrogation that settles what rules do not."""
 
+TEMPLATE_TABLE = "derived_template_types"
+"""Name of the table of the interrogation about infobox templates."""
+
 PRIMARY_TYPE = Column("primary_type", type_string, "One of the taxonomy's 15 types")
 WEIGHTED_TYPES = Column(
     "types",
@@ -208,7 +211,7 @@ TYPE_PROPOSALS = Table(
         Column(
             "proposed_type",
             type_string,
-            "The type that is proposed for all; empty if the evidence is not clear",
+            "The type that is proposed for all; empty if the evidence is not clear, and no model was asked",
             nullable=True,
         ),
         Column(
@@ -230,7 +233,8 @@ TYPE_PROPOSALS = Table(
                 )
             ),
             "How many articles are of a type, by whom: the method that settled it, 'prediction' (of the "
-            "learned model) or 'guess' (it settles nothing and weighs 0); weights sum confidences",
+            "learned model) or 'guess' (it settles nothing and weighs 0); weights sum confidences. 'asked' "
+            "is a model that was asked about the template: one voice, and no article",
         ),
         Column("examples", type_strings, "Titles of some open articles"),
         Column("open_keys", type_ints, "Title keys of the open articles"),

@@ -3,6 +3,9 @@
 from holocron_assets.lake.declaration.schema import Column, Table, type_int, type_string, type_strings
 from holocron_assets.lake.tables.shared import BATCH, REVISION_ID, SOURCE, TITLE, TITLE_KEY
 
+SPACE_PREFIX = "chunk_embeddings_"
+"""The start of the names of spaces' tables, assets and journals."""
+
 PASSAGE_ID = Column("passage_id", type_string, "128-bit xxhash of its page, headings and text")
 
 PAGE_CHUNKS = Table(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holocron_assets.classify.learned.answers import in_words
+from holocron_assets.decisions.log import SHARED
 from holocron_assets.entities.identity.candidates import NEVER_ENTITIES, SURE_ENOUGH
 from holocron_assets.entities.promotion import entity_from
 from holocron_assets.operations.why.answers import Answer, at, named
@@ -36,7 +37,22 @@ def why_typed(page: Page) -> list[Answer]:
         for answer in page.topics["models_answers"]
     ]
     because += [in_words(row) for row in page.topics["predictions"]]
+    if row["needs_review"]:
+        because += [_shared(proposal) for proposal in page.topics["proposals"]]
+        commands += [_decide_shared(page, proposal) for proposal in page.topics["proposals"]]
     return [Answer("type", says, (*because, *_evidence(page, row["batch"])), tuple(commands))]
+
+
+def _shared(proposal: Mapping[str, Any]) -> str:
+    """What an answer about a template or category of an open page would settle."""
+    proposed = f", which may be {proposal['proposed_type']}" if proposal["proposed_type"] else ""
+    return f"one answer about {proposal['title']} settles {proposal['settles']} open articles{proposed}"
+
+
+def _decide_shared(page: Page, proposal: Mapping[str, Any]) -> str:
+    kind, name = proposal["kind"], proposal["title"].removeprefix(SHARED[proposal["kind"]])
+    type_name = proposal["proposed_type"] or "TYPE"
+    return f"holocron decide {kind} {named(name)} {type_name} --source {page.source.name} --reason WHY"
 
 
 def _untyped(page: Page) -> list[Answer]:

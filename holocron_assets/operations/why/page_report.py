@@ -42,6 +42,13 @@ _PAGE_QUERIES = {
             model_version
         from type_predictions where title_key = $key
     """,
+    "proposals": """
+        select kind, title, settles, proposed_type
+        from type_proposals
+        where list_contains(open_keys, $key) and (kind = 'template' or proposed_type is not null)
+        order by kind = 'template' desc, settles desc, title
+        limit 3
+    """,
     "entities": """
         select
             entities.entity_id, entities.entity_type, entities.name, entities.continuity, entities.state,
@@ -76,7 +83,7 @@ _PAGE_QUERIES = {
 _PAGE_RELATIONS = (
     *("pages", "page_signals", "current_pages", "rule_classifications", "decisions", "standing_decisions"),
     *("page_types", "type_predictions", "entities", "entity_aliases", "lake.batch_pages", "dead_letters"),
-    *("page_links", "tracebacks"),
+    *("page_links", "tracebacks", "type_proposals"),
 )
 """Relations that these queries read, beside the views of the frontier."""
 
@@ -103,8 +110,8 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
 
     Returns:
         Rows by topic (revisions, signals, classifications, models_answers, decisions, type, predictions,
-        entities, aliases, frontier, batches, dead_letters, tracebacks, linked_from), and `stuck`: how far the
-        page came and what it waits for, in a sentence.
+        proposals, entities, aliases, frontier, batches, dead_letters, tracebacks, linked_from), and `stuck`:
+        how far the page came and what it waits for, in a sentence.
     """
     key = title_key(source, title)
     is_asked = any(table.name == MODEL_TABLE for table in lake.derived_tables)

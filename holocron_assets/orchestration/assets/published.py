@@ -6,7 +6,6 @@ from typing import Any
 import dagster as dg
 
 from holocron_assets.derive.interrogations.loading import derived_tables
-from holocron_assets.derive.interrogations.spaces import PREFIX
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     ENTITIES,
@@ -20,6 +19,7 @@ from holocron_assets.lake.tables import (
     REVIEW_ITEMS,
     TAGS,
 )
+from holocron_assets.lake.tables.retrieval import SPACE_PREFIX
 from holocron_assets.lake.views.publishing import publish_views
 from holocron_assets.operations.views import all_views
 from holocron_assets.orchestration.assets.metadata import OWNER, sample_list
@@ -75,7 +75,7 @@ def _published(lake: Lake, definition: str) -> dict[str, Any]:
     }
 
 
-SPACE_TABLES = tuple(table for table in derived_tables() if table.name.startswith(PREFIX))
+SPACE_TABLES = tuple(table for table in derived_tables() if table.name.startswith(SPACE_PREFIX))
 
 
 @dg.asset(

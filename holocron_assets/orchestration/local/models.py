@@ -248,7 +248,7 @@ def _about_rules() -> list[Interrogation]:
 
 
 def _is_about_rules(interrogation: Interrogation) -> bool:
-    return interrogation.wants.of == RULE_CLASSIFICATIONS.name
+    return interrogation.wants.of == RULE_CLASSIFICATIONS.name and not interrogation.is_space
 
 
 def fetch_lacking(console: Console, environment: Mapping[str, str] = os.environ) -> None:

@@ -15,7 +15,6 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.standing import left_alone
 from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.decisions.log import decisions_mark, standing_mark
-from holocron_assets.derive.interrogations.spaces import PREFIX
 from holocron_assets.entities.store import ENTITIES_VERSION
 from holocron_assets.entities.tags.store import vocabulary_mark
 from holocron_assets.lake.files.damage import DamagedPartitionError
@@ -35,6 +34,7 @@ from holocron_assets.lake.tables import (
     TYPE_PREDICTIONS,
     UNREAD_PAGES,
 )
+from holocron_assets.lake.tables.retrieval import SPACE_PREFIX
 from holocron_assets.orchestration.assets.entities import ENTITY_JOBS
 from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.internals.runs import count_runs
@@ -240,7 +240,7 @@ SENSORS = [new_pages, settle, promotion, stale_search, stale_views]
 def _marks(lake: Lake) -> dict[str, str]:
     """Marks of all that each job of the knowledge base reads; a mark changes with any of it."""
     shared = f"{decisions_mark(lake)} {ENTITIES_VERSION} {vocabulary_mark(tags_file())}"
-    answers = [table for table in lake.derived_tables if not table.name.startswith(PREFIX)]
+    answers = [table for table in lake.derived_tables if not table.name.startswith(SPACE_PREFIX)]
     tables = (*ENTITY_TABLES, *answers)
     return {
         LEARN_JOB: f"{lake.mark((*LEARNED_TABLES, *answers))} {shared}",

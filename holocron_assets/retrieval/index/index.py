@@ -15,7 +15,6 @@ from typing import Any
 
 import tantivy
 
-from holocron_assets.derive.interrogations.spaces import PREFIX
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.declaration.versions import code_version
@@ -23,6 +22,7 @@ from holocron_assets.lake.files.durable import replacing
 from holocron_assets.lake.files.parquet import MissingPartitionError, read_footer, read_table
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_CHUNKS
+from holocron_assets.lake.tables.retrieval import SPACE_PREFIX
 from holocron_assets.lake.views.database import connect
 from holocron_assets.retrieval.index.contents import (
     READ,
@@ -71,7 +71,7 @@ class SearchIndex:
         self._lake = lake
         self._pointer = pointer_file(lake)
         self._folder = self._pointer.parent
-        self._spaces = [table for table in lake.derived_tables if table.name.startswith(PREFIX)]
+        self._spaces = [table for table in lake.derived_tables if table.name.startswith(SPACE_PREFIX)]
 
     @property
     def wanted_mark(self) -> str:
@@ -212,7 +212,7 @@ class SearchIndex:
         for table in self._spaces:
             if (answers := self._vectors_of(table, batch)) is None:
                 continue
-            space = table.name.removeprefix(PREFIX)
+            space = table.name.removeprefix(SPACE_PREFIX)
             # The numbers of values, and so the arrays, belong to one folder of the full-text index.
             folder = f"{pointer.text}-vectors/{space}/{batch}-{fingerprint[:12]}"
             vectors = write_arrays(self._folder / folder, answers, rows, current, pointer.codes)

@@ -72,6 +72,12 @@ def test_a_page_shows_its_title_lead_links_categories_headings_and_templates(fea
     assert "link: Category:Moons of Thuum" not in found
 
 
+def test_a_page_shows_the_fields_that_name_it() -> None:
+    row = {"sections": [], "lead_offset": 0, **signals("Vessa", LEAD)}
+    found = page_features(row, LEAD, hides_infobox=True, named_in=["Person.heimat"])
+    assert found["named in: Person.heimat"] == 0.5
+
+
 def test_a_page_in_another_script_shows_the_same_kinds() -> None:
     lead = "ვესა არის თუმის მთვარე."
     row = {"sections": [], "lead_offset": 0, **signals("ვესა (მთვარე)", lead, categories=["მთვარეები"])}

@@ -60,6 +60,18 @@ def test_the_reasons_name_the_features_for_and_against() -> None:
     assert said.reasons[0].weight > 0 > said.reasons[1].weight
 
 
+def test_the_numbers_of_a_vector_are_one_reason() -> None:
+    sides = {"LocationPlace": 1.0, "Species": -1.0}
+    known = [
+        SettledPage(number, name, {"meaning by words d: 0": side, "meaning by words d: 1": side / 2})
+        for number, (name, side) in enumerate([*sides.items()] * 20)
+    ]
+    said = trained(known)[0].predict({"meaning by words d: 0": 1.0, "meaning by words d: 1": 0.5})
+    [reason] = said.reasons
+    assert (said.type, reason.feature) == ("LocationPlace", "meaning by words d")
+    assert reason.weight > 0
+
+
 def test_the_same_pages_in_another_order_give_the_same_model() -> None:
     known = pages("Droid", "Species", "LocationPlace")
     one, other = trained(known)[0], trained(known[::-1])[0]
