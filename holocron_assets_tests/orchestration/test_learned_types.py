@@ -276,6 +276,27 @@ def test_a_page_that_the_rules_settle_now_is_asked_about_no_more(sample: Holocro
     assert predictions(sample) == {title: row for title, row in before.items() if title != first["title"]}
 
 
+@pytest.mark.parametrize("is_contradicted", [False, True])
+def test_a_page_that_contradicts_its_infobox_is_strange_to_the_model(
+    sample: Holocron, *, is_contradicted: bool
+) -> None:
+    def is_place(row: dict[str, Any]) -> bool:
+        return any((one["stage"], one["type"]) == ("infobox", "LocationPlace") for one in row["evidence"])
+
+    rules = read_partition(sample.lake, RULE_CLASSIFICATIONS, SAMPLE_BATCH)
+    place = next(row for row in rules if row["confidence"] >= 0.9 and is_place(row))
+    pieces = [one for one in place["evidence"] if one["type"] == "LocationPlace"]
+    against = {**pieces[0], "stage": "lead", "type": "PersonCharacter"}
+    left_open = {"confidence": 0.7, "evidence": [*pieces, *([against] if is_contradicted else [])]}
+    reclassify(sample, lambda row: {**row, **left_open} if row["title"] == place["title"] else row)
+    store_type_predictions(sample.lake, SAMPLE)
+
+    said = predictions(sample)[place["title"]]
+    assert said["primary_type"] == "LocationPlace"
+    assert said["is_familiar"] is not is_contradicted
+    assert said["abstains"] or not is_contradicted
+
+
 def test_a_batch_without_a_change_keeps_its_predictions(
     sample: Holocron, monkeypatch: pytest.MonkeyPatch
 ) -> None:

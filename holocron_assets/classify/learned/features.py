@@ -51,6 +51,12 @@ def infobox_is_known(rules: Row) -> bool:
     return any(piece["stage"] == "infobox" for piece in rules["evidence"])
 
 
+def infobox_is_contradicted(rules: Row) -> bool:
+    """Whether a rule read a page's infobox, and another speaks for a type that the infobox does not say."""
+    said = {piece["type"] for piece in rules["evidence"] if piece["stage"] == "infobox"}
+    return bool(said) and any(piece["type"] not in said for piece in rules["evidence"])
+
+
 def page_features(
     signals: Row, wikitext: str, *, hides_infobox: bool, named_in: Sequence[str] = ()
 ) -> Features:

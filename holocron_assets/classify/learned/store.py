@@ -6,6 +6,7 @@ from heapq import nsmallest
 from pathlib import Path
 
 from holocron_assets.classify.learned.evaluation import Evaluation
+from holocron_assets.classify.learned.features import infobox_is_contradicted
 from holocron_assets.classify.learned.meaning import Meanings
 from holocron_assets.classify.learned.model import TypeModel
 from holocron_assets.classify.learned.seen_pages import SeenPages, seen_pages
@@ -235,14 +236,22 @@ def _lessons(
 
 
 def _predicted(seen: SeenPages, batch: str, model: TypeModel, version: str) -> Sequence[Row]:
-    """Rows for the open pages of a batch."""
+    """Rows for the open pages of a batch.
+
+    Where the rules read the infobox and something else contradicts it, the model abstains: pages with the
+    same infobox taught it, but only those without a contradiction.
+    """
     lake = seen.lake
     articles = {row["title_key"] for row in articles_of(lake, batch)}
-    rules = read_partition(lake, RULE_CLASSIFICATIONS, batch, ["title_key", "needs_review", "confidence"])
-    wanted = {row["title_key"] for row in rules if is_open(row)} & articles
+    columns = ["title_key", "needs_review", "confidence", "evidence"]
+    contradicted = {
+        row["title_key"]: infobox_is_contradicted(row)
+        for row in read_partition(lake, RULE_CLASSIFICATIONS, batch, columns)
+        if is_open(row)
+    }
     rows = []
-    for signals, features in seen.of_batch(batch, wanted):
-        said = model.predict(features)
+    for signals, features in seen.of_batch(batch, contradicted.keys() & articles):
+        said, is_contradicted = model.predict(features), contradicted[signals["title_key"]]
         rows.append(
             {
                 **{name: signals[name] for name in ("source", "batch", "title", "title_key", "revision_id")},
@@ -250,8 +259,8 @@ def _predicted(seen: SeenPages, batch: str, model: TypeModel, version: str) -> S
                 "probability": said.probability,
                 "second_type": said.second_type,
                 "second_probability": said.second_probability,
-                "is_familiar": said.is_familiar,
-                "abstains": said.abstains,
+                "is_familiar": said.is_familiar and not is_contradicted,
+                "abstains": said.abstains or is_contradicted,
                 "reasons": [reason._asdict() for reason in said.reasons],
                 "model_version": version,
             }
