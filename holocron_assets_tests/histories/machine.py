@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any, ClassVar
 
 from driving import SOURCE, Driven, Setting
+from history_wiki import FAILURES
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from model import DECIDED, TEXTS, TITLES, Decision, Entity, Kind, Lake, Model
@@ -89,7 +90,7 @@ class Histories(RuleBasedStateMachine):
         self.was_set_back = False
         self.left = dict(RARE)
         is_kept = self.driven.begin()
-        self.model = Model()
+        self.model = Model(self.driven.wiki.standing)
         for title, kind in FIRST.items():
             self._edit(title, kind, 0, ())
         if is_kept:
@@ -121,15 +122,15 @@ class Histories(RuleBasedStateMachine):
     def delete(self, data: st.DataObject) -> None:
         title = data.draw(st.sampled_from(sorted(self.model.wiki)))
         self.driven.wiki.delete(title)
-        self.model.delete(title)
+        self.model.touch(title)
 
-    @precondition(lambda self: self.model.deleted)
+    @precondition(lambda self: self.driven.wiki.gone)
     @rule(data=st.data())
     @step
     def restore(self, data: st.DataObject) -> None:
-        title = data.draw(st.sampled_from(sorted(self.model.deleted)))
+        title = data.draw(st.sampled_from(sorted(self.driven.wiki.gone)))
         self.driven.wiki.restore(title)
-        self.model.restore(title)
+        self.model.touch(title)
 
     @precondition(lambda self: self.model.wiki and len(self.model.wiki) < len(TITLES))
     @rule(data=st.data(), leaves_redirect=st.booleans())
@@ -138,12 +139,12 @@ class Histories(RuleBasedStateMachine):
         title = data.draw(st.sampled_from(sorted(self.model.wiki)))
         target = data.draw(st.sampled_from(sorted(set(TITLES) - self.model.wiki.keys())))
         self.driven.wiki.move(title, target, leaves_redirect=leaves_redirect)
-        self.model.move(title, target, leaves_redirect=leaves_redirect)
+        self.model.touch(title, target)
+        self.model.moved = True
 
     def _edit(self, title: str, kind: Kind, edition: int, links: tuple[str, ...]) -> None:
-        page = self.model.edit(title, kind, edition, links)
-        revision = self.driven.wiki.edit(title, page.text)
-        assert (revision, self.driven.wiki.ids[title]) == (page.revision, page.page_id)
+        self.driven.wiki.save(title, kind, edition, links)
+        self.model.touch(title)
 
     # --- runs
 
@@ -160,8 +161,33 @@ class Histories(RuleBasedStateMachine):
         """A run is killed at commit points, and the next one finishes."""
         mark = self._mark()
         death = self.driven.run_and_die(at, when, "")
-        self.tally.steps["of these, died"] += bool(death)
+        self.tally.steps["killed, and died"] += bool(death)
         self._finish(mark, kills=bool(death))
+
+    @precondition(lambda self: self.changes >= ENOUGH)
+    @rule(how=st.sampled_from(FAILURES), times=st.integers(1, 30), title=st.none() | titles)
+    @step
+    def wiki_fails(self, how: str, times: int, title: str | None) -> None:
+        """The wiki fails while a run works. The run does it all, or says so and leaves it to the next."""
+        mark = self._mark()
+        self.driven.wiki.fail(how, times, title)
+        code, said = self.driven.command("run")
+        self.driven.wiki.recover()
+        self.tally.steps["wiki_fails, run too"] += bool(code)
+        assert code == 0 or self.driven.wiki.fake.host in said, said
+        seen = self.driven.do("look")
+        problems = [*self.model.unfinished_problems(seen)]
+        assert not problems, "\n".join(problems)
+        if given_up := seen["dead"]:
+            assert given_up == [title], "only a page that the wiki fails at is given up"
+            assert "Dead letters" in said
+            self._decided("requeue", title, self.driven.command("requeue", "--all", *WHO))
+        if code:
+            self.driven.pass_a_day()  # a host that recovered is asked again within a day
+        if code or given_up or self.was_set_back:
+            self._finish(mark, kills=0)
+        else:
+            self._compare(mark, kills=0)
 
     def _command(self, *arguments: str) -> str:
         """Do a command that has to go well; give what it printed."""
@@ -170,14 +196,18 @@ class Histories(RuleBasedStateMachine):
         return said
 
     def _mark(self) -> tuple[int, int]:
-        return len(self.driven.wiki.fetched()), len(self.driven.chats())
+        return len(self.driven.wiki.given), len(self.driven.chats())
 
     def _finish(self, mark: tuple[int, int], *, kills: int) -> None:
         if self.was_set_back:  # deletions and moves of pages that were read in the time ahead wait for this
             self._command("recheck", "--source", SOURCE)
             self.was_set_back = False
         self._command("run")
-        fetched = Counter(self.driven.wiki.fetched()[mark[0] :])
+        self._compare(mark, kills=kills)
+
+    def _compare(self, mark: tuple[int, int], *, kills: int) -> None:
+        """Compare all with the model, after a run that came to its end."""
+        fetched = Counter(self.driven.wiki.given[mark[0] :])
         prompts = [chat.prompt for chat in self.driven.chats()[mark[1] :]]
         model = self.model
         problems = [
@@ -212,8 +242,8 @@ class Histories(RuleBasedStateMachine):
     def undo(self, data: st.DataObject) -> None:
         number = data.draw(st.integers(0, len(self.model.lake.decisions) - 1))
         chosen = self.model.lake.decisions[number].identifier
-        may = chosen not in self.model.lake.undone
-        self._decided("undo", chosen, self.driven.command("decide", "undo", chosen, *WHO), "", may=may)
+        may = chosen not in self.model.lake.undone and self.model.lake.decisions[number].kind != "requeue"
+        self._decided("undo", chosen, self.driven.command("decide", "undo", chosen, *WHO), may=may)
 
     def _entities(self) -> list[Entity]:
         return [one for one in self.model.lake.entities if one.identifier]
@@ -223,7 +253,9 @@ class Histories(RuleBasedStateMachine):
         done = self.driven.command("decide", kind, named, *options, *WHO)
         self._decided(kind, subject, done, value, may=may)
 
-    def _decided(self, kind: str, subject: str, done: tuple[int, str], value: str, *, may: bool) -> None:
+    def _decided(
+        self, kind: str, subject: str, done: tuple[int, str], value: str = "", *, may: bool = True
+    ) -> None:
         assert done[0] == (0 if may else 1), done[1]
         seen = self.driven.do("look")
         known = {one.identifier for one in self.model.lake.decisions}
@@ -262,9 +294,7 @@ class Histories(RuleBasedStateMachine):
 
     # --- what happens to the machine
 
-    @precondition(
-        lambda self: self.model.backup is None or self.model.backup.revision < self.model.lake.revision
-    )
+    @precondition(lambda self: self.model.backup is None or self.model.backup.pages != self.model.lake.pages)
     @rule()
     @step
     def backup(self) -> None:

@@ -6,7 +6,7 @@ What a run has to make of a wiki follows from its pages, what the lake knew befo
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 TITLES = ("Brenna", "Ostrov", "Quill", "Vetch", "Marrow", "Thistle", "Undine")
@@ -100,7 +100,6 @@ class Lake:
         decisions: all, in the order of their time.
         answered: the prompts that the model answered.
         again: titles whose answers were in a damaged file.
-        revision: the wiki's newest one then.
     """
 
     pages: dict[str, Page] = field(default_factory=dict)
@@ -110,7 +109,6 @@ class Lake:
     decisions: list[Decision] = field(default_factory=list)
     answered: set[str] = field(default_factory=set)
     again: set[str] = field(default_factory=set)
-    revision: int = 0
 
     @property
     def undone(self) -> set[str]:
@@ -144,60 +142,20 @@ class Lake:
 
 @dataclass
 class Model:
-    """A wiki, and what Holocron has to know of it."""
+    """What Holocron has to know of a wiki, whose pages are given by title."""
 
-    wiki: dict[str, Page] = field(default_factory=dict)
-    deleted: dict[str, Page] = field(default_factory=dict)
+    wiki: Mapping[str, Page]
     lake: Lake = field(default_factory=Lake)
     backup: Lake | None = None
     exported: Sequence[Decision] = ()
     question: int = 0
     rule: int = 0
-    page_ids: int = 0
-    revisions: int = 0
     moved: bool = False
 
-    # --- what people do in the wiki
-
-    def edit(self, title: str, kind: Kind, edition: int, links: tuple[str, ...]) -> Page:
-        """Save a page; a redirect becomes a page of its own."""
-        before = self.wiki.get(title) or Page(self._new_id(), 0, title)
-        self.wiki[title] = replace(
-            before, revision=self._revise(), kind=kind, edition=edition, links=links, target=None
-        )
-        self.deleted.pop(title, None)
-        self._touch(title)
-        return self.wiki[title]
-
-    def delete(self, title: str) -> None:
-        self.deleted[title] = self.wiki.pop(title)
-        self._touch(title)
-
-    def restore(self, title: str) -> None:
-        self.wiki[title] = self.deleted.pop(title)
-        self._touch(title)
-
-    def move(self, title: str, target: str, *, leaves_redirect: bool) -> None:
-        self.wiki[target] = replace(self.wiki.pop(title), revision=self._revise())
-        self.deleted.pop(target, None)
-        if leaves_redirect:
-            self.wiki[title] = Page(self._new_id(), self._revise(), title, target=target)
-            self.deleted.pop(title, None)
-        self._touch(title, target)
-        self.moved = True
-
-    def _touch(self, *titles: str) -> None:
+    def touch(self, *titles: str) -> None:
         """A change is reported to a lake that is there, and to one that a backup brings back."""
         for lake in filter(None, (self.lake, self.backup)):
             lake.touched.update(titles)
-
-    def _new_id(self) -> int:
-        self.page_ids += 1
-        return self.page_ids
-
-    def _revise(self) -> int:
-        self.revisions += 1
-        return self.revisions
 
     # --- what a run asks for
 
@@ -235,7 +193,7 @@ class Model:
         """A run came to its end."""
         lake = self.lake
         lake.asked |= self.must_fetch() | lake.touched
-        lake.pages, lake.revision = dict(self.wiki), self.revisions
+        lake.pages = dict(self.wiki)
         lake.touched.clear()
         lake.again.clear()
         lake.answered.update(prompts)
@@ -311,6 +269,15 @@ class Model:
         yield from (f"{row['title']}: no rules' type" for row in seen["types"] if not row["rules_type"])
         yield from self.entity_problems(seen)
         yield from self._fact_problems(seen)
+        yield from self.decision_problems(seen)
+
+    def unfinished_problems(self, seen: Mapping[str, Any]) -> Iterator[str]:
+        """What a lake lost in a run that did not come to its end: it holds what it held, or what is new."""
+        now = {row["title"]: (row["page_id"], row["revision_id"]) for row in seen["pages"]}
+        for title in sorted(now.keys() | self.lake.pages.keys() & self.wiki.keys()):
+            may = [pages[title] for pages in (self.lake.pages, self.wiki) if title in pages]
+            if now.get(title) not in [(one.page_id, one.revision) for one in may]:
+                yield f"{title} is {now.get(title)}, which it neither was nor is"
         yield from self.decision_problems(seen)
 
     def entity_problems(self, seen: Mapping[str, Any]) -> Iterator[str]:
