@@ -8,8 +8,14 @@ from typing import Any
 from broken_server import EVERYTHING
 from changing_wiki import ChangingWiki
 from fake_mediawiki import Handler, api
-from model import Kind, Page
+from model import EMBLEM, Kind, Page
 
+TEXTS: Mapping[Kind, str] = {
+    "pilot": f"{{{{Character|species=human|emblem={EMBLEM}}}}}\n'''NAME''' was a female human pilot.",
+    "planet": "{{Planet}}\n'''NAME''' is a cold planet.",
+    "starship": "{{Starship}}\n'''NAME''' was a starship.",
+    "vague": "'''NAME''' came and went.",
+}
 FAILURES = (
     "500",
     "503 until last year",
@@ -44,7 +50,7 @@ class HistoryWiki(ChangingWiki):
         """Save a page; a redirect becomes a page of its own."""
         before = self.standing.get(title) or self._begun(title)
         page = replace(before, kind=kind, edition=edition, links=links, target=None)
-        self.standing[title] = replace(page, revision=self.edit(title, page.text))
+        self.standing[title] = replace(page, revision=self.edit(title, _text(page)))
 
     def delete(self, title: str, *, listed: bool = True) -> None:
         super().delete(title, listed=listed)
@@ -91,3 +97,8 @@ class HistoryWiki(ChangingWiki):
             return page
         redirect: Mapping[str, bool] = {"redirect": True} if self.standing[title].target else {}
         return {**page, "pageid": self.standing[title].page_id, **redirect}
+
+
+def _text(page: Page) -> str:
+    links = "".join(f" See [[{title}]]." for title in page.links)
+    return f"{TEXTS[page.kind].replace('NAME', page.born)} Edition {page.edition}.{links}"

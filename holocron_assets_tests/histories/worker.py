@@ -45,10 +45,15 @@ _TWICE = """
     select entity_id from lake.entities where valid_to is null and state <> 'suppressed'
     group by all having count(*) > 1
 """
-_FACTS = "select entity_id, title, fact_key, value from entity_facts where fact_key like 'emblem%'"
+_FACTS = """
+    select fact_id, entity_id, fact_key, value, status, title
+    from all_entity_facts
+    where fact_key like 'emblem%'
+    order by title, fact_id
+"""
 _DEAD = "select distinct title from dead_letters"
 _SEEN = {"pages": _PAGES, "types": _TYPES, "entities": _ENTITIES, "twice": _TWICE, "facts": _FACTS}
-_RELATIONS = ("current_pages", "page_types", "entities", "entity_facts", "lake.entities", "dead_letters")
+_RELATIONS = ("current_pages", "page_types", "entities", "all_entity_facts", "lake.entities", "dead_letters")
 _EARLIER = replace(PAGE_TYPES, columns=tuple(column for column in PAGE_TYPES.columns if not column.added))
 
 
