@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from holocron_assets.entities.people import People
 from holocron_assets.entities.promotion import by_person
-from holocron_assets.entities.reviews import is_disputed
+from holocron_assets.entities.reviews import has_left, is_disputed
 from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
@@ -65,7 +65,7 @@ def _is_given_up(row: Row, page: Row, people: People) -> bool:
         return False
     decision = people.states.get(row["entity_id"])
     if decision:
-        return by_person(decision).state == _OUT
+        return by_person(decision).state == _OUT or has_left(row, page, people.keeps)
     return not is_disputed(row, page, people.keeps)
 
 

@@ -18,6 +18,7 @@ from holocron_assets.entities.reviews import (
     ACROSS_TYPES,
     PageNow,
     disputed_ids,
+    has_left,
     is_disputed,
     review_reason,
     settles_review,
@@ -162,7 +163,10 @@ class _Revision:
         """The row when no page and no list names it any more. People's decisions and disputes still count."""
         identifier = before["entity_id"]
         known = self.pages.get((before["entity_type"], identifier))
-        facts = {**before, **self._state(identifier, self.policy.suppress(before))}
+        by_policy = self.policy.suppress(before)
+        if known and known.page and has_left(before, known.page, self.people.keeps):
+            return self._succeed(before, {**before, **by_policy._asdict(), "merged_into": None})
+        facts = {**before, **self._state(identifier, by_policy)}
         # An entity that people promoted just now is in dispute from now on, and not from the next run.
         row = before if facts["state"] == "suppressed" else facts
         if known and known.page and is_disputed(row, known.page, self.people.keeps):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.entities.identity.candidates import SURE_ENOUGH
 from holocron_assets.entities.promotion import entity_from
 from holocron_assets.lake.declaration.schema import Row
@@ -85,6 +86,20 @@ def is_disputed(held: Row, page: Row, kept: AbstractSet[str] = frozenset()) -> b
         and page["entity_type"] not in {held["entity_type"], _SAYS_NOTHING}
         and page["confidence"] < held["confidence"]
     )
+
+
+def has_left(held: Row, page: Row, kept: AbstractSet[str] = frozenset()) -> bool:
+    """Whether an entity goes with its page to another type, whatever people decided about its state.
+
+    Args:
+        held: the current row of `entities`, in the entity's type.
+        page: the page that it was read from, as for `review_reason`.
+        kept: as for `is_disputed`.
+    """
+    now: str = page["entity_type"]
+    is_other = now != held["entity_type"] and now in load_taxonomy().entity_worthy_types
+    is_sure = is_other and page["confidence"] >= entity_from(now)
+    return is_sure and _is_the_page(held, page) and not is_disputed(held, page, kept)
 
 
 def disputed_ids(

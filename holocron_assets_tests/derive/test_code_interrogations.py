@@ -222,6 +222,15 @@ def test_a_query_that_fails_with_one_pages_values_fails_that_page_alone(tmp_path
     assert "Could not convert string 'Moor'" in rows["Moor"]["error"]
 
 
+def test_the_traceback_of_an_item_that_cannot_be_asked_about_is_kept(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, {"12": "'''12''' is a number.", "Moor": "The '''Moor''' is a place."})
+    answered(lake, by_sql("select cast(cast($title as int) as varchar) as word"))
+    [row] = read_partition(lake, TRACEBACKS, f"kinds-{BATCH}")
+    assert row["stage"] == "kinds"
+    assert "in _item_without_prompt" in row["traceback"]
+    assert "Could not convert string 'Moor'" in row["traceback"]
+
+
 def test_the_same_page_in_another_batch_is_not_answered_again(tmp_path: Path) -> None:
     for asked in (by_sql(), by_python()):
         lake = a_wiki(tmp_path / asked.kind, PILOTS)

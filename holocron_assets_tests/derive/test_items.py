@@ -328,6 +328,7 @@ def test_a_question_that_fails_with_one_title_spoils_no_other(lake: Lake, questi
     assert found["Varn"].problem
     assert found["Varn"].problem.startswith("Varn: ")
     assert not found["Varn"].is_transient
+    assert "TemplateError" in str(found["Varn"].traceback)
     assert found["Oddment"].problem is None
 
 
@@ -421,7 +422,8 @@ def test_no_secret_is_in_what_is_said_of_an_item_that_cannot_be_asked(tmp_path: 
     sql = {"source": "sql", "sql": "select cast($title as int) as number"}
     [item] = items(lake, redact=True, evidence=[sql], rows={})
     assert item.problem
-    assert "ada@example.org" not in item.problem + item.subject
+    assert item.traceback
+    assert "ada@example.org" not in item.problem + item.subject + item.traceback
 
 
 def test_a_secret_that_a_chunks_end_falls_into_is_not_cut_in_half(tmp_path: Path) -> None:

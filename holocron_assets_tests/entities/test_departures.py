@@ -6,6 +6,7 @@ import pytest
 from listed_wiki import droid
 from wiki_with_facts import WikiWithFacts, page
 
+from holocron_assets.classify.decided_types import decide_type
 from holocron_assets.entities.deciding import decide_state
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import ENTITY_DEPARTURES
@@ -65,4 +66,24 @@ def test_an_entity_in_dispute_leaves_only_once_a_person_suppresses_it(tmp_path: 
     assert "PersonCharacter" not in standing(wiki)
     [row] = read_partition(wiki.lake, ENTITY_DEPARTURES, "PersonCharacter")
     assert row["to_type"] == "Droid"
+    assert wiki.resolve() == [], "one run was enough"
+
+
+@pytest.mark.parametrize("is_resolved_between", [False, True], ids=["at once", "one after the other"])
+def test_an_entity_that_a_person_promoted_leaves_with_its_id_when_a_person_types_its_page(
+    tmp_path: Path, *, is_resolved_between: bool
+) -> None:
+    wiki = resolved(tmp_path, PERSON)
+    [entity_id] = standing(wiki).values()
+    decide_state(wiki.lake, "promote", entity_id=entity_id, author="Mira", reason="it is known")
+    if is_resolved_between:
+        wiki.resolve()
+    decide_type(wiki.lake, source="wiki", title="Varn", type_name="Droid", author="Mira", reason="no person")
+    wiki.settle()
+    wiki.resolve()
+    assert standing(wiki) == {"Droid": entity_id}
+    held = wiki.query(
+        "select entity_type, state from lake.entities where valid_to is null and state <> 'suppressed'"
+    )
+    assert held == [{"entity_type": "Droid", "state": "adjudicated"}], "no other type's file holds it"
     assert wiki.resolve() == [], "one run was enough"

@@ -135,6 +135,7 @@ class Driven:
             self.data.mkdir(parents=True)
         self.setting, self.skew, self._waited = Setting(), 0.0, 0.0
         vars(self.wiki).update({name: value for name, value in vars(HistoryWiki()).items() if name != "fake"})
+        self.wiki.recover()
         self.wiki.fake.requests.clear()
         self.ollama.chats.clear()
         return is_kept
@@ -218,6 +219,11 @@ class Driven:
         """Set the machine's clock, which all processes go by that start from now on."""
         self.end_life()
         self.skew = skew
+
+    def pass_a_day(self) -> None:
+        """A day passes in which nothing is done."""
+        self.end_life()
+        self._waited += timedelta(days=1).total_seconds()
 
     def is_of_the_future(self, decision: str) -> bool:
         """Whether a decision was made more than ten minutes after the present, by the machine's clock."""

@@ -2,19 +2,22 @@
 
 import json
 import shutil
+import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from time import monotonic
 from typing import Any, ClassVar
 
-from driving import SOURCE, Driven, Setting
+from driving import SOURCE, Driven, Setting, driven
+from history_wiki import FAILURES, TEXTS
+from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
-from model import DECIDED, TEXTS, TITLES, Decision, Entity, Kind, Lake, Model
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+from model import DECIDED, LOST, TITLES, Decision, Entity, Kind, Lake, Model
 
 ENOUGH = 2
 """Changes before a run: what nothing happened to has been compared already."""
@@ -22,6 +25,8 @@ SLOTS = 2
 """Questions that a model is asked at once."""
 FIRST: Mapping[str, Kind] = {"Brenna": "pilot", "Ostrov": "planet", "Vetch": "vague"}
 """What is in the wiki, and in the lake, when a history begins."""
+WITH_INFOBOX: Kind = "pilot"
+"""The only template with fields is an infobox."""
 RARE: Mapping[str, int] = {"upgrade": 1, "rebuild": 1}
 """Steps that a history has so many of at most: they cost as much as several others."""
 SAID_BY_PEOPLE = ("decisions",)
@@ -47,7 +52,14 @@ class Tally:
 
     histories: int = 0
     steps: Counter[str] = field(default_factory=Counter)
-    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    seconds: defaultdict[str, float] = field(default_factory=partial(defaultdict, float))
+
+    def add(self, other: "Tally") -> None:
+        """Take in what was done in other histories."""
+        self.histories += other.histories
+        self.steps += other.steps
+        for name, seconds in other.seconds.items():
+            self.seconds[name] += seconds
 
     def table(self) -> list[str]:
         """Lines: a rule each, and all together."""
@@ -86,10 +98,10 @@ class Histories(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.tally.histories += 1
-        self.was_set_back = False
+        self.was_set_back = self.is_damaged = False
         self.left = dict(RARE)
         is_kept = self.driven.begin()
-        self.model = Model()
+        self.model = Model(self.driven.wiki.standing)
         for title, kind in FIRST.items():
             self._edit(title, kind, 0, ())
         if is_kept:
@@ -121,15 +133,15 @@ class Histories(RuleBasedStateMachine):
     def delete(self, data: st.DataObject) -> None:
         title = data.draw(st.sampled_from(sorted(self.model.wiki)))
         self.driven.wiki.delete(title)
-        self.model.delete(title)
+        self.model.touch(title)
 
-    @precondition(lambda self: self.model.deleted)
+    @precondition(lambda self: self.driven.wiki.gone)
     @rule(data=st.data())
     @step
     def restore(self, data: st.DataObject) -> None:
-        title = data.draw(st.sampled_from(sorted(self.model.deleted)))
+        title = data.draw(st.sampled_from(sorted(self.driven.wiki.gone)))
         self.driven.wiki.restore(title)
-        self.model.restore(title)
+        self.model.touch(title)
 
     @precondition(lambda self: self.model.wiki and len(self.model.wiki) < len(TITLES))
     @rule(data=st.data(), leaves_redirect=st.booleans())
@@ -138,12 +150,12 @@ class Histories(RuleBasedStateMachine):
         title = data.draw(st.sampled_from(sorted(self.model.wiki)))
         target = data.draw(st.sampled_from(sorted(set(TITLES) - self.model.wiki.keys())))
         self.driven.wiki.move(title, target, leaves_redirect=leaves_redirect)
-        self.model.move(title, target, leaves_redirect=leaves_redirect)
+        self.model.touch(title, target)
+        self.model.moved = True
 
     def _edit(self, title: str, kind: Kind, edition: int, links: tuple[str, ...]) -> None:
-        page = self.model.edit(title, kind, edition, links)
-        revision = self.driven.wiki.edit(title, page.text)
-        assert (revision, self.driven.wiki.ids[title]) == (page.revision, page.page_id)
+        self.driven.wiki.save(title, kind, edition, links)
+        self.model.touch(title)
 
     # --- runs
 
@@ -160,8 +172,33 @@ class Histories(RuleBasedStateMachine):
         """A run is killed at commit points, and the next one finishes."""
         mark = self._mark()
         death = self.driven.run_and_die(at, when, "")
-        self.tally.steps["of these, died"] += bool(death)
+        self.tally.steps["killed, and died"] += bool(death)
         self._finish(mark, kills=bool(death))
+
+    @precondition(lambda self: self.changes >= ENOUGH)
+    @rule(how=st.sampled_from(FAILURES), times=st.integers(1, 30), title=st.none() | titles)
+    @step
+    def wiki_fails(self, how: str, times: int, title: str | None) -> None:
+        """The wiki fails while a run works. The run does it all, or says so and leaves it to the next."""
+        mark = self._mark()
+        self.driven.wiki.fail(how, times, title)
+        code, said = self.driven.command("run")
+        self.driven.wiki.recover()
+        self.tally.steps["wiki_fails, run too"] += bool(code)
+        assert code == 0 or self.driven.wiki.fake.host in said, said
+        seen = self.driven.do("look")
+        problems = [*self.model.unfinished_problems(seen)]
+        assert not problems, "\n".join(problems)
+        if given_up := seen["dead"]:
+            assert given_up == [title], "only a page that the wiki fails at is given up"
+            assert "Dead letters" in said
+            self._decided("requeue", given_up[0], self.driven.command("requeue", "--all", *WHO))
+        if code:
+            self.driven.pass_a_day()  # a host that recovered is asked again within a day
+        if code or given_up or self.was_set_back:
+            self._finish(mark, kills=0)
+        else:
+            self._compare(mark, kills=0)
 
     def _command(self, *arguments: str) -> str:
         """Do a command that has to go well; give what it printed."""
@@ -170,14 +207,18 @@ class Histories(RuleBasedStateMachine):
         return said
 
     def _mark(self) -> tuple[int, int]:
-        return len(self.driven.wiki.fetched()), len(self.driven.chats())
+        return len(self.driven.wiki.given), len(self.driven.chats())
 
     def _finish(self, mark: tuple[int, int], *, kills: int) -> None:
         if self.was_set_back:  # deletions and moves of pages that were read in the time ahead wait for this
             self._command("recheck", "--source", SOURCE)
             self.was_set_back = False
         self._command("run")
-        fetched = Counter(self.driven.wiki.fetched()[mark[0] :])
+        self._compare(mark, kills=kills)
+
+    def _compare(self, mark: tuple[int, int], *, kills: int) -> None:
+        """Compare all with the model, after a run that came to its end."""
+        fetched = Counter(self.driven.wiki.given[mark[0] :])
         prompts = [chat.prompt for chat in self.driven.chats()[mark[1] :]]
         model = self.model
         problems = [
@@ -186,25 +227,65 @@ class Histories(RuleBasedStateMachine):
         ]
         model.ran(prompts)
         self.changes = -1  # a run itself is no change
+        self.is_damaged = False
         problems += model.problems(self.driven.do("look"))
         assert not problems, "\n".join(problems)
 
     # --- people
 
-    @precondition(lambda self: self.model.lake.pages)
+    @precondition(lambda self: self.model.lake.pages and not self.is_damaged)
     @rule(data=st.data(), type_name=st.sampled_from(DECIDED))
     @step
     def classify(self, data: st.DataObject, type_name: str) -> None:
         title = data.draw(st.sampled_from(sorted(self.model.lake.pages)))
-        self._decide("classify", title, title, type_name, "--type", type_name)
+        done = self.driven.command("decide", "classify", title, "--type", type_name, *WHO)
+        self._decided("classify", title, done, type_name)
 
-    @precondition(lambda self: self._entities())
+    @precondition(lambda self: self._entities() and not self.is_damaged)
     @rule(data=st.data(), kind=st.sampled_from(["promote", "suppress"]))
     @step
     def decide_state(self, data: st.DataObject, kind: str) -> None:
         entity = data.draw(st.sampled_from(self._entities()))
-        assert entity.identifier
-        self._decide(kind, entity.identifier, entity.identifier)
+        named = self.model.leads_to(entity)
+        is_new = self.model.lake.state_said(named.identifier) != kind
+        may = is_new and (kind == "promote" or named is entity)
+        done = self.driven.command("decide", kind, entity.identifier, *WHO)
+        self._decided(kind, named.identifier, done, may=may)
+
+    @precondition(lambda self: len(self._entities()) > 1 and not self.is_damaged)
+    @rule(data=st.data(), kind=st.sampled_from(["merge", "split"]))
+    @step
+    def decide_pair(self, data: st.DataObject, kind: str) -> None:
+        """People say that two are one, or that they are not; most often two of one type."""
+        one = data.draw(st.sampled_from(self._entities()))
+        others = [other for other in self._entities() if other is not one]
+        alike = [other for other in others if other.typed.type == one.typed.type]
+        other = data.draw(st.sampled_from(alike or others) | st.sampled_from(others))
+        about = self.model.decidable(kind, one, other)
+        done = self.driven.command("decide", kind, one.identifier, other.identifier, *WHO)
+        self._decided(kind, one.identifier, done, (about or other).identifier, may=about is not None)
+
+    @precondition(lambda self: not self.is_damaged)
+    @rule(number=st.integers(0, len(TITLES)), kind=st.sampled_from(["accept", "reject"]))
+    @step
+    def decide_statement(self, number: int, kind: str) -> None:
+        facts = self.driven.do("look")["facts"]
+        if facts:
+            fact = facts[number % len(facts)]
+            subject = f"{fact['fact_key']} of {fact['title']}"
+            is_new = self.model.lake.last(subject, "accept", "reject").kind != kind
+            done = self.driven.command("decide", kind, fact["fact_id"], *WHO)
+            self._decided(kind, subject, done, may=is_new)
+
+    @precondition(lambda self: not self.is_damaged)
+    @rule(type_name=st.sampled_from(DECIDED))
+    @step
+    def classify_all(self, type_name: str) -> None:
+        """People say what all articles are that have an infobox."""
+        articles = [page for page in self.model.lake.pages.values() if not page.target]
+        done = self.driven.command("decide", "template", "Character", type_name, *WHO)
+        may = any(page.kind == WITH_INFOBOX for page in articles)
+        self._decided("template", WITH_INFOBOX, done, type_name, may=may)
 
     @precondition(lambda self: self.model.lake.decisions)
     @rule(data=st.data())
@@ -212,18 +293,15 @@ class Histories(RuleBasedStateMachine):
     def undo(self, data: st.DataObject) -> None:
         number = data.draw(st.integers(0, len(self.model.lake.decisions) - 1))
         chosen = self.model.lake.decisions[number].identifier
-        may = chosen not in self.model.lake.undone
-        self._decided("undo", chosen, self.driven.command("decide", "undo", chosen, *WHO), "", may=may)
+        may = chosen not in self.model.lake.undone and self.model.lake.decisions[number].kind != "requeue"
+        self._decided("undo", chosen, self.driven.command("decide", "undo", chosen, *WHO), may=may)
 
     def _entities(self) -> list[Entity]:
-        return [one for one in self.model.lake.entities if one.identifier]
+        return [one for one in self.model.lake.entities if one.identifier and one.state != LOST]
 
-    def _decide(self, kind: str, named: str, subject: str, value: str = "", *options: str) -> None:
-        may = kind == "classify" or self.model.lake.decided_state(subject) != kind
-        done = self.driven.command("decide", kind, named, *options, *WHO)
-        self._decided(kind, subject, done, value, may=may)
-
-    def _decided(self, kind: str, subject: str, done: tuple[int, str], value: str, *, may: bool) -> None:
+    def _decided(
+        self, kind: str, subject: str, done: tuple[int, str], value: str = "", *, may: bool = True
+    ) -> None:
         assert done[0] == (0 if may else 1), done[1]
         seen = self.driven.do("look")
         known = {one.identifier for one in self.model.lake.decisions}
@@ -262,15 +340,13 @@ class Histories(RuleBasedStateMachine):
 
     # --- what happens to the machine
 
-    @precondition(
-        lambda self: self.model.backup is None or self.model.backup.revision < self.model.lake.revision
-    )
+    @precondition(lambda self: self.model.backup is None or self.model.backup.pages != self.model.lake.pages)
     @rule()
     @step
     def backup(self) -> None:
         shutil.rmtree(self.driven.folder / "backups", ignore_errors=True)
         self._command("backup", str(self.driven.folder / "backups"))
-        self.model.back_up()
+        self.model.backup = deepcopy(self.model.lake)
 
     @precondition(lambda self: self.model.backup not in (None, self.model.lake))
     @rule()
@@ -279,7 +355,8 @@ class Histories(RuleBasedStateMachine):
         self.driven.lose_everything()
         (made,) = (self.driven.folder / "backups").iterdir()
         self._command("restore", str(made))
-        self.model.restore_backup()
+        assert self.model.backup
+        self.model.lake = deepcopy(self.model.backup)
         self.changes = ENOUGH
 
     @rule(number=st.integers(0, 10**6), damage=st.sampled_from(["empty", "cut", "flipped"]))
@@ -295,6 +372,7 @@ class Histories(RuleBasedStateMachine):
         assert str(file) in said, said
         _, _, table, partition, _ = file.parts
         self.model.lose(table, partition)
+        self.is_damaged = True  # what is decided about cannot be read before the next run
 
     @rule(hours=st.sampled_from([-24, -1, 0, 1, 24]))
     @step
@@ -331,3 +409,26 @@ class Histories(RuleBasedStateMachine):
         if self.went_well and self.changes > 1:
             self._finish(self._mark(), kills=0)
         self.driven.end_life()
+
+
+def lived(number: int, folder: Path, *, histories: int, steps: int) -> tuple[Tally, str]:
+    """Live through histories that a seed gives; what was done, and what was wrong if anything was."""
+    folder.mkdir()
+    Histories.tally = Tally()
+    with driven(folder) as Histories.driven:
+        try:
+            run_state_machine_as_test(
+                seed(number)(Histories),
+                settings=settings(
+                    max_examples=histories,
+                    stateful_step_count=steps,
+                    deadline=None,
+                    database=None,
+                    derandomize=False,
+                    print_blob=True,
+                    suppress_health_check=list(HealthCheck),
+                ),
+            )
+        except Exception:  # noqa: BLE001 - another process shows it
+            return Histories.tally, traceback.format_exc()
+    return Histories.tally, ""

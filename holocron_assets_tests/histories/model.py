@@ -5,8 +5,9 @@ What a run has to make of a wiki follows from its pages, what the lake knew befo
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Literal
 
 TITLES = ("Brenna", "Ostrov", "Quill", "Vetch", "Marrow", "Thistle", "Undine")
@@ -19,12 +20,6 @@ TABLES_OF_A_WIKI = ("pages", "batch_pages", "seed_titles", "page_changes", "chan
 """What is made again by asking the wiki."""
 
 Kind = Literal["pilot", "planet", "starship", "vague"]
-TEXTS: Mapping[str, str] = {
-    "pilot": f"{{{{Character|species=human|emblem={EMBLEM}}}}}\n'''NAME''' was a female human pilot.",
-    "planet": "{{Planet}}\n'''NAME''' is a cold planet.",
-    "starship": "{{Starship}}\n'''NAME''' was a starship.",
-    "vague": "'''NAME''' came and went.",
-}
 BY_RULES: Mapping[str, tuple[str, float]] = {
     "pilot": ("PersonCharacter", 0.99),
     "planet": ("LocationPlace", 0.93),
@@ -32,6 +27,8 @@ BY_RULES: Mapping[str, tuple[str, float]] = {
 }
 DECIDED = ("PersonCharacter", "LocationPlace", "Organization", "ReferenceMeta")
 NO_ENTITIES = ("ReferenceMeta", "Unknown")
+BY_PEOPLE = {"promote": "adjudicated", "suppress": "suppressed", "merge": "merged"}
+Names = AbstractSet[str]
 LOST = "lost"
 """The state of an entity whose row was in a damaged file, and that no page stands for."""
 BY_MODEL = 0.55
@@ -50,13 +47,6 @@ class Page:
     links: tuple[str, ...] = ()
     target: str | None = None
 
-    @property
-    def text(self) -> str:
-        if self.target:
-            return f"#REDIRECT [[{self.target}]]"
-        links = "".join(f" See [[{title}]]." for title in self.links)
-        return f"{TEXTS[self.kind].replace('NAME', self.born)} Edition {self.edition}.{links}"
-
 
 @dataclass(frozen=True)
 class Typed:
@@ -69,22 +59,23 @@ class Typed:
 
 @dataclass
 class Entity:
-    """One thing, by the page that it was last read from. `identifier` is learnt when it is first seen."""
+    """One thing, by the page that it was last read from. Its id is learnt when it is first seen."""
 
     page_id: int
     title: str
     typed: Typed
     state: str
-    identifier: str | None = None
+    identifier: str = ""
+    into: str | None = None
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What a person said. An undo names the decision that it undoes."""
+    """What a person said, of what. An undo names the decision that it undoes, a merge what stays."""
 
-    identifier: str
-    kind: str
-    subject: str
+    identifier: str = ""
+    kind: str = ""
+    subject: str = ""
     value: str = ""
 
 
@@ -100,7 +91,6 @@ class Lake:
         decisions: all, in the order of their time.
         answered: the prompts that the model answered.
         again: titles whose answers were in a damaged file.
-        revision: the wiki's newest one then.
     """
 
     pages: dict[str, Page] = field(default_factory=dict)
@@ -110,7 +100,6 @@ class Lake:
     decisions: list[Decision] = field(default_factory=list)
     answered: set[str] = field(default_factory=set)
     again: set[str] = field(default_factory=set)
-    revision: int = 0
 
     @property
     def undone(self) -> set[str]:
@@ -127,14 +116,20 @@ class Lake:
         gone = self.undone
         return [one for one in self.decisions if one.kind != "undo" and one.identifier not in gone]
 
-    def decided_type(self, title: str) -> str | None:
-        found = [one.value for one in self.standing if (one.subject, one.kind) == (title, "classify")]
-        return found[-1] if found else None
+    def last(self, subject: str, *kinds: str) -> Decision:
+        """The last decision of some kinds about something; an empty one if there is none."""
+        found = [one for one in self.standing if one.subject == subject and one.kind in kinds]
+        return found[-1] if found else Decision()
 
-    def decided_state(self, identifier: str | None) -> str | None:
-        """`promote` or `suppress`, if a person said so of an entity."""
-        last = [one.kind for one in self.standing if one.subject == identifier and one.kind != "classify"]
-        return last[-1] if last else None
+    def state_said(self, identifier: str) -> str:
+        """`promote` or `suppress`, if people said so of an entity."""
+        return self.last(identifier, "promote", "suppress").kind
+
+    @property
+    def pairs(self) -> dict[frozenset[str], Decision]:
+        """The last decision about each two entities, whether they are one."""
+        said = (one for one in self.standing if one.kind in {"merge", "split"})
+        return {frozenset((one.subject, one.value)): one for one in said}
 
     def add(self, decisions: Iterable[Decision]) -> None:
         """Take in decisions, each once; they count in the order of their time, with which an id begins."""
@@ -144,71 +139,28 @@ class Lake:
 
 @dataclass
 class Model:
-    """A wiki, and what Holocron has to know of it."""
+    """What Holocron has to know of a wiki, whose pages are given by title."""
 
-    wiki: dict[str, Page] = field(default_factory=dict)
-    deleted: dict[str, Page] = field(default_factory=dict)
+    wiki: Mapping[str, Page]
     lake: Lake = field(default_factory=Lake)
     backup: Lake | None = None
     exported: Sequence[Decision] = ()
     question: int = 0
     rule: int = 0
-    page_ids: int = 0
-    revisions: int = 0
     moved: bool = False
 
-    # --- what people do in the wiki
-
-    def edit(self, title: str, kind: Kind, edition: int, links: tuple[str, ...]) -> Page:
-        """Save a page; a redirect becomes a page of its own."""
-        before = self.wiki.get(title) or Page(self._new_id(), 0, title)
-        self.wiki[title] = replace(
-            before, revision=self._revise(), kind=kind, edition=edition, links=links, target=None
-        )
-        self.deleted.pop(title, None)
-        self._touch(title)
-        return self.wiki[title]
-
-    def delete(self, title: str) -> None:
-        self.deleted[title] = self.wiki.pop(title)
-        self._touch(title)
-
-    def restore(self, title: str) -> None:
-        self.wiki[title] = self.deleted.pop(title)
-        self._touch(title)
-
-    def move(self, title: str, target: str, *, leaves_redirect: bool) -> None:
-        self.wiki[target] = replace(self.wiki.pop(title), revision=self._revise())
-        self.deleted.pop(target, None)
-        if leaves_redirect:
-            self.wiki[title] = Page(self._new_id(), self._revise(), title, target=target)
-            self.deleted.pop(title, None)
-        self._touch(title, target)
-        self.moved = True
-
-    def _touch(self, *titles: str) -> None:
+    def touch(self, *titles: str) -> None:
         """A change is reported to a lake that is there, and to one that a backup brings back."""
         for lake in filter(None, (self.lake, self.backup)):
             lake.touched.update(titles)
-
-    def _new_id(self) -> int:
-        self.page_ids += 1
-        return self.page_ids
-
-    def _revise(self) -> int:
-        self.revisions += 1
-        return self.revisions
 
     # --- what a run asks for
 
     def must_fetch(self) -> set[str]:
         """Titles that differ between wiki and lake, and those that are linked and were never asked for."""
-        known = {title: page.revision for title, page in self.lake.pages.items()}
-        now = {title: page.revision for title, page in self.wiki.items()}
-        changed = {title for title in known.keys() | now.keys() if known.get(title) != now.get(title)}
-        linked = {
-            target for title, page in self.wiki.items() for target in [page.target or title, *page.links]
-        }
+        titles = self.lake.pages.keys() | self.wiki.keys()
+        changed = {title for title in titles if self.lake.pages.get(title) != self.wiki.get(title)}
+        linked = {to for title, page in self.wiki.items() for to in (page.target or title, *page.links)}
         return changed | (linked - self.lake.asked)
 
     def fetch_problems(self, fetched: Counter[str], *, kills: int) -> Iterator[str]:
@@ -235,58 +187,79 @@ class Model:
         """A run came to its end."""
         lake = self.lake
         lake.asked |= self.must_fetch() | lake.touched
-        lake.pages, lake.revision = dict(self.wiki), self.revisions
+        lake.pages = dict(self.wiki)
         lake.touched.clear()
         lake.again.clear()
         lake.answered.update(prompts)
         standing = {page.page_id: title for title, page in lake.pages.items()}
         for title, page in lake.pages.items():
             is_known = any(one.page_id == page.page_id for one in lake.entities)
-            if is_known or not self._is_worthy(title, page):
+            if is_known or not self._is_worthy(title):
                 continue
-            if heir := self._heir(title, page, standing):
+            if heir := self._heir(title, standing):
                 heir.page_id = page.page_id
             else:
-                lake.entities.append(Entity(page.page_id, title, self.typed(title, page), "new"))
+                lake.entities.append(Entity(page.page_id, title, self.typed(title), "new"))
+        present = {one.identifier for one in lake.entities if self._retype(one, standing.get(one.page_id))}
+        merged = self._merged(present)
         for entity in lake.entities:
-            now = standing.get(entity.page_id)
-            self._settle(entity, now, lake.pages[now] if now else None)
+            entity.into = merged.get(entity.identifier)
+            said = "merge" if entity.into else lake.state_said(entity.identifier)
+            if entity.state != LOST:
+                entity.state = BY_PEOPLE.get(said, entity.state)
 
-    def _heir(self, title: str, page: Page, standing: Mapping[int, str]) -> Entity | None:
+    def _heir(self, title: str, standing: Mapping[int, str]) -> Entity | None:
         """The thing of a deleted page that a new page at its title stands for, if it has the same type."""
         gone = [one for one in self.lake.entities if one.title == title and one.page_id not in standing]
-        typed = self.typed(title, page).type
-        same = [one for one in gone if one.state != LOST and one.typed.type == typed]
-        return next(iter(same or [one for one in gone if one.state == LOST and page.born == title]), None)
+        same = [one for one in gone if one.state != LOST and one.typed.type == self.typed(title).type]
+        is_first = self.lake.pages[title].born == title
+        return next(iter(same or [one for one in gone if one.state == LOST and is_first]), None)
 
-    def _settle(self, entity: Entity, title: str | None, page: Page | None) -> None:
-        """Give an entity the type and state that it has to have now."""
-        by_person = self.lake.decided_state(entity.identifier)
-        typed = self.typed(title, page) if title and page else None
-        is_kept = typed is not None and page is not None and not page.target and self._is_kept(entity, typed)
-        if typed and title and page and self._is_worthy(title, page) and not is_kept:
-            entity.typed, entity.title, state = typed, title, "promoted"
-        elif is_kept:
-            state = entity.state
-        else:
-            state = entity.state if entity.state == LOST else "suppressed"
-        by_people = {"promote": "adjudicated", "suppress": "suppressed"}
-        entity.state = by_people[by_person] if by_person and state != LOST else state
+    def _retype(self, entity: Entity, title: str | None) -> bool:
+        """Give an entity the type that it has to have now, and a state; whether a page stands for it."""
+        if title and not self.lake.pages[title].target and self._is_kept(entity, self.typed(title)):
+            entity.state = "promoted" if entity.state == "promoted" else "candidate"
+        elif title and self._is_worthy(title):
+            entity.typed, entity.title, entity.state = self.typed(title), title, "promoted"
+            return True
+        elif entity.state != LOST:
+            entity.state = "suppressed"
+        return False
+
+    def _merged(self, here: Names) -> dict[str, str]:
+        """By each entity that is one with others, the one that stays: people's newest merges come first."""
+        types = {one.identifier: one.typed.type for one in self.lake.entities if one.state != LOST}
+        pairs = [pair for pair in self.lake.pairs if len({types.get(each, each) for each in pair}) == 1]
+        said = sorted((self.lake.pairs[pair] for pair in pairs), key=lambda one: one.identifier, reverse=True)
+        groups = _groups(said, [{one.subject, one.value} for one in said if one.kind == "split"])
+        titles = {one.identifier: one.title for one in self.lake.entities}
+        ends = {name: self._end(group, here & group or group, titles) for name, group in groups.items()}
+        return {name: end for name, end in ends.items() if end != name}
+
+    def _end(self, group: Names, here: Names, order: Mapping[str, str], own: str = "") -> str:
+        """What people merged the others of a group into, if it is here; better itself than another."""
+        within = [one for pair, one in self.lake.pairs.items() if one.kind == "merge" and pair <= group]
+        into = {one.value for one in within}
+        last = (into - {one.subject for one in within}) & here or into & here or here
+        return min(
+            last, key=lambda one: (one != own, self.lake.state_said(one) != "promote", order.get(one, one))
+        )
 
     def _is_kept(self, entity: Entity, typed: Typed) -> bool:
         """Whether an entity keeps its type against that of its page: people said so, or it is surer."""
         if "person" in {entity.typed.method, typed.method}:
             return False
-        if self.lake.decided_state(entity.identifier) == "promote":
-            return (
-                typed.type != entity.typed.type or typed.confidence < SURE
-            ) and entity.state != "suppressed"
-        is_other = typed.type not in {entity.typed.type, "Unknown"}
-        return entity.state == "promoted" and is_other and typed.confidence < entity.typed.confidence
+        is_other, name = typed.type != entity.typed.type, entity.identifier
+        if name in _groups(self.lake.pairs.values()) or self.lake.state_said(name) == "promote":
+            return (is_other or typed.confidence < SURE) and entity.state != "suppressed"
+        is_less_sure = typed.type != "Unknown" and typed.confidence < entity.typed.confidence
+        return entity.state == "promoted" and is_other and is_less_sure
 
-    def typed(self, title: str, page: Page) -> Typed:
+    def typed(self, title: str) -> Typed:
         """The type of a page: a person's, or else the rules', or else the recorded model's."""
-        if decided := self.lake.decided_type(title):
+        page = self.lake.pages[title]
+        shared = "" if page.target else self.lake.last(page.kind, "template").value
+        if decided := self.lake.last(title, "classify").value or shared:
             return Typed(decided, 1.0, "person")
         if page.target:
             return Typed("ReferenceMeta", 1.0, "rules")
@@ -294,9 +267,11 @@ class Model:
             return Typed(*BY_RULES[page.kind], "rules")
         return Typed(SAYS[(self.question + page.edition) % len(SAYS)], BY_MODEL, "model")
 
-    def _is_worthy(self, title: str, page: Page) -> bool:
-        typed = self.typed(title, page)
-        return not page.target and typed.type not in NO_ENTITIES and typed.confidence >= SURE
+    def _is_worthy(self, title: str) -> bool:
+        if title not in self.lake.pages or self.lake.pages[title].target:
+            return False
+        typed = self.typed(title)
+        return typed.type not in NO_ENTITIES and typed.confidence >= SURE
 
     # --- what is compared
 
@@ -306,55 +281,80 @@ class Model:
         wanted = {title: (page.page_id, page.revision) for title, page in self.lake.pages.items()}
         yield from _differences("page", wanted, pages)
         types = {row["title"]: (row["primary_type"], row["method"]) for row in seen["types"]}
-        said = {title: self.typed(title, page) for title, page in self.lake.pages.items()}
-        yield from _differences("type", {title: (one.type, one.method) for title, one in said.items()}, types)
+        said = {title: (one.type, one.method) for title in wanted for one in [self.typed(title)]}
+        yield from _differences("type", said, types)
         yield from (f"{row['title']}: no rules' type" for row in seen["types"] if not row["rules_type"])
         yield from self.entity_problems(seen)
         yield from self._fact_problems(seen)
+        yield from self.decision_problems(seen)
+
+    def unfinished_problems(self, seen: Mapping[str, Any]) -> Iterator[str]:
+        """What a lake lost in a run that did not come to its end: it holds what it held, or what is new."""
+        now = {row["title"]: (row["page_id"], row["revision_id"]) for row in seen["pages"]}
+        for title in sorted(now.keys() | self.lake.pages.keys() & self.wiki.keys()):
+            may = [pages[title] for pages in (self.lake.pages, self.wiki) if title in pages]
+            if now.get(title) not in [(one.page_id, one.revision) for one in may]:
+                yield f"{title} is {now.get(title)}, which it neither was nor is"
         yield from self.decision_problems(seen)
 
     def entity_problems(self, seen: Mapping[str, Any]) -> Iterator[str]:
         """Entities that are missing, doubled, or otherwise than they have to be."""
         yield from (f"{row['entity_id']} stands twice" for row in seen["twice"])
         rows = {row["entity_id"]: row for row in seen["entities"]}
-        self._learn(rows)
-        for entity in self.lake.entities:
-            row = rows.get(entity.identifier or "")
-            if entity.state == LOST and (row is None or row["state"] == "suppressed"):
-                continue
-            if row is None or row["state"] != entity.state:
-                yield f"{entity} is {row}"
-            elif entity.state != "suppressed":
-                is_, wanted = (row["title"], row["entity_type"]), (entity.title, entity.typed.type)
-                yield from _differences("entity", {row["entity_id"]: wanted}, {row["entity_id"]: is_})
-        known = {one.identifier for one in self.lake.entities}
-        for identifier in rows.keys() - known:
-            if rows[identifier]["state"] != "suppressed":
-                yield f"nothing stands for {rows[identifier]}"
-
-    def _learn(self, rows: Mapping[str, Mapping[str, Any]]) -> None:
-        """The ids of new entities, which they have for ever."""
-        known = {one.identifier for one in self.lake.entities}
-        for entity in (one for one in self.lake.entities if one.identifier is None):
-            new = [name for name, row in rows.items() if row["page_id"] == entity.page_id]
-            entity.identifier = next((name for name in new if name not in known), None)
+        for entity in (one for one in self.lake.entities if not one.identifier):  # an id is for ever
+            new = rows.keys() - {one.identifier for one in self.lake.entities}
+            entity.identifier = next((one for one in new if rows[one]["page_id"] == entity.page_id), "")
+        gone = {name for name, row in rows.items() if row["state"] == "suppressed"}
+        lost = {one.identifier for one in self.lake.entities if one.state == LOST} - (rows.keys() - gone)
+        known = {one.identifier: one for one in self.lake.entities if one.identifier not in lost}
+        wanted = {name: _shown(one.state, one.into, one.title, one.typed.type) for name, one in known.items()}
+        shown = {name: rows[name] for name in rows if name in known or name not in gone}
+        read = itemgetter("state", "merged_into", "title", "entity_type")
+        is_ = {name: _shown(*read(row)) for name, row in shown.items()}
+        yield from _differences("entity", wanted, is_)
 
     def _fact_problems(self, seen: Mapping[str, Any]) -> Iterator[str]:
         key = f"emblem_{'ab'[self.rule]}"
-        standing = {one.page_id: one for one in self.lake.entities if one.state != "suppressed"}
-        pilots = [page for page in self.lake.pages.values() if page.kind == "pilot" and not page.target]
-        of_pilots = (standing.get(page.page_id) for page in pilots)
-        wanted = {(one.identifier, key, EMBLEM) for one in of_pilots if one}
-        facts = {(row["entity_id"], row["fact_key"], row["value"]) for row in seen["facts"]}
-        if facts != wanted:
-            yield f"facts are {sorted(facts)}, and not {sorted(wanted, key=str)}"
+        standing = {one.identifier for one in self.lake.entities if one.state != "suppressed"}
+        owners = {one.page_id: one.into or one.identifier for one in self.lake.entities}
+        wanted = {}
+        for title, page in self.lake.pages.items():
+            if page.kind == "pilot" and not page.target and owners.get(page.page_id) in standing:
+                said = self.lake.last(f"{key} of {title}", "accept", "reject").kind
+                wanted[title] = (owners[page.page_id], key, EMBLEM, f"{said or 'stat'}ed")
+        facts = {row.pop("title"): tuple(row.values())[1:] for row in seen["facts"]}
+        yield from _differences("fact of", wanted, facts)
 
     def decision_problems(self, seen: Mapping[str, Any]) -> Iterator[str]:
         """Decisions that are lost, added or counted otherwise; undone ones count no more."""
-        counting = {one.identifier for one in self.lake.standing}
-        made = {identifier for identifier, kind, counts in seen["decisions"] if kind != "undo" and counts}
-        yield from (f"decision {one} does not count" for one in sorted(counting - made))
-        yield from (f"decision {one} counts" for one in sorted(made - counting))
+        counting = dict.fromkeys((one.identifier for one in self.lake.standing), "counting")
+        made = {name: "counting" for name, kind, counts in seen["decisions"] if kind != "undo" and counts}
+        yield from _differences("decision", counting, made)
+
+    # --- what people may decide
+
+    def decidable(self, kind: str, one: Entity, other: Entity) -> Entity | None:
+        """What a merge or split of two entities is about beside the first, if people may decide so."""
+        now = self.leads_to(other)
+        about = now if kind == "merge" and now is not self.leads_to(one) else other
+        pairs, pair = self.lake.pairs, frozenset((one.identifier, about.identifier))
+        last = pairs.get(pair, Decision())
+        is_said = last.kind == kind and (kind == "split" or last.subject == one.identifier)
+        is_no_pair = about is one or about.typed.type != one.typed.type
+        groups = _groups(pairs[of] for of in pairs if of != pair)
+        first, second = (groups.get(each.identifier, {each.identifier}) for each in (one, about))
+        named = {one.identifier, other.identifier}
+        apart = [of for of in pairs if pairs[of].kind == "split" and of != named]
+        is_against = first == second if kind == "split" else any(of <= first | second for of in apart)
+        return None if is_said or is_no_pair or is_against else about
+
+    def leads_to(self, entity: Entity) -> Entity:
+        """What people's merges lead to from an entity, before a run follows them."""
+        own = entity.identifier
+        group = _groups(self.lake.pairs.values()).get(own, {own})
+        end = self._end(group, group, {}, own)
+        found = [one for one in self.lake.entities if one.identifier == end]
+        return next((one for one in found if one.typed.type == entity.typed.type), entity)
 
     # --- damage and backups
 
@@ -362,32 +362,34 @@ class Model:
         """A file was damaged. Of entities, what was true before is in the file that was set aside."""
         if table in TABLES_OF_A_WIKI:
             self.lake.again.update(TITLES)
-        if table == "entities":
-            for entity in self.lake.entities:
-                if entity.typed.type == partition:
-                    entity.state = LOST
-
-    def back_up(self) -> None:
-        self.backup = deepcopy(self.lake)
-
-    def restore_backup(self) -> None:
-        assert self.backup
-        self.lake = deepcopy(self.backup)
+        for entity in self.lake.entities:
+            if (table, partition) == ("entities", entity.typed.type):
+                entity.state = LOST
 
     @property
     def is_rebuilt_alike(self) -> bool:
         """Whether a lake that starts from nothing has to know the same: nothing follows from what was."""
+        kept = {each for pair in self.lake.pairs for each in pair}
         return not self.moved and all(
-            one.state in {"suppressed", LOST} or self._follows_from_now(one) for one in self.lake.entities
+            (one.state in {"suppressed", LOST} and one.identifier not in kept)
+            or (self._is_worthy(one.title) and one.typed == self.typed(one.title))
+            for one in self.lake.entities
         )
 
-    def _follows_from_now(self, entity: Entity) -> bool:
-        page = self.lake.pages.get(entity.title)
-        return (
-            page is not None
-            and self._is_worthy(entity.title, page)
-            and (entity.typed == self.typed(entity.title, page))
-        )
+
+def _groups(said: Iterable[Decision], apart: Iterable[Names] = ()) -> dict[str, set[str]]:
+    """What people's merges join, by each of it; those that join what is to be apart are left out."""
+    groups: dict[str, set[str]] = {}
+    for one in (one for one in said if one.kind == "merge"):
+        both = groups.get(one.subject, {one.subject}) | groups.get(one.value, {one.value})
+        if not any(pair <= both for pair in apart):
+            groups.update(dict.fromkeys(both, both))
+    return groups
+
+
+def _shown(state: str, into: str | None, *read: str) -> tuple[str | None, ...]:
+    """What counts of an entity: what was read of it does only while it is shown."""
+    return (state, into, *(read if state not in {"suppressed", "merged"} else ()))
 
 
 def _differences(what: str, wanted: Mapping[str, Any], is_: Mapping[str, Any]) -> Iterator[str]:

@@ -3,13 +3,13 @@
 import os
 import secrets
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-from driving import driven
-from hypothesis import HealthCheck, seed, settings
-from hypothesis.stateful import run_state_machine_as_test
-from machine import Histories, Tally
+from machine import Tally, lived
 
 pytestmark = pytest.mark.system
 
@@ -20,23 +20,21 @@ def test_a_lake_is_as_the_model_says_after_every_step_of_random_histories(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = os.environ.get("HOLOCRON_HISTORIES")
-    number = int(os.environ.get("HOLOCRON_HISTORIES_SEED") or (secrets.randbelow(10**9) if asked else 1))
+    workers = int(os.environ.get("HOLOCRON_HISTORIES_WORKERS") or 1)
+    first = int(os.environ.get("HOLOCRON_HISTORIES_SEED") or (secrets.randbelow(10**9) if asked else 1))
+    share = -(-int(asked or FEW) // workers)
+    live = partial(lived, histories=share, steps=STEPS if asked else FEW_STEPS)
+    seeds = range(first, first + workers)
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        results = list(pool.map(live, seeds, [tmp_path / f"{number}" for number in seeds]))
     tally = Tally()
-    with driven(tmp_path) as holocron:
-        Histories.driven, Histories.tally = holocron, tally
-        try:
-            run_state_machine_as_test(
-                seed(number)(Histories),
-                settings=settings(
-                    max_examples=int(asked or FEW),
-                    stateful_step_count=STEPS if asked else FEW_STEPS,
-                    deadline=None,
-                    database=None,
-                    derandomize=False,
-                    print_blob=True,
-                    suppress_health_check=list(HealthCheck),
-                ),
-            )
-        finally:
-            with capsys.disabled():
-                sys.stdout.write("\n".join(["", f"HOLOCRON_HISTORIES_SEED={number}", *tally.table(), ""]))
+    for done, _ in results:
+        tally.add(done)
+    with capsys.disabled():
+        sys.stdout.write("\n".join(["", f"HOLOCRON_HISTORIES_SEED={first}", *tally.table(), ""]))
+    failures = [
+        f"HOLOCRON_HISTORIES={share} HOLOCRON_HISTORIES_SEED={number} repeats this:\n{wrong}"
+        for number, (_, wrong) in zip(seeds, results, strict=True)
+        if wrong
+    ]
+    assert not failures, "\n".join(failures)

@@ -11,9 +11,11 @@ import select
 import signal
 import socket
 import sys
+import time
 import traceback
 from dataclasses import replace
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import time_machine
@@ -22,6 +24,7 @@ from dying_at_points import Points, watch
 
 from holocron_assets.cli.main import main as holocron
 from holocron_assets.cli.work import local_run
+from holocron_assets.crawl.politeness import limits
 from holocron_assets.decisions.log import all_decisions, undone
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
@@ -42,9 +45,15 @@ _TWICE = """
     select entity_id from lake.entities where valid_to is null and state <> 'suppressed'
     group by all having count(*) > 1
 """
-_FACTS = "select entity_id, title, fact_key, value from entity_facts where fact_key like 'emblem%'"
+_FACTS = """
+    select fact_id, entity_id, fact_key, value, status, title
+    from all_entity_facts
+    where fact_key like 'emblem%'
+    order by title, fact_id
+"""
+_DEAD = "select distinct title from dead_letters"
 _SEEN = {"pages": _PAGES, "types": _TYPES, "entities": _ENTITIES, "twice": _TWICE, "facts": _FACTS}
-_RELATIONS = ("current_pages", "page_types", "entities", "entity_facts", "lake.entities")
+_RELATIONS = ("current_pages", "page_types", "entities", "all_entity_facts", "lake.entities", "dead_letters")
 _EARLIER = replace(PAGE_TYPES, columns=tuple(column for column in PAGE_TYPES.columns if not column.added))
 
 
@@ -57,6 +66,7 @@ class Life:
         self._clock = time_machine.travel(now + timedelta(seconds=ahead), tick=True).start()
         self.waited = 0.0
         vars(local)["sleep"] = self._wait
+        vars(limits)["time"] = SimpleNamespace(monotonic=time.monotonic, sleep=self._wait)
         spilling.THREADS = 1  # a database of one thread is open in half the time
         # What is printed, checked and shown of the same tables takes half of a run's time.
         vars(local)["views_to_publish"] = lambda *_: []
@@ -97,6 +107,7 @@ class Life:
         gone = undone(made)
         with connect(lake, relations=_RELATIONS) as connection:
             seen: dict[str, Any] = {name: query(connection, sql) for name, sql in _SEEN.items()}
+            seen["dead"] = [row["title"] for row in query(connection, _DEAD)]
         seen["decisions"] = [
             [row["decision_id"], row["kind"], row["decision_id"] not in gone] for row in made
         ]

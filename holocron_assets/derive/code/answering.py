@@ -56,7 +56,8 @@ class CodeAnswerer:
 
     def _outcome(self, item: Item, attempt: int) -> Outcome:
         if item.problem:
-            return self._failed(item.problem, attempt, is_transient=item.is_transient)
+            refused = self._failed(item.problem, attempt, is_transient=item.is_transient)
+            return replace(refused, traceback=item.traceback)
         try:
             answer = _answer(item)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - any error is a failure of this item

@@ -184,7 +184,7 @@ class Engine:
     async def _answer(self, item: Item, model: str, digest: str, attempt: int) -> Outcome:
         made = Attempt(item, model, digest, attempt, run_id=self._run_id, tag=self._tag)
         if item.problem:
-            return made.refused(item.problem, is_transient=item.is_transient)
+            return made.refused(item)
         trying: Try = first_try(item)
         while True:
             async with self._around_call():

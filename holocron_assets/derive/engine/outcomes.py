@@ -76,13 +76,12 @@ class Attempt:
             problem=problem,
         )
 
-    def refused(self, problem: str, *, is_transient: bool) -> Outcome:
-        """The outcome of an item that cannot be asked about.
-
-        Args:
-            problem: why, naming the item.
-            is_transient: whether it may be possible later.
-        """
-        if is_transient and self._number < MAX_ATTEMPTS:
-            return Outcome(status="failed", error=problem, due_at=utc_now() + delay_after(self._number))
-        return Outcome(status="dead", error=problem)
+    def refused(self, item: Item) -> Outcome:
+        """The outcome of an item that cannot be asked about, now or later."""
+        is_due_later = item.is_transient and self._number < MAX_ATTEMPTS
+        return Outcome(
+            status="failed" if is_due_later else "dead",
+            error=item.problem,
+            traceback=item.traceback,
+            due_at=utc_now() + delay_after(self._number) if is_due_later else None,
+        )

@@ -37,6 +37,7 @@ class Item:
         variables: the values that templates may name, redacted if the interrogation says so.
         question: the question, which follows the evidence.
         problem: why it cannot be asked; names the page.
+        traceback: of the error that is the problem; None if no error is.
         is_transient: whether the problem may be gone when its evidence is gathered again. Any other problem
             stays until page or interrogation changes.
         waits_for: an input without an answer about it yet; until then it has no evidence and no question.
@@ -57,6 +58,7 @@ class Item:
     variables: Mapping[str, Any] = field(repr=False)
     question: str
     problem: str | None = None
+    traceback: str | None = field(default=None, repr=False)
     is_transient: bool = False
     waits_for: str | None = None
     inputs_hash: str | None = None

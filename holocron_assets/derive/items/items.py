@@ -52,6 +52,7 @@ from holocron_assets.derive.items.values import query_values_of
 from holocron_assets.derive.items.wanted import Superseded, wanted_rows
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tracebacks import traceback_of
 
 __all__ = ["Item", "wanted_items"]
 
@@ -246,7 +247,7 @@ class _Maker:
         read = replace(read, ask_sql=remembering(read.ask_sql))
         gather = partial(self._gather, read, self.answers.tables(about), redact)
         variables = {**variables, **input_variables(self.interrogation, self.answers.about(about))}
-        problem, is_transient, bundle, question = read.lack, False, Bundle((), ()), ""
+        problem, traceback, is_transient, bundle, question = read.lack, None, False, Bundle((), ()), ""
         try:
             if read.lack is None and waits_for is None:
                 # First the question's length, then the evidence, then the question's redaction.
@@ -254,7 +255,7 @@ class _Maker:
                 variables = redacted(variables, redact)
                 question = rendered(self.interrogation.question, variables)
         except (EvidenceError, TemplateError) as error:
-            problem = str(error)
+            problem, traceback = str(error), redact(traceback_of(error))
             is_transient = isinstance(error, EvidenceError) and error.is_transient
         return Item(
             interrogation=self.interrogation,
@@ -265,6 +266,7 @@ class _Maker:
             variables=variables,
             question=question,
             problem=redact(f"{subject}: {problem}") if problem else None,
+            traceback=traceback,
             is_transient=is_transient,
             gather=gather,
             **known,
@@ -273,13 +275,13 @@ class _Maker:
     def _item_without_prompt(
         self, read: _Read, variables: Mapping[str, Any], *, subject: str, **known: Any
     ) -> Item:
-        interrogation, problem, is_transient = self.interrogation, read.lack, False
+        interrogation, problem, traceback, is_transient = self.interrogation, read.lack, None, False
         given: FoundRows | CodeItem | PagePassages | None = None
         if known["waits_for"] is None:
             try:
                 given = self._given(read, variables)
             except QueryError as error:
-                problem, is_transient = str(error), error.is_transient
+                problem, traceback, is_transient = str(error), traceback_of(error), error.is_transient
         bundle = whole_pages(read.pages) if interrogation.rows.quotes else Bundle((), ())
         return Item(
             interrogation=interrogation,
@@ -290,6 +292,7 @@ class _Maker:
             variables=variables,
             question="",
             problem=problem and f"{subject}: {problem}",
+            traceback=traceback,
             is_transient=is_transient,
             gather=lambda _: bundle,
             given=given,

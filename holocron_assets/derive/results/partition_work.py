@@ -261,7 +261,12 @@ class PartitionWork:
     def give_up_what_cannot_be_asked(self) -> None:
         """Record as given up each item that cannot be asked about, now or later."""
         hopeless = [item for item in self.items if _is_hopeless(item) and self._state(item).status != "dead"]
-        self.record_all([(item, Outcome(status="dead", error=item.problem)) for item in hopeless])
+        self.record_all(
+            [
+                (item, Outcome(status="dead", error=item.problem, traceback=item.traceback))
+                for item in hopeless
+            ]
+        )
 
     def publish(self, run_id: str) -> Footer | None:
         """Write the tables after the last request; see `publish_so_far`."""
