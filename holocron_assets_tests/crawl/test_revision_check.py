@@ -20,6 +20,8 @@ from holocron_assets.crawl.changes.revision_check import (
     unfinished_pass,
 )
 from holocron_assets.crawl.errors import WikiUnavailable
+from holocron_assets.crawl.frontier.batches import cut_batches, manifest
+from holocron_assets.crawl.frontier.pending import pending_pages
 from holocron_assets.crawl.readers import wiki_client
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition
@@ -82,6 +84,32 @@ def test_a_pass_finds_changes_that_were_never_listed(tmp_path: Path) -> None:
     assert (ended["checked"], ended["changed"]) == (6, 4)
     assert ended["finished_at"] is not None
     assert unfinished_pass(lake, "wiki") is None
+
+
+@pytest.mark.fault(8, "clock set back an hour before a page is deleted")
+def test_a_page_that_was_read_on_a_clock_that_was_ahead_is_found_to_be_gone(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "Kept", "Gone") as (lake, wiki):
+        ahead = utc_now() + HOUR
+        put_manifest(lake, "wiki-000002", "Kept", "Gone")
+        read = [
+            outcome(title, revision_id=wiki.pages[title][0], fetched_at=ahead) for title in ("Kept", "Gone")
+        ]
+        put_outcomes(lake, "wiki-000002", *read, manifest=False)
+        wiki.delete("Gone", listed=False)
+        start_pass(lake, "wiki", "person", utc_now())
+        assert found(check(lake, wiki)[1]) == {"Gone": ("delete", None)}
+        source = source_of(wiki)
+        assert [one.title for one in pending_pages(lake, source, limit=9)] == ["Gone"]
+
+        (batch,) = cut_batches(lake, source, now=utc_now(), gather=False)
+        put_outcomes(
+            *(lake, batch),
+            outcome("Gone", "missing", fetched_at=manifest(lake, batch)[0]["cut_at"]),
+            manifest=False,
+        )
+        assert pending_pages(lake, source, limit=9) == [], "and it is asked for once"
+        start_pass(lake, "wiki", "person", utc_now())
+        assert check(lake, wiki)[1] == []
 
 
 def test_fifty_titles_are_asked_for_at_once_and_each_once(tmp_path: Path) -> None:

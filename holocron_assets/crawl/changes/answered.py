@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 import duckdb
 
@@ -46,7 +47,8 @@ _NEXT_TITLES = """
         title_key,
         max_by(
             struct_pack(title := title, revision_id := if(status = 'ok', revision_id, null)), answered_at
-        ) as last
+        ) as last,
+        max(asked_at) as asked_at
     from pages semi join slice using (title_key)
     group by title_key
     order by title_key
@@ -87,11 +89,13 @@ class KnownPage:
         title: the wiki's own title.
         title_key: its key in the source.
         revision_id: the revision last fetched; None if the page was missing.
+        asked_at: when the wiki last gave an answer for it, by our clock then.
     """
 
     title: str
     title_key: int
     revision_id: int | None
+    asked_at: datetime
 
 
 def answered_titles(lake: Lake, source: Source, *, after: int, limit: int) -> list[KnownPage]:
@@ -105,7 +109,7 @@ def answered_titles(lake: Lake, source: Source, *, after: int, limit: int) -> li
     """
     with _answers(lake, source) as connection:
         rows = query(connection, _NEXT_TITLES, {"after": after, "limit": limit})
-    return [KnownPage(title_key=row["title_key"], **row["last"]) for row in rows]
+    return [KnownPage(title_key=row["title_key"], **row["last"], asked_at=row["asked_at"]) for row in rows]
 
 
 def settled_changes(lake: Lake, source: Source) -> list[int]:
