@@ -144,7 +144,7 @@ def promotion(folder: Path, _pages: int) -> Cost:
 
 def dispatch(folder: Path, _pages: int) -> Cost:
     """Count the work of models, as the dispatcher does at its first tick."""
-    lake, asked = open_lake(folder / "data"), load_interrogations()
+    lake, asked = open_lake(folder / "data"), [one for one in load_interrogations() if one.enabled]
     digests = {name: "0" * 64 for one in asked for name in one.models}
     return _taken(lambda: backlog(lake, asked, digests=digests, now=utc_now()))
 
