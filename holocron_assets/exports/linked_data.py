@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 
 from holocron_assets.exports.formats import select_rows
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.views.spilling import another_connection
 
 DEFAULT_BASE = "urn:holocron:"
 """The vocabulary's place if none is given. Entities are then `urn:uuid:ID`."""
@@ -205,7 +206,7 @@ def _rows(connection: duckdb.DuckDBPyConnection, name: str, *, everything: bool)
         from ({selection.rows}) as row {_MORE[name].joined}
         order by row."{_MORE[name].entity}", {selection.order}
     """  # noqa: S608 - our own names
-    for batch in connection.cursor().sql(sql).to_arrow_reader(_PIECE):
+    for batch in another_connection(connection).sql(sql).to_arrow_reader(_PIECE):
         yield from batch.to_pylist()
 
 

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.views.spilling import spilling_database
+from holocron_assets.lake.views.spilling import another_connection, spilling_database
 
 _MADE = "select table_name from duckdb_tables() where database_name <> 'memory'"
 
@@ -41,6 +41,13 @@ def test_the_next_caller_gets_the_same_database_and_nothing_that_was_made_in_it(
         assert connection.execute("select getvariable('of_caller')").fetchall() == [(None,)]
         with pytest.raises(duckdb.CatalogException):
             connection.execute("select doubled(1)")
+
+
+def test_a_second_connection_sees_what_its_caller_made(tmp_path: Path) -> None:
+    with spilling_database(Lake(tmp_path), memory="100MB") as connection:
+        connection.execute("create table pages as select 1 as page_id")
+        with another_connection(connection) as other:
+            assert other.execute("from pages").fetchall() == [(1,)]
 
 
 def test_two_callers_at_a_time_have_a_database_each(tmp_path: Path) -> None:

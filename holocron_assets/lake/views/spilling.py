@@ -18,6 +18,8 @@ from holocron_assets.lake.place.paths import Lake
 
 _ABANDONED_AFTER = timedelta(days=1)
 _FOLDER = "spill"
+_CATALOG = "here"
+"""What a caller makes is in here."""
 _MOST_IDLE = 2
 """Databases that stay open while nobody uses them: a run needs one or two at a time."""
 THREADS = 2
@@ -48,7 +50,7 @@ def spilling_database(
         folder = str(spill).replace("'", "''")
         database.execute(f"set global memory_limit = '{memory}'; set global temp_directory = '{folder}'")
         with database.cursor() as connection:
-            connection.execute("attach ':memory:' as here; use here")
+            connection.execute(f"attach ':memory:' as {_CATALOG}; use {_CATALOG}")
             connection.execute("set variable lake_root = $1", [str(lake.root.resolve())])
             connection.execute("set variable now = $1", [utc_now()])
             yield connection
@@ -60,6 +62,13 @@ def spilling_database(
         else:
             database.close()
             shutil.rmtree(spill, ignore_errors=True)
+
+
+def another_connection(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """A second connection to what a caller of `spilling_database` made: for results read in turns."""
+    other = connection.cursor()
+    other.execute(f"use {_CATALOG}")
+    return other
 
 
 @dataclass
@@ -114,7 +123,7 @@ def _open() -> duckdb.DuckDBPyConnection:
 def _is_emptied(connection: duckdb.DuckDBPyConnection) -> bool:
     """Remove a caller's catalog with all that was made in it; say whether that went well."""
     try:
-        connection.execute("use memory; detach here")
+        connection.execute(f"use memory; detach {_CATALOG}")
     except duckdb.Error:  # a transaction is open, or the database is unusable: it is closed
         return False
     return True
