@@ -29,8 +29,13 @@ class SeenPages:
     naming: FieldsOfBatch
     meanings: Meanings
 
-    def of_batch(self, batch: str, wanted: AbstractSet[int]) -> Iterator[tuple[Row, Features]]:
-        """The signals and features of some pages of a batch, by their title keys."""
+    def of_batch(self, batch: str, wanted: AbstractSet[int]) -> Iterator[tuple[Row, Row, Features]]:
+        """The signals of some pages of a batch, the evidence of the rules, and the features.
+
+        Args:
+            batch: which.
+            wanted: the pages' title keys.
+        """
         if not wanted:
             return
         named, meaning = self.naming(batch), self.meanings.of_batch(batch)
@@ -50,7 +55,7 @@ class SeenPages:
                 features = page_features(
                     signals, texts[key] or "", hides_infobox=hides_infobox, named_in=named.get(key, ())
                 )
-                yield signals, {**features, **meaning.get(key, {})}
+                yield signals, rules[key], {**features, **meaning.get(key, {})}
 
 
 @contextmanager

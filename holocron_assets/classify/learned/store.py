@@ -231,7 +231,7 @@ def _lessons(
         by_batch[batch][key] = page_type
     with seen_pages(listings, source, batches) as seen:
         for batch, types in by_batch.items():
-            for signals, features in seen.of_batch(batch, types.keys()):
+            for signals, _, features in seen.of_batch(batch, types.keys()):
                 yield SettledPage(signals["title_key"], types[signals["title_key"]], features)
 
 
@@ -243,15 +243,12 @@ def _predicted(seen: SeenPages, batch: str, model: TypeModel, version: str) -> S
     """
     lake = seen.lake
     articles = {row["title_key"] for row in articles_of(lake, batch)}
-    columns = ["title_key", "needs_review", "confidence", "evidence"]
-    contradicted = {
-        row["title_key"]: infobox_is_contradicted(row)
-        for row in read_partition(lake, RULE_CLASSIFICATIONS, batch, columns)
-        if is_open(row)
-    }
+    columns = ["title_key", "needs_review", "confidence"]
+    answers = read_partition(lake, RULE_CLASSIFICATIONS, batch, columns)
+    wanted = {row["title_key"] for row in answers if is_open(row)} & articles
     rows = []
-    for signals, features in seen.of_batch(batch, contradicted.keys() & articles):
-        said, is_contradicted = model.predict(features), contradicted[signals["title_key"]]
+    for signals, rules, features in seen.of_batch(batch, wanted):
+        said, is_contradicted = model.predict(features), infobox_is_contradicted(rules)
         rows.append(
             {
                 **{name: signals[name] for name in ("source", "batch", "title", "title_key", "revision_id")},
