@@ -66,8 +66,9 @@ def test_while_the_disk_is_full_a_person_starts_nothing_and_the_status_says_why(
         refused = do(holocron, *command.split())
         assert refused.exit_code == 1, refused.output
         assert "GB are free on the disk of" in " ".join(refused.output.split())
-    (held,) = json.loads(said(holocron, "status", "--json"))["paused"]
+    held, *by_files = json.loads(said(holocron, "status", "--json"))["paused"]
     assert (held["scope"], held["action"], held["author"]) == ("all", "drain", "this machine")
+    assert {one["author"] for one in by_files} == {"its file"}
     assert "GB are free on the disk of" in held["reason"]
     assert holocron.lake.partitions(PAGES) == []
 

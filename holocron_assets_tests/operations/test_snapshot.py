@@ -85,7 +85,7 @@ def test_a_snapshot_has_what_the_views_have(busy: Holocron, status: Status) -> N
 
 
 def test_a_snapshot_shows_holds_failures_and_questions(status: Status) -> None:
-    [hold] = status.paused
+    [hold] = [held for held in status.paused if held.author != "its file"]
     assert (hold.scope, hold.action, hold.author) == ("all", "drain", "Ada")
     assert hold.resume == "holocron resume --all --reason WHY"
     causes = {(row.stage, row.cause) for row in status.failures}
