@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from holocron_assets.classify.rule_file import Context, Rule
+from holocron_assets.classify.rule_file import Context, Reading, Rule
 
 # Names of stages in rows: the title's qualifier and its own words belong to the title stage.
 _STAGES: dict[Context, str] = {
@@ -25,6 +25,10 @@ class Evidence(NamedTuple):
     reason: str
     matched: str
     work_medium: str | None
+
+    def read_as(self, reading: Reading) -> "Evidence":
+        """The same evidence with another meaning of its noun."""
+        return self._replace(type=reading.type, confidence=reading.confidence, work_medium=None)
 
     def as_row(self) -> dict[str, Any]:
         """The struct that table rule_classifications holds."""

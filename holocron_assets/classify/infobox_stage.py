@@ -36,17 +36,22 @@ class InfoboxStage:
         self._templates = {_plain(template): rule for rule in rules for template in rule.templates or ()}
         self._fields = [(rule, rule.fields) for rule in rules if rule.fields]
 
-    def evidence(self, signals: Row) -> list[Evidence]:
-        """The evidence of a page's infobox for its type (from a row of table page_signals)."""
+    def evidence(self, signals: Row, *, names_one: bool = False) -> list[Evidence]:
+        """The evidence of a page's infobox for its type (from a row of table page_signals).
+
+        Args:
+            signals: the page's row.
+            names_one: whether its lead is about one individual. Then "Infobox monster" is about that one.
+        """
         template = signals["infobox_template"]
         if not template:
             return []
-        named = self.of_name(template)
+        named = self.of_name(template, names_one=names_one)
         if named and named.confidence >= self._settled:
             return [named]
         return ([named] if named else []) + list(self._by_fields(signals["infobox_fields"]))
 
-    def of_name(self, template: str) -> Evidence | None:
+    def of_name(self, template: str, *, names_one: bool = False) -> Evidence | None:
         """What the name of a template says of its pages; None if no rule knows it."""
         plain = _plain(template)
         rule = self._templates.get(plain)
@@ -55,7 +60,9 @@ class InfoboxStage:
         for vocabulary in self._vocabularies:
             words = [word for word in plain.split() if word not in vocabulary.grammar.infobox_words]
             if head := vocabulary.head(words, "infobox"):
-                return fired(head.rule, "infobox", template)
+                evidence = fired(head.rule, "infobox", template)
+                reading = head.rule.when_individual if names_one else None
+                return evidence.read_as(reading) if reading else evidence
         return None
 
     def _by_fields(self, fields: Sequence[Row]) -> Iterator[Evidence]:

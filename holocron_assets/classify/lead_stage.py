@@ -85,6 +85,23 @@ class LeadStage:
         # A cue replaces a head noun or supports it; it never contradicts one.
         return [head, *(cue for cue in cues if cue.type == head.type)]
 
+    def names_one(self, signals: Row) -> bool:
+        """Whether a page's lead is about one individual by name, as in "Rex was found in ...".
+
+        A language without articles does not tell a name from a kind.
+        """
+        tokens = tokens_of(signals["lead_sentence"] or "", self._grammar)
+        lower = [token.lower() for token in tokens]
+        verbs = self._grammar.copulas_singular | self._grammar.copulas_plural
+        verb = next((position for position, word in enumerate(lower) if word in verbs), 0)
+        is_singular = lower[verb : verb + 1] != [] and lower[verb] in self._grammar.copulas_singular
+        return is_singular and self._is_name(tokens[:verb])
+
+    def _is_name(self, subject: Sequence[str]) -> bool:
+        """Whether a subject of a singular verb is a name without an article."""
+        has_articles = bool(self._grammar.indefinite)
+        return has_articles and bool(subject) and subject[0].lower() not in self._subject_openers
+
     def _matching_patterns(self, sentence: str) -> Iterator[Evidence]:
         for rule, pattern in self._patterns:
             if match := pattern.search(sentence[:_PATTERN_REACH]):
@@ -111,7 +128,7 @@ class LeadStage:
             head=head,
             phrase=phrase,
             of_class=of_class or of_kind or named_kind,
-            by_name=bool(clause.subject) and clause.subject[0].lower() not in self._subject_openers,
+            by_name=self._is_name(clause.subject),
             share=1.0,
         )
 
@@ -204,7 +221,7 @@ def _head_evidence(definition: Definition, head: Head) -> Evidence:
     evidence = fired(head.rule, "lead", " ".join(head.words))
     reading = _reading(head.rule, definition)
     if reading:
-        evidence = evidence._replace(type=reading.type, confidence=reading.confidence, work_medium=None)
+        evidence = evidence.read_as(reading)
     return evidence._replace(confidence=evidence.confidence * definition.share)
 
 

@@ -1,5 +1,7 @@
 import pytest
-from pages_read import fields, typed
+from pages_read import fields, signals, typed
+
+from holocron_assets.classify.rules import classify_page, load_rules
 
 
 @pytest.mark.parametrize(
@@ -116,3 +118,27 @@ def test_a_work_carries_its_medium(template: str, medium: str) -> None:
 def test_only_works_carry_medium_and_canon_context() -> None:
     answer = typed("Vessa", infobox_template="Planet", continuity="canon")
     assert (answer["work_medium"], answer["canon_context"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("title", "lead", "type_name", "is_settled"),
+    [
+        ("Marsh troll", "Marsh trolls are found on the shore of Thuum.", "Species", True),
+        ("Marsh troll", "The marsh troll is a monster of Thuum.", "Species", True),
+        ("Marsh troll", "", "Species", True),
+        ("Vessa", "Vessa is found on the shore of Thuum.", "PersonCharacter", False),
+        ("Vessa", "Vessa is a monster found on the shore.", "PersonCharacter", False),
+        ("Vessa", "Vessa is one of the citizens of Thuum.", "PersonCharacter", True),
+    ],
+)
+def test_an_infobox_for_kinds_of_beings_does_not_settle_the_page_of_one_being(
+    title: str, lead: str, type_name: str, is_settled: bool
+) -> None:
+    answer = typed(title, lead, infobox_template="Infobox Monster")
+    assert (answer["primary_type"], answer["confidence"] >= 0.8) == (type_name, is_settled)
+
+
+def test_without_articles_a_name_is_not_told_from_a_kind() -> None:
+    book = load_rules("ru")
+    row = signals("Волк", "Волк был найден в лесу.", infobox_template="Infobox animal")
+    assert classify_page(row, book)["primary_type"] == "Species"
