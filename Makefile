@@ -45,7 +45,7 @@ fuzz: $(DEV) $(FUZZER) ## Make up inputs for the parsers, guided by the code tha
 
 histories: $(DEV) ## Random histories of 50 steps, compared with a model after each; HISTORIES of them, SEED repeats some
 	HOLOCRON_HISTORIES=$(HISTORIES) HOLOCRON_HISTORIES_SEED=$(SEED) HOLOCRON_HISTORIES_WORKERS=$(WORKERS) \
-	  $(BIN)/pytest holocron_assets_tests/histories
+	  $(BIN)/pytest -s holocron_assets_tests/histories
 
 soak: $(DEV) ## An hour of the whole with a wiki that changes and faults at random; SOAK="--minutes N --seed N"
 	$(BIN)/python benchmarks/soak.py $(SOAK)

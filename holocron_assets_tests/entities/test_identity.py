@@ -115,6 +115,12 @@ def test_an_id_that_a_page_took_to_another_title_and_type_goes_to_no_other_page(
     assert identifier == entity_id("sample", "Varn", "2")
 
 
+def test_the_id_of_a_deleted_page_goes_to_no_page_of_another_type_that_is_made_under_its_title() -> None:
+    deleted = entity(page("Varn", 4), entity_id("sample", "Varn"), "suppressed")
+    (identifier,) = new_ids([page("Varn", 5)], frozenset(), [holders_of([deleted])]).values()
+    assert identifier == entity_id("sample", "Varn", "2")
+
+
 def test_a_page_whose_id_is_not_known_is_known_by_its_title() -> None:
     identifier = entity_id("sample", "Varn")
     for known, title, expected in ((4, "Varn", True), (None, "Varn", True), (None, "Varnite", False)):

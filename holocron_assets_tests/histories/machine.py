@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
@@ -97,6 +98,8 @@ class Histories(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
+        # A thousand histories take a day: whoever waits sees how far they are.
+        sys.stderr.write(f"{self.tally.histories:,} histories, {self.tally.steps.total():,} steps\n")
         self.tally.histories += 1
         self.was_set_back = self.is_damaged = False
         self.left = dict(RARE)
