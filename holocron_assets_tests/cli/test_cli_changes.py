@@ -16,6 +16,7 @@ from sample_holocron import Holocron
 from holocron_assets.cli.main import main
 from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.crawl.changes.revision_check import passes
+from holocron_assets.lake.tables import SITES
 
 pytestmark = pytest.mark.system
 
@@ -60,6 +61,18 @@ def test_a_second_run_fetches_exactly_what_changed_and_does_not_wait(
         third = do(monkeypatch, holocron, "run")
     assert "Nothing to do" in third.stdout
     assert len(wiki.fetched()) == 7
+
+
+def test_a_run_that_finds_the_site_information_damaged_fetches_what_changed_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with live_wiki(tmp_path, "A", "B") as (holocron, wiki):
+        assert do(monkeypatch, holocron, "run").exit_code == 0
+        holocron.lake.file(SITES, "live").write_bytes(b"")
+        wiki.edit("A", "another text")
+        mended = do(monkeypatch, holocron, "run")
+        assert mended.exit_code == 0, mended.output
+        assert fetched_since(wiki, 2) == ["A"]
 
 
 def test_a_run_on_a_wiki_that_lists_no_changes_fails_and_says_why(

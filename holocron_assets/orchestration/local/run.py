@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import dagster as dg
 
+from holocron_assets.crawl.frontier.batches import batches_of
 from holocron_assets.crawl.frontier.views import frontier_mark, frontier_tables_of
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
@@ -141,7 +142,10 @@ class LocalRun:
         return repairing(self._finish, _not_reported)
 
     def _finish(self) -> RunReport:
-        for source in self._free(self.sources):
+        free = self._free(self.sources)
+        # Without its site information a wiki is not asked for changes; a file of it may have been set aside.
+        self._run(sites_to_ask(self.lake, [source for source in free if batches_of(self.lake, source.name)]))
+        for source in free:
             if problem := self.read_changes(source):
                 self.report.unseen.append(f"changes of {source.name}: {problem}")
         while self._work_on():
