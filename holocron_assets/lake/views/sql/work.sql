@@ -105,6 +105,10 @@ with failed as (
     select interrogation as stage, scope, item_id as item, source, subject as title, error
     from lake.llm_runs
     where status in ('failed', 'dead')
+    union all
+    select 'files' as stage, batch as scope, artifact_key::varchar as item, source, name as title, error
+    from last_file_attempts
+    where status in ('failed', 'dead')
 )
 select failed.stage, failed.source, failed.title, kept.item, kept.scope, failed.error, kept.traceback, kept.failed_at
 from lake.tracebacks as kept
