@@ -1,12 +1,12 @@
 """Who has the model server: one process at a time, a question in between, and nobody once they are dead."""
 
 import asyncio
+import platform
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from socket import gethostname
 from time import perf_counter
 
 import pytest
@@ -95,11 +95,11 @@ def test_a_wait_that_is_too_long_names_who_has_the_lock_and_since_when(lake: Lak
 def test_the_holder_on_another_machine_is_named_with_its_machine(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock = NotedLock(lake, "gpu-gpu")
+    lock, there = NotedLock(lake, "gpu-gpu"), platform.node()
     assert lock.try_take("dispatch asking qwen")
     assert " on " not in str(lock.holder())
-    monkeypatch.setattr(slots, "gethostname", lambda: "this-one")
-    assert f" on {gethostname()}, since " in str(lock.holder())
+    monkeypatch.setattr("platform.node", lambda: "this-one")
+    assert f" on {there}, since " in str(lock.holder())
 
 
 def test_the_note_of_a_process_of_an_earlier_version_names_no_machine(lake: Lake) -> None:

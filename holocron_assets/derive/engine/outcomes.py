@@ -1,6 +1,6 @@
 """From the calls of one attempt at an item to its outcome: an answer, another attempt, or a dead letter."""
 
-from socket import gethostname
+import platform
 
 from holocron_assets.derive.engine.calls import Exchange, Outcome
 from holocron_assets.derive.engine.problems import Failure
@@ -34,7 +34,7 @@ class Attempt:
             "attempt": number,
             "tag": tag,
             "run_id": run_id,
-            "machine": gethostname(),
+            "machine": platform.node(),
         }
         self._rows: list[Row] = []
         self._exchanges: list[Exchange] = []

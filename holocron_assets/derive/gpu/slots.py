@@ -7,11 +7,11 @@ the holder, for messages. Machines that share a lake share them too.
 import asyncio
 import json
 import os
+import platform
 from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from socket import gethostname
 from time import monotonic
 
 from filelock import Timeout
@@ -60,7 +60,7 @@ class Holder:
 
     def __str__(self) -> str:
         """The holder in words, for people. Its machine is named if it is another than this one."""
-        where = f" on {self.machine}" if self.machine not in {"", gethostname()} else ""
+        where = f" on {self.machine}" if self.machine not in {"", platform.node()} else ""
         return f"{self.what} (process {self.process}{where}, since {self.since:%H:%M:%S} UTC)"
 
 
@@ -87,7 +87,7 @@ class NotedLock:
         except Timeout:
             return False
         since = utc_now().isoformat()
-        holder = {"what": what, "process": os.getpid(), "since": since, "machine": gethostname()}
+        holder = {"what": what, "process": os.getpid(), "since": since, "machine": platform.node()}
         self.note.write(json.dumps(holder))
         return True
 
