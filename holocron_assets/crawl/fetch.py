@@ -152,7 +152,7 @@ def fetch_batch(
         reading.bury_killers()
         reading.read_all()
     read = [reading.progress.rows[key] for key in reading.progress.keys(wanted)]
-    rows = [{name: value for name, value in row.items() if name != "traceback"} for row in read]
+    rows: list[Row] = [{name: value for name, value in row.items() if name != "traceback"} for row in read]
     if journal.exists():
         tracebacks = {str(row[kind.key]): row["traceback"] for row in read if "traceback" in row}
         keep_tracebacks(lake, batch, kind.table.name, tracebacks)
