@@ -74,7 +74,8 @@ class BatchReader(Protocol):
         """Rows of the outcomes, one for each manifest row and in their order.
 
         Rows of items that failed have status 'failed'. The reader does not count earlier attempts: column
-        `attempts` is 1, or 0 for a failure that was no attempt at the item, and that has a due time.
+        `attempts` is 1, or 0 for a failure that was no attempt at the item, and that has a due time. The row
+        of an item that failed may have a `traceback`, which is no column: it is kept beside the row.
 
         Raises:
             GroupError: an item of the group is at fault.
@@ -147,11 +148,14 @@ def fetch_batch(
     wanted = kind.manifest(lake, batch)
     with Journal(lake.journal(kind.table, batch)) as journal:
         progress = _progress(lake, batch, journal, kind)
-        reading = _Reading(lake, wanted, progress, reader, journal, run_id=run_id)
+        reading = _Reading(wanted, progress, reader, journal, run_id=run_id)
         reading.bury_killers()
         reading.read_all()
-    rows = [reading.progress.rows[key] for key in reading.progress.keys(wanted)]
+    read = [reading.progress.rows[key] for key in reading.progress.keys(wanted)]
+    rows: list[Row] = [{name: value for name, value in row.items() if name != "traceback"} for row in read]
     if journal.exists():
+        tracebacks = {str(row[kind.key]): row["traceback"] for row in read if "traceback" in row}
+        keep_tracebacks(lake, batch, kind.table.name, tracebacks)
         write_partition(lake, kind.table, batch, rows)
         journal.remove()
     return rows
@@ -173,9 +177,8 @@ def _progress(lake: Lake, batch: str, journal: Journal, kind: BatchKind) -> _Pro
 class _Reading:
     """The reading of one batch's items, group after group, several at once."""
 
-    def __init__(  # noqa: PLR0913 - two places, and what is between them
+    def __init__(
         self,
-        lake: Lake,
         wanted: Sequence[Row],
         progress: _Progress,
         reader: BatchReader,
@@ -184,7 +187,7 @@ class _Reading:
         run_id: str,
     ) -> None:
         self.progress = progress
-        self._lake, self._wanted, self._reader = lake, wanted, reader
+        self._wanted, self._reader = wanted, reader
         self._journal, self._run_id = journal, run_id
         self._running: dict[Future[list[dict[str, Any]]], Group] = {}
         self._waiting = Waiting(progress.kind.host)
@@ -273,15 +276,9 @@ class _Reading:
                 if len(group) > 1:
                     suspects.append(group)
                     continue
-                self._keep_traceback(group[0], error)
-                rows = [self._failed(group[0], str(error))]
+                rows = [{**self._failed(group[0], str(error)), "traceback": traceback_of(error)}]
             read.update(zip(self.progress.keys(group), rows, strict=True))
         return read, suspects
-
-    def _keep_traceback(self, wanted: Row, error: GroupError) -> None:
-        kind = self.progress.kind
-        found = {str(self.progress.key(wanted)): traceback_of(error)}
-        keep_tracebacks(self._lake, wanted["batch"], kind.table.name, found)
 
     def _keys_of(self, groups: Iterable[Group]) -> list[int]:
         return [key for group in groups for key in self.progress.keys(group)]

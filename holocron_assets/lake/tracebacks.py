@@ -33,7 +33,7 @@ def keep_tracebacks(lake: Lake, scope: str, stage: str, found: Mapping[str, str]
         lake: where.
         scope: the partition of the rows that have the errors.
         stage: what failed, as in view `dead_letters`.
-        found: tracebacks by item: a title key, or the id of an interrogation's item.
+        found: tracebacks by item: a title key, the id of an interrogation's item, or an artifact's key.
     """
     if not found:
         return

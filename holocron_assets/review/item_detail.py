@@ -11,6 +11,7 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     ENTITY_JUDGEMENTS,
+    FILES,
     PAGE_SIGNALS,
     PAGE_TYPES,
     PAGES,
@@ -21,6 +22,7 @@ from holocron_assets.lake.tables import (
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.review.highlights import Mark, apart, found_in
 from holocron_assets.review.past_decisions import PastDecision, decisions_about
+from holocron_assets.review.pictures import files_shown_by
 from holocron_assets.review.reading import Reader, reading
 from holocron_assets.review.statements import Statement, statements_of
 
@@ -78,7 +80,8 @@ class ItemDetail:
         decisions: what people decided about any of it before.
         warning: what a person should know before merging its two entities, if anything.
         survivor_id: of two entities, the id that stays by default if they are merged.
-        tracebacks: rows of view `tracebacks` about its page and its entities, the newest first.
+        tracebacks: rows of view `tracebacks` about its page, its entities and the files that these show, the
+            newest first.
     """
 
     item: Row
@@ -129,7 +132,7 @@ def item_detail(lake: Lake, item: Row) -> ItemDetail:
             ),
             merge_warning(entities[0], entities[1], decided) if len(entities) == _SIDES else None,
             default_survivor(entities, decided) if len(entities) == _SIDES else None,
-            _tracebacks(lake, [item, *entities]),
+            _tracebacks(reader, [item, *entities]),
         )
 
 
@@ -172,12 +175,16 @@ def _judgement(reader: Reader, item: Row) -> Row | None:
     return found[0] if found else None
 
 
-def _tracebacks(lake: Lake, about: Sequence[Row]) -> list[dict[str, Any]]:
-    """The tracebacks of what failed and stands, of some pages and entities."""
-    places = {row[name] for row in about for name in ("batch", "entity_type") if row[name]}
-    if not any(place in scope for scope in lake.partitions(TRACEBACKS) for place in places):
+def _tracebacks(reader: Reader, about: Sequence[Row]) -> list[dict[str, Any]]:
+    """The tracebacks of what failed and stands, of some pages and entities, and of files that they show."""
+    lake, places = reader.lake, {row[name] for row in about for name in ("batch", "entity_type") if row[name]}
+    scopes = lake.partitions(TRACEBACKS)
+    of_files = any(lake.has(FILES, scope) for scope in scopes)
+    files = [file for row in about for file in files_shown_by(reader, row)] if of_files else []
+    if not files and not any(place in scope for scope in scopes for place in places):
         return []  # the view reads the outcomes of all pages
     items = {str(row[name]) for row in about for name in ("title_key", "entity_id") if row[name]}
+    items.update(str(file["artifact_key"]) for file in files)
     with connect(lake, relations=["tracebacks"]) as connection:
         return query(connection, _TRACEBACKS, {"items": sorted(items)})
 

@@ -1,6 +1,6 @@
 """The pictures of an entity: files of the store that its page shows, and that a browser draws safely."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.tables import FILE_LIST, FILE_USES, FILES
@@ -36,21 +36,36 @@ class Picture(NamedTuple):
 
 def pictures_of(reader: Reader, entity: Row) -> list[Picture]:
     """The pictures that an entity's page shows and the lake holds, those of the infobox first, 12 at most."""
-    batch = entity.get("batch")
-    uses = reader.find(FILE_USES, _USED, {"key": entity["title_key"]}, within=[batch]) if batch else []
-    wanted = {"names": [use["name"] for use in uses], "source": entity["source"]}
-    listed = reader.find(FILE_LIST, _LISTED, wanted, columns="name, artifact_key") if uses else []
-    keys = {row["name"]: row["artifact_key"] for row in listed}
-    held = reader.find(FILES, _HELD, {"keys": list(keys.values())}) if keys else []
+    uses = files_shown_by(reader, entity)
+    keys = [use["artifact_key"] for use in uses]
+    held = reader.find(FILES, _HELD, {"keys": keys}) if keys else []
     files = {row["artifact_key"]: row for row in held if row["mime"] in SHOWN_TYPES}
     shown: dict[str, Picture] = {}
     for use in uses:
-        file = files.get(keys.get(use["name"]))
+        file = files.get(use["artifact_key"])
         if file:
             shown.setdefault(
                 file["sha256"], Picture(file["sha256"], use["name"], use["caption"], use["role"])
             )
     return list(shown.values())[:_MOST_SHOWN]
+
+
+def files_shown_by(reader: Reader, page: Row) -> list[dict[str, Any]]:
+    """The listed files that a page shows, those of the infobox first.
+
+    Args:
+        reader: reads them.
+        page: a row with the page's `source`, `batch` and `title_key`; without a batch, it shows none.
+
+    Returns:
+        Rows of table `file_uses`, each with the file's `artifact_key`.
+    """
+    batch = page.get("batch")
+    uses = reader.find(FILE_USES, _USED, {"key": page["title_key"]}, within=[batch]) if batch else []
+    wanted = {"names": [use["name"] for use in uses], "source": page["source"]}
+    listed = reader.find(FILE_LIST, _LISTED, wanted, columns="name, artifact_key") if uses else []
+    keys = {row["name"]: row["artifact_key"] for row in listed}
+    return [{**use, "artifact_key": keys[use["name"]]} for use in uses if use["name"] in keys]
 
 
 def file_of(reader: Reader, sha256: str) -> Row | None:

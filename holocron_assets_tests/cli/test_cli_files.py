@@ -6,17 +6,23 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from file_rows import put_list, put_outcomes
 from file_server import FileServer, answer
 
 from holocron_assets.cli.main import main
+from holocron_assets.crawl.files.artifact import artifact_key
+from holocron_assets.crawl.frontier.file_batches import cut_file_batches
 from holocron_assets.crawl.sources.files import load_file_source
 from holocron_assets.lake.files.store import FileStore
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tracebacks import keep_tracebacks
 
 pytestmark = pytest.mark.system
 
@@ -106,6 +112,22 @@ def test_why_and_status_speak_of_files(run: Commands) -> None:
     status = run.json("status")
     assert [(one["source"], one["kind"]) for one in status["sources"]] == [("added", "http_files")]
     assert [(one["stage"], one["done"]) for one in status["stages"]] == [("files", 1)]
+
+
+def test_why_shows_the_traceback_of_a_file_that_failed(run: Commands) -> None:
+    url = run.server.url("/salt.png")
+    run.add(url)
+    put_list(run.lake, url, source="added")
+    source, now = load_file_source(run.folder / "sources" / "added.yaml"), utc_now()
+    [batch] = cut_file_batches(run.lake, source, now=now)
+    failed = {"error": f"{url}: the connection broke", "due_at": now + timedelta(minutes=2)}
+    put_outcomes(run.lake, batch, "failed", at=now, **failed)
+    traceback = "Traceback (most recent call last):\nReadError"
+    keep_tracebacks(run.lake, batch, "files", {str(artifact_key(f"url:{url}")): traceback})
+    [answer] = run.json("why", url)[0]["answers"]
+    assert answer["says"].startswith("It failed, and is due again at ")
+    assert answer["traceback"] == traceback
+    assert "Traceback (most recent call last)" in run("why", url).output
 
 
 def test_a_damaged_object_is_found(run: Commands) -> None:

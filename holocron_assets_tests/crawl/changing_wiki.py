@@ -18,6 +18,7 @@ SITE = {
         "0": {"id": 0, "name": ""},
         "1": {"id": 1, "name": "Talk", "canonical": "Talk"},
         "10": {"id": 10, "name": "Template", "canonical": "Template"},
+        "14": {"id": 14, "name": "Category", "canonical": "Category"},
     },
 }
 

@@ -164,6 +164,20 @@ def test_an_orderly_error_ends_the_run_keeps_what_was_read_and_counts_against_no
     assert set(by_title(rows).values()) == {("ok", 1)}
 
 
+def test_the_traceback_of_a_page_outlasts_a_run_that_ended_before_its_batch(lake: Lake) -> None:
+    def trouble(titles: set[str]) -> None:
+        raise_for("A", GroupError("it breaks"))(titles)
+        raise_for("B", WikiUnavailable("host", "down", utc_now(), "server_error"))(titles)
+
+    put_manifest(lake, BATCH, "A", "B")
+    with pytest.raises(WikiUnavailable):
+        fetch_batch(lake, BATCH, ScriptedReader(trouble, group_sizes=(1,)), "test")
+    rows = fetch_batch(lake, BATCH, ScriptedReader(group_sizes=(1,)), "test")
+    assert by_title(rows) == {"A": ("failed", 1), "B": ("ok", 1)}
+    [kept] = read_partition(lake, TRACEBACKS, BATCH)
+    assert kept["traceback"].endswith("GroupError: it breaks\n")
+
+
 def test_what_is_read_next_to_an_error_is_kept(lake: Lake) -> None:
     together = Barrier(3, timeout=9)
 

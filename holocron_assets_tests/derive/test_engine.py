@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import platform
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -74,6 +75,7 @@ def test_a_call_is_a_whole_row_of_llm_attempts() -> None:
     assert row["scope"] == "kinds-wiki-000001"
     assert row["result_key"] == item().result_key(DIGEST)
     assert (row["attempt"], row["try"], row["turn"], row["run_id"]) == (1, 1, "question", "run-1")
+    assert row["machine"] == platform.node()
     assert (row["tokens_in"], row["tokens_out"]) == (-(-len(fake.chats[0].prompt) // 4), 20)
     assert (row["prompt_ms"], row["generation_ms"]) == (1.0, 2.0)
     assert row["total_ms"] > 0

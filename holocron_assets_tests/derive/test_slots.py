@@ -1,6 +1,7 @@
 """Who has the model server: one process at a time, a question in between, and nobody once they are dead."""
 
 import asyncio
+import platform
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -89,6 +90,22 @@ def test_a_wait_that_is_too_long_names_who_has_the_lock_and_since_when(lake: Lak
         SlotTakenError, match=r"dispatch asking qwen \(process \d+, since \d\d:\d\d:\d\d UTC\)"
     ):
         asyncio.run(both())
+
+
+def test_the_holder_on_another_machine_is_named_with_its_machine(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, there = NotedLock(lake, "gpu-gpu"), platform.node()
+    assert lock.try_take("dispatch asking qwen")
+    assert " on " not in str(lock.holder())
+    monkeypatch.setattr("platform.node", lambda: "this-one")
+    assert f" on {there}, since " in str(lock.holder())
+
+
+def test_the_note_of_a_process_of_an_earlier_version_names_no_machine(lake: Lake) -> None:
+    lock = NotedLock(lake, "gpu-gpu")
+    lock.note.write('{"what": "local asking qwen", "process": 7, "since": "2026-03-01T12:00:00+00:00"}')
+    assert str(lock.holder()) == "local asking qwen (process 7, since 12:00:00 UTC)"
 
 
 def test_the_batch_sees_a_reservation_gives_way_and_goes_on_when_it_ends(lake: Lake) -> None:

@@ -13,8 +13,8 @@ from model import EMBLEM, Kind, Page
 TEXTS: Mapping[Kind, str] = {
     "pilot": f"{{{{Character|species=human|emblem={EMBLEM}}}}}\n'''NAME''' was a female human pilot.",
     "planet": "{{Planet}}\n'''NAME''' is a cold planet.",
-    "starship": "{{Starship}}\n'''NAME''' was a starship.",
-    "vague": "'''NAME''' came and went.",
+    "starship": "{{Starship}}\n'''NAME''' was a starship.[[Category:Gleanings]]",
+    "vague": "'''NAME''' came and went.[[Category:Gleanings]]",
 }
 FAILURES = (
     "500",
@@ -27,6 +27,8 @@ FAILURES = (
     "a reset without a word",
 )
 """What it may answer for a while: all of it is over at once, so that no history waits for a deadline."""
+PROPOSING = 2
+"""The edition of pages in which editors propose a merger. The model is asked, and says yes."""
 CONTROL = "Control"
 """What it draws at random. It is no page of a history: asked for, it shows whether the wiki works."""
 
@@ -100,5 +102,8 @@ class HistoryWiki(ChangingWiki):
 
 
 def _text(page: Page) -> str:
+    """The text of a page. That of an edition proposes to merge the page with the first that it links to."""
     links = "".join(f" See [[{title}]]." for title in page.links)
-    return f"{TEXTS[page.kind].replace('NAME', page.born)} Edition {page.edition}.{links}"
+    proposed = page.links[:1] if page.edition == PROPOSING else ()
+    notice = "".join(f"{{{{Merge|{title}}}}}\n" for title in proposed)
+    return f"{notice}{TEXTS[page.kind].replace('NAME', page.born)} Edition {page.edition}.{links}"

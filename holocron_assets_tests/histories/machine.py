@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any, ClassVar
 
 from driving import SOURCE, Driven, Setting, driven
-from history_wiki import FAILURES, TEXTS
+from history_wiki import FAILURES, PROPOSING, TEXTS
 from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
@@ -24,10 +24,21 @@ ENOUGH = 2
 """Changes before a run: what nothing happened to has been compared already."""
 SLOTS = 2
 """Questions that a model is asked at once."""
-FIRST: Mapping[str, Kind] = {"Brenna": "pilot", "Ostrov": "planet", "Vetch": "vague"}
-"""What is in the wiki, and in the lake, when a history begins."""
-WITH_INFOBOX: Kind = "pilot"
-"""The only template with fields is an infobox."""
+FIRST: Mapping[str, tuple[Kind, int, tuple[str, ...]]] = {
+    "Brenna": ("pilot", 0, ()),
+    "Ostrov": ("planet", 0, ()),
+    "Vetch": ("vague", 0, ()),
+    "Undine": ("pilot", PROPOSING, ("Brenna",)),
+}
+"""What is in the wiki, and in the lake, when a history begins: of each page its kind, edition and links."""
+SHARED: Mapping[str, tuple[str, Kind, tuple[Kind, ...]]] = {
+    "template": ("Character", "pilot", ("pilot",)),
+    "category": ("Gleanings", "vague", ("starship", "vague")),
+}
+"""What articles share: its name, the kind that a decision about it gives a type, and the kinds that have it.
+
+The only template with fields is an infobox. A decision about a category gives none to what rules are sure of.
+"""
 RARE: Mapping[str, int] = {"upgrade": 1, "rebuild": 1}
 """Steps that a history has so many of at most: they cost as much as several others."""
 SAID_BY_PEOPLE = ("decisions",)
@@ -101,12 +112,12 @@ class Histories(RuleBasedStateMachine):
         # A thousand histories take a day: whoever waits sees how far they are.
         sys.stderr.write(f"{self.tally.histories:,} histories, {self.tally.steps.total():,} steps\n")
         self.tally.histories += 1
-        self.was_set_back = self.is_damaged = False
+        self.was_set_back = self.is_damaged = self.are_pairs_asked = False
         self.left = dict(RARE)
         is_kept = self.driven.begin()
         self.model = Model(self.driven.wiki.standing)
-        for title, kind in FIRST.items():
-            self._edit(title, kind, 0, ())
+        for title, page in FIRST.items():
+            self._edit(title, *page)
         if is_kept:
             self.model.lake = deepcopy(self.first)
         else:
@@ -203,6 +214,23 @@ class Histories(RuleBasedStateMachine):
         else:
             self._compare(mark, kills=0)
 
+    @precondition(lambda self: not self.is_damaged and not self.are_pairs_asked)
+    @rule()
+    @step
+    def pairs_asked(self) -> None:
+        """The model says of pairs that editors propose to merge that they are one. Nothing merges by that."""
+        self._ask_about_pairs()
+
+    def _ask_about_pairs(self) -> None:
+        _, begun = self._mark()
+        assert self.driven.do("ask_about_pairs")
+        prompts = [chat.prompt for chat in self.driven.chats()[begun:]]
+        self.tally.steps["pairs_asked, some"] += bool(prompts)
+        problems = [*self.model.answer_problems(prompts, kills=0, slots=SLOTS)]
+        assert not problems, "\n".join(problems)
+        self.model.lake.answered.update(prompts)
+        self.are_pairs_asked = True
+
     def _command(self, *arguments: str) -> str:
         """Do a command that has to go well; give what it printed."""
         code, said = self.driven.command(*arguments)
@@ -230,7 +258,7 @@ class Histories(RuleBasedStateMachine):
         ]
         model.ran(prompts)
         self.changes = -1  # a run itself is no change
-        self.is_damaged = False
+        self.is_damaged = self.are_pairs_asked = False
         problems += model.problems(self.driven.do("look"))
         assert not problems, "\n".join(problems)
 
@@ -281,14 +309,15 @@ class Histories(RuleBasedStateMachine):
             self._decided(kind, subject, done, may=is_new)
 
     @precondition(lambda self: not self.is_damaged)
-    @rule(type_name=st.sampled_from(DECIDED))
+    @rule(shared=st.sampled_from(sorted(SHARED)), type_name=st.sampled_from(DECIDED))
     @step
-    def classify_all(self, type_name: str) -> None:
-        """People say what all articles are that have an infobox."""
+    def classify_all(self, shared: str, type_name: str) -> None:
+        """People say what all articles are that have an infobox, or that are of a category and left open."""
+        name, settled, having = SHARED[shared]
         articles = [page for page in self.model.lake.pages.values() if not page.target]
-        done = self.driven.command("decide", "template", "Character", type_name, *WHO)
-        may = any(page.kind == WITH_INFOBOX for page in articles)
-        self._decided("template", WITH_INFOBOX, done, type_name, may=may)
+        done = self.driven.command("decide", shared, name, type_name, *WHO)
+        may = any(page.kind in having for page in articles)
+        self._decided(shared, settled, done, type_name, may=may)
 
     @precondition(lambda self: self.model.lake.decisions)
     @rule(data=st.data())
@@ -399,9 +428,13 @@ class Histories(RuleBasedStateMachine):
         """A lake that starts from nothing, with the same decisions, comes to know the same."""
         self.left["rebuild"] -= 1
         self._command("decisions", "export", str(self.driven.folder / "all.jsonl"))
+        self._ask_about_pairs()
+        self._command("run")
         known = json.loads(self._command("hash", "--json"))
         with self.driven.another():
             self._command("decisions", "import", str(self.driven.folder / "all.jsonl"))
+            self._command("run")
+            assert self.driven.do("ask_about_pairs")
             self._command("run")
             rebuilt = json.loads(self._command("hash", "--json"))
         differing = [name for name, table in known["tables"].items() if rebuilt["tables"][name] != table]

@@ -15,6 +15,7 @@ import time
 import traceback
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,7 +33,9 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_TYPES
 from holocron_assets.lake.views import spilling
 from holocron_assets.lake.views.database import connect, query
+from holocron_assets.orchestration.internals.instance import open_instance
 from holocron_assets.orchestration.local import run as local
+from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 from holocron_assets.settings import data_folder
 
 _PAGES = "select title, page_id, revision_id from current_pages where status = 'ok'"
@@ -82,6 +85,13 @@ class Life:
         failed = done.exception and not isinstance(done.exception, SystemExit)
         said = "".join(traceback.format_exception(done.exception)) if failed else ""
         return {"code": done.exit_code, "said": done.output + said}
+
+    def ask_about_pairs(self) -> bool:
+        """Let the model say whether pairs are one, as a dispatcher's run does; whether that went well."""
+        asked = WhatToAsk(interrogations=["identity_check"]).run_config()
+        job = local_run.definitions().resolve_job_def("derive_by_type")
+        with open_instance() as instance:
+            return job.execute_in_process(run_config=asked, instance=instance, raise_on_error=False).success
 
     def dies(self, at: int, when: str, match: str, folder: str) -> None:
         """Die at a commit point of the next command."""
@@ -140,8 +150,9 @@ def main(address: str) -> None:
     """Fork a life for each connection. It says first how far its clock is ahead, in seconds."""
     local_run.definitions()  # made once, and not by each life
     with socket.socket(socket.AF_UNIX) as door:
-        door.bind(address)
+        door.bind(f"{address}.new")
         door.listen()
+        Path(f"{address}.new").rename(address)  # who finds it can connect to it
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         while True:
             readable, _, _ = select.select([door, sys.stdin], [], [])

@@ -1,6 +1,7 @@
 """Views over what is resolved, decided and asked: one row for one thing, by ids that stand."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from holocron_assets.decisions.log import new_decision, record, undo
+from holocron_assets.derive.results.llm_rows import write_attempts
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Table, type_time
 from holocron_assets.lake.files.parquet import write_partition
@@ -114,6 +116,35 @@ def test_the_cost_of_an_item_is_averaged_by_interrogation_and_model(tmp_path: Pa
     assert (small["average_tokens_in"], small["average_tokens_out"]) == (900, 40)
     counted = {"items": 3, "answered": 2, "calls": 6, "seconds": 5.0, "tokens_in": 2700, "tokens_out": 120}
     assert counted.items() <= small.items()
+
+
+def test_attempts_at_items_are_counted_by_interrogation(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    took = [(1, "ok"), (1, "ok"), (2, "ok"), (3, "failed"), (4, "dead"), (0, "ok")]
+    runs = [
+        row_of(LLM_RUNS, item_id=str(place), interrogation="facts", attempts=attempts, status=status)
+        for place, (attempts, status) in enumerate(took)
+    ]
+    write_partition(lake, LLM_RUNS, "any", [*runs, row_of(LLM_RUNS, interrogation="kinds", status="ok")])
+    facts, kinds = asked(lake, "from llm_attempt_counts order by interrogation")
+    counts = {"one_attempt": 2, "two_attempts": 1, "three_attempts": 1, "four_attempts": 1}
+    assert {"items": 5, **counts, "answered": 3, "failed": 1, "dead": 1}.items() <= facts.items()
+    assert facts["average_attempts"] == pytest.approx(11 / 5)
+    assert (kinds["items"], kinds["average_attempts"]) == (1, 1.0)
+
+
+def test_calls_that_an_earlier_version_stored_have_no_machine_and_newer_ones_join_them(
+    tmp_path: Path,
+) -> None:
+    lake = Lake(tmp_path)
+    columns = tuple(column for column in LLM_ATTEMPTS.columns if column.name != "machine")
+    earlier = replace(LLM_ATTEMPTS, columns=columns)
+    write_partition(lake, earlier, "any", [row_of(earlier, call_id="1", item_id="1")])
+    assert asked(lake, "select call_id, machine from llm_attempts") == [{"call_id": "1", "machine": None}]
+    assert asked(lake, "select calls from llm_usage") == [{"calls": 1}]
+    write_attempts(lake, "any", [row_of(LLM_ATTEMPTS, call_id="2", item_id="1", machine="worker-2")])
+    rows = asked(lake, "select call_id, machine from llm_attempts order by call_id")
+    assert [tuple(row.values()) for row in rows] == [("1", None), ("2", "worker-2")]
 
 
 def items() -> Iterator[dict[str, Any]]:

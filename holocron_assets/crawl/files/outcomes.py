@@ -11,6 +11,7 @@ from holocron_assets.crawl.files.transfers.transfer import Transfer
 from holocron_assets.crawl.frontier.attempts import settle_failure
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.tracebacks import traceback_of
 
 Status = Literal["ok", "missing", "refused", "failed"]
 _OF_MANIFEST = ("source", "batch", "position", "name", "artifact_id", "artifact_key", "version")
@@ -38,6 +39,7 @@ class Outcome:
         due_at: when it may be tried again; None if that is for the caller to say.
         made: what describes the bytes; None if there are none.
         counts: whether this was an attempt at the artifact. It was none if its host is not asked for now.
+        cause: the exception behind the error, if there is one.
     """
 
     status: Status
@@ -47,6 +49,7 @@ class Outcome:
     due_at: datetime | None = None
     made: Transfer | None = None
     counts: bool = True
+    cause: Exception | None = None
 
 
 def status_of(made: Transfer) -> Status:
@@ -67,11 +70,13 @@ def outcome_of(tried: Sequence[Transfer]) -> Outcome:
     if made.is_ok:
         return Outcome("ok", made.verdict.reason, tried, made=made)
     problem = f"{made.verdict.problem} ({made.candidate.url})"
-    return Outcome(status_of(made), made.verdict.reason, tried, problem, made.due_at)
+    return Outcome(status_of(made), made.verdict.reason, tried, problem, made.due_at, cause=made.cause)
 
 
 def row_of(wanted: Row, artifact: Artifact, outcome: Outcome, run_id: str) -> dict[str, Any]:
     """A row of table `files`. Column `attempts` is 1, or 0 if this was no attempt at the artifact.
+
+    Where an attempt failed because of an exception, the row has its `traceback` too (see `BatchReader.read`).
 
     Args:
         wanted: the artifact's row of table `file_batches`.
@@ -79,7 +84,7 @@ def row_of(wanted: Row, artifact: Artifact, outcome: Outcome, run_id: str) -> di
         outcome: what became of it.
         run_id: the run that tried.
     """
-    return {
+    row = {
         **{name: wanted[name] for name in _OF_MANIFEST},
         "status": outcome.status,
         "reason": outcome.reason,
@@ -92,6 +97,9 @@ def row_of(wanted: Row, artifact: Artifact, outcome: Outcome, run_id: str) -> di
         "candidates": [_candidate_row(made) for made in outcome.tried],
         "run_id": run_id,
     }
+    if outcome.status == "failed" and outcome.counts and outcome.cause:
+        row["traceback"] = traceback_of(outcome.cause)
+    return row
 
 
 def failed_file(wanted: Row, error: str, *, attempts: int, now: datetime, run_id: str) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class FileReader:
         """Rows of table `files` for rows of table `file_batches`, in their order.
 
         Column `attempts` is 1, or 0 for a failure that was no attempt at the artifact: its host may not be
-        asked before `due_at`.
+        asked before `due_at`. See `row_of` for tracebacks.
 
         Raises:
             WikiUnavailable: the wiki of a source `mediawiki_files` does not work, or may not be asked now.
@@ -84,7 +84,7 @@ class FileReader:
             try:
                 outcome = self._outcome(wanted, artifact)
             except ResolverError as error:
-                outcome = Outcome("failed", "resolver-error", error=str(error))
+                outcome = Outcome("failed", "resolver-error", error=str(error), cause=error)
             return row_of(wanted, artifact, outcome, run_id)
 
     def _outcome(self, wanted: Row, artifact: Artifact) -> Outcome:
@@ -157,7 +157,7 @@ class FileReader:
         if self._is_wiki and self._is_the_wikis_fault(made):
             due_at = made.due_at or utc_now()
             problem = f"{candidate.url}: {made.verdict.problem}"
-            raise WikiUnavailable(host_of(candidate.url), problem, due_at, made.host_outcome)
+            raise WikiUnavailable(host_of(candidate.url), problem, due_at, made.host_outcome) from made.cause
         made.counts = made.host_outcome not in _ASKS_FOR_REST
         return made
 
@@ -184,7 +184,7 @@ def _not_asked(candidate: Candidate, error: WikiUnavailable) -> Transfer:
     """A candidate whose host may not be asked now, or whose robots.txt cannot be read."""
     hindrance = f"host-{error.hindrance}" if isinstance(error, HostBusy) else str(error.outcome)
     made = Transfer(candidate, Verdict("wrong", hindrance.replace("_", "-"), error.reason))
-    made.due_at, made.counts = error.due_at, not isinstance(error, HostBusy)
+    made.due_at, made.counts, made.cause = error.due_at, not isinstance(error, HostBusy), error
     return made
 
 

@@ -1,5 +1,7 @@
 """From the calls of one attempt at an item to its outcome: an answer, another attempt, or a dead letter."""
 
+import platform
+
 from holocron_assets.derive.engine.calls import Exchange, Outcome
 from holocron_assets.derive.engine.problems import Failure
 from holocron_assets.derive.engine.tries import Try
@@ -32,6 +34,7 @@ class Attempt:
             "attempt": number,
             "tag": tag,
             "run_id": run_id,
+            "machine": platform.node(),
         }
         self._rows: list[Row] = []
         self._exchanges: list[Exchange] = []

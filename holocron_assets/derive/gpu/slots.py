@@ -7,6 +7,7 @@ the holder, for messages. Machines that share a lake share them too.
 import asyncio
 import json
 import os
+import platform
 from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -49,15 +50,18 @@ class Holder:
         what: what it holds the lock for.
         process: process id.
         since: since when.
+        machine: host name of the machine of the process; empty if its note does not say it.
     """
 
     what: str
     process: int
     since: datetime
+    machine: str = ""
 
     def __str__(self) -> str:
-        """The holder in words, for people."""
-        return f"{self.what} (process {self.process}, since {self.since:%H:%M:%S} UTC)"
+        """The holder in words, for people. Its machine is named if it is another than this one."""
+        where = f" on {self.machine}" if self.machine not in {"", platform.node()} else ""
+        return f"{self.what} (process {self.process}{where}, since {self.since:%H:%M:%S} UTC)"
 
 
 class SlotTakenError(TransientError):
@@ -82,7 +86,8 @@ class NotedLock:
             self._lock.acquire(timeout=seconds)
         except Timeout:
             return False
-        holder = {"what": what, "process": os.getpid(), "since": utc_now().isoformat()}
+        since = utc_now().isoformat()
+        holder = {"what": what, "process": os.getpid(), "since": since, "machine": platform.node()}
         self.note.write(json.dumps(holder))
         return True
 
@@ -106,7 +111,8 @@ class NotedLock:
         """The holder by the note; None if there is no note, or it is being written."""
         try:
             note = json.loads(self.note.read() or "")
-            return Holder(note["what"], note["process"], datetime.fromisoformat(note["since"]))
+            since = datetime.fromisoformat(note["since"])
+            return Holder(note["what"], note["process"], since, note.get("machine", ""))
         except ValueError:
             return None
 

@@ -132,6 +132,13 @@ LLM_ATTEMPTS = Table(
             nullable=True,
             added=True,
         ),
+        Column(
+            "machine",
+            type_string,
+            "Host name of the machine whose process asked; empty of older calls",
+            nullable=True,
+            added=True,
+        ),
     ),
 )
 

@@ -82,9 +82,13 @@ TRACEBACKS = Table(
         Column(
             "stage",
             type_string,
-            "'pages', the table whose step could not read the page, or the interrogation",
+            "'pages', the table whose step could not read the page, the interrogation, or 'files'",
         ),
-        Column("item", type_string, "Title key of the page, or `item_id` of the interrogation's item"),
+        Column(
+            "item",
+            type_string,
+            "Title key of the page, `item_id` of the interrogation's item, or `artifact_key` of the file",
+        ),
         Column("traceback", type_string, "The traceback, without secrets; of a long one only the end"),
         Column("failed_at", type_time, "When it failed"),
     ),

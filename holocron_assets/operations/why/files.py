@@ -6,6 +6,7 @@ from typing import Any
 
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import FILES
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.why.answers import Answer, at, named
 from holocron_assets.operations.why.fetching import obstacles
@@ -26,6 +27,7 @@ _TRIED = """
     qualify dense_rank() over (order by batch desc) = 1
     order by place
 """
+_TRACEBACKS = "select stage, traceback from tracebacks where stage = 'files' and item = $key::varchar"
 _REASONS = {
     "new": "It was never asked for.",
     "changed": "Its source states another version than the one that was fetched.",
@@ -86,7 +88,15 @@ def _answer(lake: Lake, file: Mapping[str, Any], source: FileSource, politeness_
         case _:
             says = f"It was given up: {file['error']}."
             because, commands = tried, (requeue,)
-    return Answer("fetched", says, because, commands)
+    answer = Answer("fetched", says, because, commands)
+    return _with_traceback(lake, file, answer) if file["status"] in {"waiting", "dead"} else answer
+
+
+def _with_traceback(lake: Lake, file: Mapping[str, Any], answer: Answer) -> Answer:
+    """The answer about a file that failed, with its traceback, if one was kept."""
+    with connect(lake, relations=["tracebacks"]) as connection:
+        kept = query(connection, _TRACEBACKS, {"key": file["artifact_key"]})
+    return answer.with_tracebacks({"tracebacks": kept}, [FILES.name])
 
 
 def _before(lake: Lake, file: Mapping[str, Any]) -> int:

@@ -113,7 +113,7 @@ _WRITTEN_TOO: Mapping[str, tuple[Table, ...]] = {
     PAGE_CHANGES.name: (CHANGE_LOOKS, HTTP_ATTEMPTS),
     REVISION_CHECKS.name: (HTTP_ATTEMPTS,),
     FILE_LIST.name: (HTTP_ATTEMPTS,),
-    FILES.name: (HTTP_ATTEMPTS,),
+    FILES.name: (HTTP_ATTEMPTS, TRACEBACKS),
     ENTITY_PAIRS.name: (COMPARED_NAMES,),
     **{one.table.name: (LLM_RUNS, LLM_ATTEMPTS, GPU_RUNS, TRACEBACKS) for one in load_interrogations()},
 }

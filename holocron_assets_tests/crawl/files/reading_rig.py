@@ -76,10 +76,10 @@ def reading(folder: Path, source: FileSource) -> Iterator[FileReader]:
 
 
 def read_one(folder: Path, source: FileSource, row: Row) -> Row:
-    """The row that comes of one artifact; it fits its table."""
+    """The row that comes of one artifact; but for a traceback, it fits its table."""
     with reading(folder, source) as reader:
         (found,) = reader.read([row], "a-run")
-    FILES.to_arrow([found], BATCH)
+    FILES.to_arrow([{name: value for name, value in found.items() if name != "traceback"}], BATCH)
     return found
 
 

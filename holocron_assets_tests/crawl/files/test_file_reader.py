@@ -10,15 +10,20 @@ from typing import Any
 import pytest
 from fetching_rig import SwiftClock
 from file_server import Behaviour, FileServer, answer, cut, file, raw
-from reading_rig import POLITE, a_list, a_wiki, attempts, imageinfo, read_one, reading, wanted
+from reading_rig import BATCH, POLITE, a_list, a_wiki, attempts, imageinfo, read_one, reading, wanted
 
 from holocron_assets.crawl.errors import HostBusy, WikiUnavailable
+from holocron_assets.crawl.fetch import fetch_batch
 from holocron_assets.crawl.files.artifact import Artifact
 from holocron_assets.crawl.files.resolvers import ResolverError
+from holocron_assets.crawl.frontier.file_batches import FILES_OF_A_BATCH
 from holocron_assets.crawl.sources.file_source import Resolver
 from holocron_assets.crawl.sources.settings import QuietHours
+from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import FILE_BATCHES
+from holocron_assets.lake.views.database import connect, query
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels" * 1000
 SHA1 = hashlib.sha1(PNG).hexdigest()  # noqa: S324 - what wikis state
@@ -275,6 +280,27 @@ def test_a_function_that_fails_is_named(tmp_path: Path) -> None:
     row = read_one(tmp_path, source, wanted("a"))
     assert (row["status"], row["reason"]) == ("failed", "resolver-error")
     assert "out_of_order failed (LookupError: a)" in row["error"]
+    assert "in out_of_order" in row["traceback"]
+    assert row["traceback"].index("LookupError: a") < row["traceback"].index("ResolverError")
+
+
+def test_a_failed_file_of_a_batch_has_its_traceback_beside_its_row(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "data")
+    source = a_list(resolvers=(Resolver(use="python", function=f"{__name__}:out_of_order"),))
+    names = [{**wanted(name), "position": place} for place, name in enumerate(["a", "b"])]
+    write_partition(lake, FILE_BATCHES, BATCH, names)
+    with reading(tmp_path, source) as reader:
+        rows = fetch_batch(lake, BATCH, reader, "a-run", FILES_OF_A_BATCH)
+    assert [(row["name"], row["status"], "\n" in row["error"]) for row in rows] == [
+        ("a", "failed", False),
+        ("b", "failed", False),
+    ]
+    with connect(lake) as connection:
+        shown = query(connection, "from tracebacks order by title")
+    assert [(row["stage"], row["source"], row["title"], row["error"]) for row in shown] == [
+        ("files", "files", row["name"], row["error"]) for row in rows
+    ]
+    assert "LookupError: b" in shown[1]["traceback"]
 
 
 def test_a_function_that_cannot_be_loaded_stops_the_reading(tmp_path: Path) -> None:
@@ -312,6 +338,33 @@ def test_a_host_of_a_list_that_asks_for_rest_costs_no_attempt(server: FileServer
 def test_a_host_of_a_list_that_is_gone_costs_an_attempt(server: FileServer, tmp_path: Path) -> None:
     row = read_one(tmp_path, a_list(), wanted("a", with_nobody(server)))
     assert (row["status"], row["reason"], row["attempts"]) == ("failed", "robots-unreachable", 1)
+    assert row["traceback"].index("httpcore") < row["traceback"].index("WikiUnavailable")
+
+
+def test_the_traceback_of_a_file_goes_back_to_what_the_network_did(
+    server: FileServer, tmp_path: Path
+) -> None:
+    row = read_one(tmp_path, a_list(), wanted("a", server.serve("/a.png", cut(PNG, 100, None))))
+    assert (row["status"], row["reason"]) == ("failed", "size-mismatch")
+    assert "httpcore" in row["traceback"]
+
+
+@pytest.mark.parametrize(
+    ("answered", "status"),
+    [
+        (answer(404), "missing"),
+        (answer(500), "failed"),
+        (answer(403), "refused"),
+        (answer(429, Retry_After="600"), "failed"),
+        (file(PNG), "ok"),
+    ],
+)
+def test_what_a_server_answered_has_no_traceback(
+    answered: Behaviour, status: str, server: FileServer, tmp_path: Path
+) -> None:
+    row = read_one(tmp_path, a_list(), wanted("a", server.serve("/a.png", answered)))
+    assert row["status"] == status
+    assert "traceback" not in row
 
 
 def test_a_wiki_that_may_not_be_asked_ends_the_reading(server: FileServer, tmp_path: Path) -> None:

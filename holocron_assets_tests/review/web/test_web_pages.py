@@ -212,6 +212,17 @@ def test_an_item_shows_what_failed_about_its_page_with_the_traceback_folded(
     assert "What failed" not in page.get(f"/item/entity-{QUAY}").text
 
 
+def test_an_item_shows_why_a_file_of_its_page_failed(page: TestClient, lake: Lake) -> None:
+    put_file(lake, "File:Nem.png", b"", "image/png")
+    [row] = read_partition(lake, FILES, "files-000001")
+    failed = {**row, "status": "failed", "sha256": None, "error": "File:Nem.png: the connection broke"}
+    write_partition(lake, FILES, "files-000001", [failed])
+    keep_tracebacks(lake, "files-000001", "files", {str(row["artifact_key"]): "Traceback:\nReadError"})
+    shown = page.get(f"/item/pair-{quote(PAIR)}").text
+    assert "<bdi>File:Nem.png: the connection broke</bdi></summary><pre>Traceback:\nReadError</pre>" in shown
+    assert "What failed" not in page.get(CHESS).text, "its page does not show that file"
+
+
 def test_for_an_item_that_somebody_else_decided_meanwhile_the_page_says_so(
     page: TestClient, lake: Lake
 ) -> None:

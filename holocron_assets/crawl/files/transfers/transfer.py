@@ -65,6 +65,7 @@ class Transfer:
         due_at: when the host may be asked again, after a failure that may pass.
         host_outcome: what that failure says of the host, as in table `http_attempts`.
         counts: whether it was an attempt: it was none if the host may not be asked now.
+        cause: the exception because of which no whole answer came.
     """
 
     candidate: Candidate
@@ -85,6 +86,7 @@ class Transfer:
     due_at: datetime | None = None
     host_outcome: str | None = None
     counts: bool = True
+    cause: Exception | None = None
 
     @property
     def is_ok(self) -> bool:
@@ -98,6 +100,7 @@ class Transfer:
         self.status, self.headers = reception.status, reception.headers
         self.bytes += sent.answer.streamed_bytes
         self.latency_ms += sent.answer.elapsed_seconds * 1000
+        self.cause = sent.answer.cause
 
     def take_held(self, held: Held, wanted: Wanted, store: FileStore) -> None:
         """Describe bytes that are held, as far as that needs no reading of them all."""

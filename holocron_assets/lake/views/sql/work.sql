@@ -36,6 +36,23 @@ from lake.llm_runs
 where calls > 0
 group by all;
 
+-- How many attempts items took, by the question. Items that a kept answer served took none.
+create view llm_attempt_counts as
+select
+    interrogation,
+    count(*) as items,
+    count(*) filter (where attempts = 1) as one_attempt,
+    count(*) filter (where attempts = 2) as two_attempts,
+    count(*) filter (where attempts = 3) as three_attempts,
+    count(*) filter (where attempts >= 4) as four_attempts,
+    avg(attempts) as average_attempts,
+    count(*) filter (where status = 'ok') as answered,
+    count(*) filter (where status = 'failed') as failed,
+    count(*) filter (where status = 'dead') as dead
+from lake.llm_runs
+where attempts > 0
+group by all;
+
 create view gpu_runs as from lake.gpu_runs;
 
 create view repeat_answers as from lake.repeat_answers;
@@ -87,6 +104,10 @@ with failed as (
     union all
     select interrogation as stage, scope, item_id as item, source, subject as title, error
     from lake.llm_runs
+    where status in ('failed', 'dead')
+    union all
+    select 'files' as stage, batch as scope, artifact_key::varchar as item, source, name as title, error
+    from last_file_attempts
     where status in ('failed', 'dead')
 )
 select failed.stage, failed.source, failed.title, kept.item, kept.scope, failed.error, kept.traceback, kept.failed_at
