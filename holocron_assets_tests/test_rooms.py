@@ -10,7 +10,7 @@ PACKAGE = PROJECT_FOLDER / "holocron_assets"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 MOST_MODULES_IN_A_FOLDER = 15
 
-_TOP = {"errors", "settings", "interrupts", "loopback_guard"}
+_TOP = {"errors", "frozen_model", "settings", "interrupts", "loopback_guard"}
 """Modules of the package's root that any room may import. They import no room."""
 
 CONTRACTS = {

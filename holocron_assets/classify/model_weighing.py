@@ -5,10 +5,11 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from holocron_assets.classify.rule_file import read_figures
 from holocron_assets.classify.taxonomy import UNKNOWN
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.schema import Row
 
 MODEL_WEIGHING_FILE = Path(__file__).with_name("model_weighing.yaml")
@@ -18,10 +19,8 @@ Standing = Literal["same", "listed", "alone", "against"]
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
-class Figures(BaseModel):
+class Figures(FrozenModel):
     """The share of a model's answers that are right, by their relation to the rules' (see the file)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     same: _Share
     listed: _Share
@@ -29,10 +28,8 @@ class Figures(BaseModel):
     against: _Share
 
 
-class ModelWeighing(BaseModel):
+class ModelWeighing(FrozenModel):
     """The figures of every measured model, between 0 and 1; the file says what each is for."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     doubted: _Share
     default: Figures

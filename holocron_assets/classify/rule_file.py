@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.classify.taxonomy import TAXONOMY_FILE, WORK, load_taxonomy
 from holocron_assets.errors import PermanentError, details_of
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.people_yaml import load_yaml
 
@@ -50,18 +51,14 @@ class RuleError(PermanentError, ValueError):
     """A rule file cannot be used; the message names the file and, if possible, the rule's id."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Reading(_Strict):
+class Reading(FrozenModel):
     """The meaning of a noun under a condition: another type, and its confidence."""
 
     type: str
     confidence: _Confidence
 
 
-class Rule(_Strict):
+class Rule(FrozenModel):
     """One rule.
 
     Attributes:

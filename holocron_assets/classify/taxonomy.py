@@ -3,10 +3,11 @@
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.errors import PermanentError, details_of
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.files.people_yaml import load_yaml
 
 TAXONOMY_FILE = Path(__file__).with_name("taxonomy.yaml")
@@ -19,7 +20,7 @@ class TaxonomyError(PermanentError, ValueError):
     """A taxonomy file is not valid; the message names the file and the key."""
 
 
-class PageType(BaseModel):
+class PageType(FrozenModel):
     """One type of page.
 
     Attributes:
@@ -29,7 +30,7 @@ class PageType(BaseModel):
         kind_of: the wider type that its pages also belong to.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
 
     definition: str = Field(min_length=1)
     entity_worthy: bool
@@ -37,7 +38,7 @@ class PageType(BaseModel):
     kind_of: str | None = None
 
 
-class Taxonomy(BaseModel):
+class Taxonomy(FrozenModel):
     """The types, the media of works and their canon contexts.
 
     Attributes:
@@ -47,7 +48,7 @@ class Taxonomy(BaseModel):
         canon_contexts: continuities that a work can have.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
 
     taxonomy_version: str = Field(min_length=1)
     types: dict[str, PageType] = Field(min_length=1)

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from holocron_assets.classify.evidence import Evidence
 from holocron_assets.classify.rule_file import read_figures
 from holocron_assets.classify.taxonomy import UNKNOWN
+from holocron_assets.frozen_model import FrozenModel
 
 # Title first, then infobox; categories and lead count together.
 _ROUNDS: tuple[frozenset[str], ...] = (
@@ -20,10 +21,8 @@ _ROUNDS: tuple[frozenset[str], ...] = (
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
-class Weighing(BaseModel):
+class Weighing(FrozenModel):
     """Thresholds, between 0 and 1 except `pieces`; the file says what each is for."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     settled: _Share
     known: _Share

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from threading import Lock, Thread
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, ValidationError
+from pydantic import Field, StrictBool, StrictStr, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -21,6 +21,7 @@ from starlette.routing import Route
 from holocron_assets.decisions.controls import DRAIN, PAUSE, RESUME, HeldBackError
 from holocron_assets.derive.gpu.question import Answered, Question, question_about
 from holocron_assets.errors import HolocronError
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.controlling import hold_or_resume, known_source, named_scope, try_again
@@ -32,17 +33,13 @@ _MOST_KEPT = 100
 _LARGEST_BODY = 64 * 1024
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class _Ask(_Body):
+class _Ask(FrozenModel):
     interrogation: StrictStr
     title: StrictStr
     source: StrictStr | None = None
 
 
-class _Hold(_Body):
+class _Hold(FrozenModel):
     reason: StrictStr
     author: StrictStr
     source: StrictStr | None = None
@@ -50,7 +47,7 @@ class _Hold(_Body):
     all: StrictBool = False
 
 
-class _Requeue(_Body):
+class _Requeue(FrozenModel):
     reason: StrictStr
     author: StrictStr
     titles: tuple[StrictStr, ...] = Field(default=(), max_length=1_000)
@@ -58,7 +55,7 @@ class _Requeue(_Body):
     all: StrictBool = False
 
 
-_Given = TypeVar("_Given", bound=_Body)
+_Given = TypeVar("_Given", bound=FrozenModel)
 
 
 class _RefusedError(HolocronError):

@@ -6,10 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictStr, model_validator
+from pydantic import Field, StrictStr, model_validator
 
 from holocron_assets.classify.learned.shares import wilson_interval
 from holocron_assets.entities.data_files import DataFileError, read_data_file, types_completed
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.schema import Row
 
 DEFAULT_POLICY_FILE = Path(__file__).with_name("promotion.yaml")
@@ -36,10 +37,8 @@ def by_person(decision: Row) -> Decision:
     return Decision(state, f"person:{decision['author']}", decision["reason"])
 
 
-class Thresholds(BaseModel):
+class Thresholds(FrozenModel):
     """Confidence, between 0 and 1, from which an entity has each state, and what else promotion needs."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     staged: _Share
     candidate: _Share
@@ -55,10 +54,8 @@ class Thresholds(BaseModel):
         return self
 
 
-class RuleWorth(BaseModel):
+class RuleWorth(FrozenModel):
     """How often a rule was right about pages that it typed without being sure."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     right: Annotated[int, Field(strict=True, ge=0)]
     pages: Annotated[int, Field(strict=True, ge=1)]
@@ -69,18 +66,14 @@ class RuleWorth(BaseModel):
         return wilson_interval(self.right, self.pages)[0]
 
 
-class RuleWorths(BaseModel):
+class RuleWorths(FrozenModel):
     """The worth of rules by their id."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rules: dict[str, RuleWorth]
 
 
-class PromotionPolicy(BaseModel):
+class PromotionPolicy(FrozenModel):
     """Thresholds by type, under an id that every state set by them names."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
     default: Thresholds

@@ -6,9 +6,10 @@ from functools import cache
 from importlib.resources import files
 
 import duckdb
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 from ruamel.yaml import YAML
 
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
@@ -18,7 +19,7 @@ _FILE = files(__package__).joinpath("contents.yaml")
 _STANDING = "create view standing_entities as from entities where state not in ('suppressed', 'merged')"
 
 
-class Content(BaseModel):
+class Content(FrozenModel):
     """One table of the knowledge, as `contents.yaml` declares it.
 
     Attributes:
@@ -31,20 +32,16 @@ class Content(BaseModel):
         exported: whether it is exported unless other tables are named.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     of: str | None = None
     key: tuple[str, ...]
     rows: str = "true"
     stands: str = "true"
-    left_out: dict[str, str] = {}
+    left_out: dict[str, str] = Field(default_factory=dict)
     hashed: bool = True
     exported: bool = True
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _File(FrozenModel):
     everywhere_left_out: dict[str, str]
     contents: dict[str, Content]
 

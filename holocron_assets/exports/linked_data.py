@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
-from pydantic import BaseModel, ConfigDict
 from ruamel.yaml import YAML
 
 from holocron_assets.exports.formats import select_rows
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.views.spilling import another_connection
 
@@ -25,10 +25,8 @@ _PIECE = 10_000
 _LEFT_OUT = {"entity_id", "from_id", "entity_type", "title_key", "alias_key"}
 
 
-class _Vocabulary(BaseModel):
+class _Vocabulary(FrozenModel):
     """`linked_data.yaml`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     types: dict[str, str]
     context: dict[str, str | dict[str, str]]

@@ -5,10 +5,11 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.errors import PermanentError, details_of
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.files.people_yaml import load_yaml
 
 ENGLISH = "en"
@@ -23,11 +24,7 @@ class LanguageError(PermanentError, ValueError):
     """A language's file cannot be used; names the file and the key."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Disambiguation(_Strict):
+class Disambiguation(FrozenModel):
     """What marks a page that leads to pages of one name."""
 
     title_suffixes: Words = frozenset()
@@ -35,14 +32,14 @@ class Disambiguation(_Strict):
     categories: Patterns = ()
 
 
-class Lists(_Strict):
+class Lists(FrozenModel):
     """What marks a list."""
 
     titles: Patterns = ()
     categories: Patterns = ()
 
 
-class Timeline(_Strict):
+class Timeline(FrozenModel):
     """What marks a page about a year or an era; `titles` by the name of the marker."""
 
     titles: Mapping[str, str] = Field(default_factory=dict)
@@ -51,21 +48,21 @@ class Timeline(_Strict):
     categories: Patterns = ()
 
 
-class InfoboxNames(_Strict):
+class InfoboxNames(FrozenModel):
     """Names of templates that are, or never are, an infobox."""
 
     names: Patterns = ()
     not_names: Patterns = ()
 
 
-class Prose(_Strict):
+class Prose(FrozenModel):
     """Where a lead and its sentences end. `abbreviations` are separated by spaces."""
 
     closing_sections: Words = frozenset()
     abbreviations: str = ""
 
 
-class Dates(_Strict):
+class Dates(FrozenModel):
     """How dates are written; months in the order of the year."""
 
     months: Annotated[tuple[tuple[str, ...], ...], Field(max_length=_MONTHS)] = ()
@@ -91,7 +88,7 @@ class Dates(_Strict):
         return self
 
 
-class Values(_Strict):
+class Values(FrozenModel):
     """How values of infobox fields are written."""
 
     nothing: Words = frozenset({"", "?", "n/a"})
@@ -106,7 +103,7 @@ class Values(_Strict):
     ended: Words = frozenset()
 
 
-class Grammar(_Strict):
+class Grammar(FrozenModel):
     """Words that show what a sentence, a title or a category says of its subject, all in lower case.
 
     Without words, no sentence says anything.
@@ -144,7 +141,7 @@ class Grammar(_Strict):
     cases: tuple[tuple[str, str], ...] = ()
 
 
-class Language(_Strict):
+class Language(FrozenModel):
     """What is known of a language. One that has no file has no words.
 
     Attributes:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictStr, StringConstraints, model_validator
+from pydantic import Field, StrictStr, StringConstraints, model_validator
 
 from holocron_assets.crawl.sources.files import read_as
 from holocron_assets.crawl.sources.source import NAME_PATTERN, NAME_RULE
 from holocron_assets.errors import PermanentError
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition, write_partition
@@ -29,10 +30,8 @@ _OF_THE_REST = {"stop": "canceled", "skip": "skipped"}
 """What becomes of the steps after one that failed, by its rule."""
 
 
-class Step(BaseModel):
+class Step(FrozenModel):
     """One command of a group."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: _Name = Field(description="the step's name: small letters, digits and _")
     run: StrictStr = Field(description="a command without `holocron`, such as crawl --source sample")
@@ -49,10 +48,8 @@ class Step(BaseModel):
         return shlex.split(self.run)
 
 
-class Group(BaseModel):
+class Group(FrozenModel):
     """A file `data/groups/NAME.yaml`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: StrictStr = Field(description="what the group is for")
     steps: tuple[Step, ...] = Field(min_length=1, description="a list of steps, in order")

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationInfo, field_validator
+from pydantic import Field, StrictStr, ValidationInfo, field_validator
 
 from holocron_assets.crawl.sources.files import read_as, source_names
 from holocron_assets.crawl.sources.settings import CronTimes
 from holocron_assets.crawl.sources.source import NAME_PATTERN, NAME_RULE
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.operations.groups import group_names
 
 STATUS_TIMES = CronTimes(cron="7 * * * *")
@@ -46,10 +47,8 @@ def _known(kind: str, name: str, info: ValidationInfo) -> str:
     return name
 
 
-class Schedules(BaseModel):
+class Schedules(FrozenModel):
     """The file `data/schedules.yaml`. Keys that are left out have their defaults."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     upkeep: CronTimes = Field(
         default=CronTimes(cron="*/5 * * * *"),

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from holocron_assets.languages.language import ENGLISH
 from holocron_assets.signals.vocabulary import page_words
@@ -15,10 +15,15 @@ _PARAGRAPH_END = re.compile(r"\n\n")
 _LONGEST_WORD = 40
 _INITIALS = re.compile(r"(?:\w\.)*\w", re.UNICODE)
 _LONGEST_PARENTHESIS = 400
-_ENGLISH = page_words(ENGLISH).abbreviations
 
 
-def sentence_ends(text: str, abbreviations: frozenset[str] = _ENGLISH) -> Iterator[int]:
+@cache
+def _english() -> frozenset[str]:
+    """The abbreviations of English; to read the file of a language takes a tenth of a second."""
+    return page_words(ENGLISH).abbreviations
+
+
+def sentence_ends(text: str, abbreviations: frozenset[str] | None = None) -> Iterator[int]:
     """Offsets just after each sentence of a text.
 
     Abbreviations and initials end no sentence, nor does a mark inside a short parenthesis. The text's own end
@@ -26,11 +31,11 @@ def sentence_ends(text: str, abbreviations: frozenset[str] = _ENGLISH) -> Iterat
 
     Args:
         text: clean text of one paragraph or more.
-        abbreviations: words of its language whose full stop ends no sentence.
+        abbreviations: words of its language whose full stop ends no sentence; by default the English ones.
     """
-    position = 0
+    position, known = 0, _english() if abbreviations is None else abbreviations
     for match in _END.finditer(text):
-        if not _goes_on(text, match, abbreviations) and not _inside_parenthesis(text, position, match.end()):
+        if not _goes_on(text, match, known) and not _inside_parenthesis(text, position, match.end()):
             yield match.end()
             position = match.end()
 
@@ -57,7 +62,7 @@ def _inside_parenthesis(text: str, start: int, end: int) -> bool:
     return text.find(")", end, end + _LONGEST_PARENTHESIS) >= 0
 
 
-def first_sentence(text: str, longest: int, abbreviations: frozenset[str] = _ENGLISH) -> str:
+def first_sentence(text: str, longest: int, abbreviations: frozenset[str] | None = None) -> str:
     """The first sentence of a text's first paragraph, cut between words if it is too long.
 
     Args:
@@ -71,7 +76,7 @@ def first_sentence(text: str, longest: int, abbreviations: frozenset[str] = _ENG
 
 
 def cut_at_sentence(
-    text: str, shortest: int, longest: int, hard_limit: int, abbreviations: frozenset[str] = _ENGLISH
+    text: str, shortest: int, longest: int, hard_limit: int, abbreviations: frozenset[str] | None = None
 ) -> str:
     """The longest start of a text that ends with a sentence.
 

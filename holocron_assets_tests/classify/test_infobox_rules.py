@@ -132,7 +132,7 @@ def test_only_works_carry_medium_and_canon_context() -> None:
     ],
 )
 def test_an_infobox_for_kinds_of_beings_does_not_settle_the_page_of_one_being(
-    title: str, lead: str, type_name: str, is_settled: bool
+    title: str, lead: str, type_name: str, *, is_settled: bool
 ) -> None:
     answer = typed(title, lead, infobox_template="Infobox Monster")
     assert (answer["primary_type"], answer["confidence"] >= 0.8) == (type_name, is_settled)

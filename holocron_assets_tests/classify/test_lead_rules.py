@@ -104,8 +104,8 @@ def test_a_cue_never_argues_with_a_head_noun() -> None:
 @pytest.mark.parametrize(
     "lead",
     ["Vessa may refer to several things:", "Vessa could mean one of the following:", "Vessa can refer to:",
-     "This is a list of moons.", "The following is a chronology of the war.", "There are a total of 12 moons.",
-     "There is a total of songs."],
+     "This is a list of moons.", "The following is a chronology of the war.", "There is a total of songs.",
+     "There are a total of 12 moons."],
 )  # fmt: skip
 def test_a_lead_that_offers_meanings_or_announces_a_list_is_reference(lead: str) -> None:
     assert by_lead(lead) == ("ReferenceMeta", True)

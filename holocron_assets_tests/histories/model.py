@@ -370,8 +370,9 @@ class Model:
     def is_rebuilt_alike(self) -> bool:
         """Whether a lake that starts from nothing has to know the same: nothing follows from what was."""
         kept = {each for pair in self.lake.pairs for each in pair}
-        titles = {one.title for one in self.lake.entities}
-        return not self.moved and len(titles) == len(self.lake.entities) and all(
+        if self.moved or len({one.title for one in self.lake.entities}) < len(self.lake.entities):
+            return False
+        return all(
             (one.state in {"suppressed", LOST} and one.identifier not in kept)
             or (self._is_worthy(one.title) and one.typed == self.typed(one.title))
             for one in self.lake.entities

@@ -8,8 +8,6 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim, CronSimError
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     StrictBool,
     StrictFloat,
@@ -18,6 +16,8 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
+
+from holocron_assets.frozen_model import FrozenModel
 
 _CONTACT = re.compile(r"[!-~]+@[!-~]+|https?://[!-~]+")
 _CLOCK_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
@@ -48,10 +48,8 @@ TimeZone = Annotated[StrictStr, AfterValidator(_time_zone)]
 """Name of a time zone."""
 
 
-class QuietHours(BaseModel):
+class QuietHours(FrozenModel):
     """The hours of each day in which no request goes to a wiki. They may go over midnight."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     start: Annotated[StrictStr, AfterValidator(_clock_time)] = Field(
         description="time of day from which nothing is asked, such as 08:00"
@@ -68,10 +66,8 @@ class QuietHours(BaseModel):
         return end
 
 
-class Politeness(BaseModel):
+class Politeness(FrozenModel):
     """How many requests a wiki's servers get. The limits are per host, for all processes together."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     contact: Annotated[StrictStr, AfterValidator(_contact)] | None = Field(
         default=None, description="how the wiki's operators reach you: an e-mail address or a web address"
@@ -133,10 +129,8 @@ def _cron(text: str) -> str:
     return text
 
 
-class CronTimes(BaseModel):
+class CronTimes(FrozenModel):
     """When something is done by the clock."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     cron: Annotated[StrictStr, AfterValidator(_cron)] = Field(
         description="a cron schedule in quotes, such as '0 3 * * 0' for Sundays at 3:00"
@@ -148,10 +142,8 @@ class Recheck(CronTimes):
     """When every page is compared with the wiki, whether or not it reported changes."""
 
 
-class Changes(BaseModel):
+class Changes(FrozenModel):
     """How a wiki is kept current."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     every_minutes: Annotated[StrictInt, Field(ge=1, le=1440)] = Field(
         default=5, description="minutes between two readings of the wiki's list of recent changes"

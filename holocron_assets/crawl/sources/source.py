@@ -8,7 +8,6 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     ConfigDict,
     Field,
     StrictBool,
@@ -20,6 +19,7 @@ from pydantic import (
 )
 
 from holocron_assets.crawl.sources.settings import Changes, Politeness
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.files.people_settings import Pattern
 
 Kind = Literal["mediawiki_api", "mediawiki_dump"]
@@ -66,11 +66,11 @@ Count = Annotated[StrictInt, Field(ge=0)]
 Share = Annotated[StrictFloat, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
-class Settings(BaseModel):
+class Settings(FrozenModel):
     """A mapping of keys in a source file."""
 
     # only `explain` shows values of a file, since it knows where they may hold a password
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(hide_input_in_errors=True)
 
 
 class Seeds(Settings):

@@ -4,8 +4,6 @@ from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     PrivateAttr,
     field_validator,
@@ -15,6 +13,7 @@ from pydantic import (
 from holocron_assets.classify.taxonomy import known_types
 from holocron_assets.derive.evidence.queries import check_query
 from holocron_assets.derive.evidence.sampling import Sample
+from holocron_assets.frozen_model import FrozenModel
 
 MOST_ITEMS = 50
 MOST_BYTES = 100_000
@@ -28,15 +27,13 @@ PageRole = Literal["page", "first", "second"]
 Value = str | int | float | bool | None
 
 
-class _Spec(BaseModel):
+class _Spec(FrozenModel):
     """The keys that all kinds of evidence have.
 
     Attributes:
         label: its name in the prompt; by default its kind, such as 'lead'.
         limit_bytes: the most UTF-8 bytes of it to keep.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     # A label stands in the line that opens an item, where nothing may resemble a delimiter.
     label: str | None = Field(default=None, pattern=r"^[\w ,.'()-]{1,60}$")

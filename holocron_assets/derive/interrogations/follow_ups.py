@@ -6,9 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainSerializer,
     StrictStr,
@@ -16,11 +14,12 @@ from pydantic import (
 )
 
 from holocron_assets.derive.interrogations.templates import holds, rendered
+from holocron_assets.frozen_model import FrozenModel
 
 _Text = Annotated[StrictStr, Field(pattern=r"\S")]
 
 
-class FollowUp(BaseModel):
+class FollowUp(FrozenModel):
     """One step: a further question, perhaps only if a condition holds.
 
     Attributes:
@@ -28,8 +27,6 @@ class FollowUp(BaseModel):
         ask: a template of the question where it holds.
         otherwise: a template of the question where it does not hold; if left out, nothing more is asked.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     when: _Text | None = None
     ask: _Text

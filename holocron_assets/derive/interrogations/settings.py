@@ -5,8 +5,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     StrictBool,
     StrictInt,
@@ -15,16 +13,15 @@ from pydantic import (
 )
 
 from holocron_assets.classify.taxonomy import known_types
+from holocron_assets.frozen_model import FrozenModel
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Text = Annotated[StrictStr, Field(pattern=r"\S")]
 Seed = Annotated[StrictInt, Field(ge=0, lt=1 << 31)]
 
 
-class Settings(BaseModel):
+class Settings(FrozenModel):
     """A part of a file, with known keys only."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class ScaleLimit(Settings):
@@ -105,7 +102,7 @@ class Example(Settings):
     """
 
     evidence: dict[StrictStr, Text] = Field(min_length=1)
-    variables: dict[StrictStr, Any] = {}
+    variables: dict[StrictStr, Any] = Field(default_factory=dict)
     answer: dict[StrictStr, Any]
 
 

@@ -7,12 +7,13 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.entities.facts.stated_keys import StatedKind, why_not_stated
 from holocron_assets.entities.facts.vocabulary import Key, Text
 from holocron_assets.errors import PermanentError, details_of
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.languages.language import ENGLISH, language_code, load_language
@@ -30,11 +31,7 @@ class InfoboxRuleError(PermanentError, ValueError):
     """A file of infobox rules cannot be used; names file, rule and key."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class InfoboxRule(_Strict):
+class InfoboxRule(FrozenModel):
     """The meaning of one or several fields of an infobox. `rules/generic.yaml` explains each key."""
 
     fields: tuple[Text, ...] = Field(min_length=1)
@@ -50,13 +47,13 @@ class InfoboxRule(_Strict):
     confidence: Share | None = None
 
 
-class Qualifiers(_Strict):
+class Qualifiers(FrozenModel):
     """Words in parentheses that say that something is over."""
 
     ended: tuple[Text, ...] = ()
 
 
-class RuleFile(_Strict):
+class RuleFile(FrozenModel):
     """A file of rules.
 
     Attributes:

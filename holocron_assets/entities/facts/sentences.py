@@ -10,11 +10,10 @@ from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from holocron_assets.derive.evidence.quotes import find_quote
 from holocron_assets.entities.data_files import read_data_file
 from holocron_assets.entities.facts.vocabulary import Relation, Vocabulary
+from holocron_assets.frozen_model import FrozenModel
 
 SENTENCES_FILE = Path(__file__).with_name("sentences.yaml")
 
@@ -39,10 +38,8 @@ _ANOTHER_SUBJECT = re.compile(
 )
 
 
-class Sentences(BaseModel):
+class Sentences(FrozenModel):
     """The words of `sentences.yaml`, which explains each list."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     denied: tuple[str, ...]
     supposed: tuple[str, ...]

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from holocron_assets.entities.data_files import DataFileError, read_data_file
 from holocron_assets.entities.facts.vocabulary import (
@@ -25,6 +25,7 @@ from holocron_assets.entities.facts.vocabulary import (
     Vocabulary,
     load_vocabulary,
 )
+from holocron_assets.frozen_model import FrozenModel
 
 INFOBOX_VOCABULARY_FILE = Path(__file__).with_name("infobox_vocabulary.yaml")
 
@@ -34,8 +35,8 @@ KINDS: tuple[StatedKind, ...] = ("relation", "fact", "name", "external_id")
 _END = re.compile(r"\b(FROM|TO)\b")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+class _Strict(FrozenModel):
+    model_config = ConfigDict(populate_by_name=True)
 
 
 class _NamedEntry(_Strict):

@@ -6,9 +6,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from holocron_assets.entities.data_files import read_data_file
+from holocron_assets.frozen_model import FrozenModel
 
 VOCABULARY_FILE = Path(__file__).with_name("vocabulary.yaml")
 TRUST_FILE = Path(__file__).with_name("trust.yaml")
@@ -19,8 +20,8 @@ Types = tuple[Text, ...]
 Kind = Literal["fact", "relation"]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+class _Strict(FrozenModel):
+    model_config = ConfigDict(populate_by_name=True)
 
 
 class Meaning(_Strict):

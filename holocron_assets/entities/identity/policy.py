@@ -6,13 +6,14 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StrictStr, model_validator
+from pydantic import Field, StrictStr, model_validator
 
 from holocron_assets.entities.data_files import DataFileError, read_data_file, types_completed
 from holocron_assets.entities.identity.evidence.interlanguage import InterlanguageLinks
 from holocron_assets.entities.identity.evidence.spelling import SpellingRules
 from holocron_assets.entities.identity.evidence.weights import WeightRules
 from holocron_assets.entities.names.names import WordRules
+from holocron_assets.frozen_model import FrozenModel
 
 DEFAULT_IDENTITY_FILE = Path(__file__).with_name("policy.yaml")
 
@@ -32,19 +33,15 @@ ExactKind = Literal[
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
-class Exact(BaseModel):
+class Exact(FrozenModel):
     """The verdict for each kind of thing that two records have in common."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     score: _Share
     verdict: Verdict
 
 
-class Fuzzy(BaseModel):
+class Fuzzy(FrozenModel):
     """Likeness of names that differ: what each change takes off 1, and the limit of each verdict."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     number: _Share
     article: _Share
@@ -67,10 +64,8 @@ class Fuzzy(BaseModel):
         return self
 
 
-class FuzzyByType(BaseModel):
+class FuzzyByType(FrozenModel):
     """Likeness of names, by entity type."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     default: Fuzzy
     types: dict[str, Fuzzy]
@@ -81,7 +76,7 @@ class FuzzyByType(BaseModel):
         return types_completed(content)
 
 
-class WithinOneWiki(BaseModel):
+class WithinOneWiki(FrozenModel):
     """Reasons beyond the name to ask whether two pages of one wiki are one thing.
 
     Attributes:
@@ -89,8 +84,6 @@ class WithinOneWiki(BaseModel):
         categories: patterns of categories that say so.
         facts: sets of keys of `page_facts`; a set singles a thing out if all its values are equal.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     templates: tuple[StrictStr, ...]
     categories: tuple[re.Pattern[str], ...]
@@ -113,10 +106,8 @@ class WithinOneWiki(BaseModel):
         return rf"(?i)\{{\{{\s*(?:{names})\s*(\|[^{{}}]*)?\}}\}}"
 
 
-class IdentityPolicy(BaseModel):
+class IdentityPolicy(FrozenModel):
     """The rules for records of one thing, under an id that every judgement by it names."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
     exact: dict[ExactKind, Exact]

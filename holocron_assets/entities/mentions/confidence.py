@@ -5,9 +5,10 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from holocron_assets.entities.data_files import read_data_file
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.schema import Row
 
 DEFAULT_CONFIDENCE_FILE = Path(__file__).with_name("mentions.yaml")
@@ -15,10 +16,8 @@ DEFAULT_CONFIDENCE_FILE = Path(__file__).with_name("mentions.yaml")
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
-class MentionConfidence(BaseModel):
+class MentionConfidence(FrozenModel):
     """Confidence, between 0 and 1, by the evidence for a mention. See `mentions.yaml`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     unsupported: _Share
     supported: _Share

@@ -4,7 +4,9 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, StrictStr
+from pydantic import StrictStr
+
+from holocron_assets.frozen_model import FrozenModel
 
 _SUFFIX = re.compile(r"\s*\(([^()]*)\)\s*$")
 _BETWEEN_NUMBERS = re.compile(r"(?<=\d)[\W_]+(?=\d)")
@@ -18,7 +20,7 @@ _ROMAN = re.compile(r"X{0,3}(?:IX|IV|V?I{0,3})|XL(?:IX|IV|V?I{0,3})|L(?:IX|IV|V?
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 
 
-class WordRules(BaseModel):
+class WordRules(FrozenModel):
     """The meaning of a language's words in names.
 
     Attributes:
@@ -28,8 +30,6 @@ class WordRules(BaseModel):
         plurals: ends of words in the plural, and what the singular has instead; the first that fits counts.
         shortest: the fewest letters of a word that may be a plural.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     articles: frozenset[StrictStr]
     linking: frozenset[StrictStr]

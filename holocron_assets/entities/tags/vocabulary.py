@@ -5,10 +5,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr, model_validator
+from pydantic import AfterValidator, Field, StrictStr, model_validator
 
 from holocron_assets.entities.data_files import read_data_file
 from holocron_assets.entities.tags.names import tag_id
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.files.people_settings import Pattern
 
@@ -31,7 +32,7 @@ TagId = Annotated[StrictStr, AfterValidator(_own_id)]
 _Patterns = dict[StrictStr, tuple[Pattern, ...]]
 
 
-class VocabularyTag(BaseModel):
+class VocabularyTag(FrozenModel):
     """A tag in the vocabulary.
 
     Attributes:
@@ -43,8 +44,6 @@ class VocabularyTag(BaseModel):
         replaced_by: the tag to use instead.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     name: Annotated[StrictStr, Field(min_length=1, max_length=255)]
     description: StrictStr | None = None
     visibility: Visibility | None = None
@@ -53,15 +52,13 @@ class VocabularyTag(BaseModel):
     replaced_by: TagId | None = None
 
 
-class Vocabulary(BaseModel):
+class Vocabulary(FrozenModel):
     """The file.
 
     Attributes:
         visibility: by visibility and source, patterns of the ids of tags that have it; the rest is public.
         tags: entries of tags, by id.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     visibility: dict[Literal["internal", "hidden"], _Patterns] = Field(default_factory=dict)
     tags: dict[TagId, VocabularyTag] = Field(default_factory=dict)

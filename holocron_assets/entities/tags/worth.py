@@ -4,20 +4,17 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from holocron_assets.entities.data_files import read_data_file
+from holocron_assets.frozen_model import FrozenModel
 
 _FILE = Path(__file__).with_name("worth.yaml")
 
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Weighed(_Part):
+class Weighed(FrozenModel):
     """How much of a page a tag is about."""
 
     weight: _Share
@@ -29,14 +26,14 @@ class WithConfidence(Weighed):
     confidence: _Share
 
 
-class Named(_Part):
+class Named(FrozenModel):
     """How certain it is that a list names something, by whether it has the words that a model quotes."""
 
     supported: _Share
     unsupported: _Share
 
 
-class Worth(_Part):
+class Worth(FrozenModel):
     """See `worth.yaml`."""
 
     category: WithConfidence

@@ -6,11 +6,12 @@ from typing import Annotated, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import AfterValidator, BaseModel, ConfigDict, StrictStr, ValidationError
+from pydantic import AfterValidator, ConfigDict, StrictStr, ValidationError
 from pydantic_core import ErrorDetails
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.errors import PermanentError, details_of
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.files.people_yaml import load_yaml
 
 
@@ -18,10 +19,10 @@ class SettingsError(PermanentError):
     """A file of settings cannot be used; the message names file, key and reason."""
 
 
-class Settings(BaseModel):
+class Settings(FrozenModel):
     """Part of such a file. Unknown keys are refused: they are misspelt ones. Values are not repeated."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(hide_input_in_errors=True)
 
 
 def _pattern(text: str) -> str:

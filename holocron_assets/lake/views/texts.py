@@ -6,9 +6,10 @@ from importlib.resources import files
 from typing import NamedTuple
 
 import duckdb
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 from ruamel.yaml import YAML
 
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.public_views import public_views
@@ -25,14 +26,12 @@ _COLUMNS = """
 """
 
 
-class DeclaredText(BaseModel):
+class DeclaredText(FrozenModel):
     """A view's entry in `views.yaml`; see there."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     about: str
     of: tuple[str, ...] = ()
-    columns: dict[str, str] = {}
+    columns: dict[str, str] = Field(default_factory=dict)
     helper: bool = False
 
 

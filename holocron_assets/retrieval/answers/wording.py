@@ -7,9 +7,10 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, RootModel
+from pydantic import ConfigDict, RootModel
 
 from holocron_assets.entities.data_files import read_data_file
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.retrieval.index.full_text import words_analyzer
 from holocron_assets.retrieval.names import name_words
 
@@ -31,10 +32,8 @@ _WHO_DID = re.compile(
 )
 
 
-class Verb(BaseModel):
+class Verb(FrozenModel):
     """A line of `verbs.yaml`, which explains it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     forms: tuple[str, ...] = ()
     doers: tuple[str, ...] = ()

@@ -3,12 +3,6 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from hishel import Headers, Response
-
-# The library gives no public call for these; its public ones want to keep bodies.
-from hishel._core._headers import parse_cache_control
-from hishel._core._spec import get_age, get_freshness_lifetime
-
 _LONGEST = timedelta(days=365)
 _COUNTED = ("cache-control", "expires", "date")
 """Without Last-Modified, from which the library would guess a lifetime: we obey what is said."""
@@ -21,6 +15,12 @@ def fresh_until(headers: Mapping[str, str], now: datetime) -> datetime | None:
         headers: the answer's headers, their names in lower case.
         now: when it came.
     """
+    # The library loads all its storages, and we use none of them: only a reader of files waits for that. It
+    # gives no public call for these rules; its public ones want to keep bodies.
+    from hishel import Headers, Response  # noqa: PLC0415
+    from hishel._core._headers import parse_cache_control  # noqa: PLC0415
+    from hishel._core._spec import get_age, get_freshness_lifetime  # noqa: PLC0415
+
     response = Response(200, Headers({name: headers[name] for name in _COUNTED if name in headers}))
     control = parse_cache_control(headers.get("cache-control"))
     lifetime = get_freshness_lifetime(response, is_cache_shared=False)

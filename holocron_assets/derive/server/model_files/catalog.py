@@ -3,28 +3,25 @@
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from ruamel.yaml import YAML
 
 from holocron_assets.derive.server.errors import UnknownModelError
+from holocron_assets.frozen_model import FrozenModel
 
 _SHIPPED = Path(__file__).with_name("catalog.yaml")
 _REGISTRY = ("registry.ollama.ai/", "library/")
 """An optional start of a name; Ollama leaves it out when it lists its own models."""
 
 
-class _Declared(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class HubFile(_Declared):
+class HubFile(FrozenModel):
     """A file on the model hub."""
 
     repository: str
     file: str
 
 
-class PackageParts(_Declared):
+class PackageParts(FrozenModel):
     """Python packages that carry a model file in parts, joined in the order of their number.
 
     Attributes:
@@ -43,7 +40,7 @@ class PackageParts(_Declared):
         return tuple(f"{self.name.format(number=n)}=={self.version}" for n in range(1, self.count + 1))
 
 
-class Weights(_Declared):
+class Weights(FrozenModel):
     """Published weights that a model file is made of, and where they are.
 
     Attributes:
@@ -63,7 +60,7 @@ class Weights(_Declared):
     package: str
 
 
-class Model(_Declared):
+class Model(FrozenModel):
     """A model that can be served. Sizes are in bytes, lengths in tokens."""
 
     name: str
@@ -92,7 +89,7 @@ class Model(_Declared):
         return f"{self.name.replace(':', '-').replace('/', '-')}-{self.sha256[:12]}.gguf"
 
 
-class Catalog(_Declared):
+class Catalog(FrozenModel):
     """All known models, and the defaults."""
 
     default: str

@@ -4,21 +4,20 @@ import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 
-from pydantic import BaseModel, ConfigDict, StrictStr
+from pydantic import StrictStr
 
 from holocron_assets.entities.identity.records import Record
+from holocron_assets.frozen_model import FrozenModel
 
 _LANGUAGE_AND_TITLE = re.compile(r"[\s_]*([^:=]+?)[\s_]*[:=][\s_]*([^#\s_][^#]*)")
 
 
-class InterlanguageLinks(BaseModel):
+class InterlanguageLinks(FrozenModel):
     """How pages link to the same page in other languages, beside `[[de:Varn]]`.
 
     Attributes:
         templates: names of templates with a title by the code of its language, in lower case.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     templates: tuple[StrictStr, ...]
 

@@ -4,15 +4,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, StrictStr, model_validator
+from pydantic import StrictStr, model_validator
 
 from holocron_assets.entities.identity.blocking import Wanted, neighbours
 from holocron_assets.entities.names.names import NameParts
+from holocron_assets.frozen_model import FrozenModel
 
 Spelling = Literal["British and American spelling", "two transliterations"]
 
 
-class SpellingRules(BaseModel):
+class SpellingRules(FrozenModel):
     """What is written in several ways. Names that are the same once all is replaced are one name.
 
     Attributes:
@@ -21,8 +22,6 @@ class SpellingRules(BaseModel):
         transliterated: patterns of Latin letters for a sound, and what stands for all ways to write it.
         shortest: the fewest letters of two Latin names that are alike by `transliterated`.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     regional: dict[StrictStr, StrictStr]
     letters: dict[StrictStr, StrictStr]

@@ -7,8 +7,9 @@ from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.schema import Row
 
 Weighed = Literal["always", "name", "doubt", "template", "targets", "facts", "contradictions"]
@@ -25,7 +26,7 @@ _Vector = npt.NDArray[np.float64]
 Evidence = Mapping[str, float]
 
 
-class WeightRules(BaseModel):
+class WeightRules(FrozenModel):
     """The weights that come with the project, and what it takes to learn others.
 
     Attributes:
@@ -35,8 +36,6 @@ class WeightRules(BaseModel):
             a pair that is asked about becomes one.
         held_out: how many pairs that share must be of.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     shipped: dict[Weighed, float]
     decisions: Annotated[int, Field(gt=0)]
