@@ -36,10 +36,10 @@ from local_wiki.texts import text_of, title_of
 
 from holocron_assets.classify.merge import page_type_row
 from holocron_assets.classify.rules import classify_page
-from holocron_assets.derive.dispatch.pools import GPU_POOL
 from holocron_assets.derive.engine.calls import Request
 from holocron_assets.derive.engine.tries import first_try
 from holocron_assets.derive.gpu.model_run import ModelRun, Session, work_on
+from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.gpu.turns import Given
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.loading import load_interrogations
@@ -197,8 +197,8 @@ def write_pages(lake: Lake, count: int, characters: int) -> None:
     signals = [signal_row(page, DEFAULT_SITE) for page in pages]
     rules = [classify_page(row) for row in signals]
     types = [page_type_row(row, by_rules, "no run") for row, by_rules in zip(signals, rules, strict=True)]
-    written = {PAGES: pages, PAGE_SIGNALS: signals, RULE_CLASSIFICATIONS: rules, PAGE_TYPES: types}
-    for table, rows in written.items():
+    tables = (PAGES, pages), (PAGE_SIGNALS, signals), (RULE_CLASSIFICATIONS, rules), (PAGE_TYPES, types)
+    for table, rows in tables:
         write_partition(lake, table, BATCH, rows)
 
 
