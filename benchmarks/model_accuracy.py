@@ -201,13 +201,13 @@ async def asked(
 
 
 async def ask_all(engine: Engine, work: PartitionWork, model: str, digest: str, most: int | None) -> None:
-    slots = asyncio.Semaphore(await engine.slots())
+    turns = asyncio.Semaphore(await engine.calls_at_once())
     waiting = work.ready(utc_now())[:most]
     started, done = time.monotonic(), 0
 
     async def ask(item: Any) -> None:
         nonlocal done
-        async with slots:
+        async with turns:
             attempt = work.start(item)
             try:
                 outcome = await engine.answer(item, model=model, digest=digest, attempt=attempt)

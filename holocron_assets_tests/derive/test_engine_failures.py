@@ -286,12 +286,12 @@ def test_warming_up_a_missing_model_says_what_gets_it() -> None:
         with_engine(fake, lambda engine: engine.warm_up("none:1b", 4096))
 
 
-@pytest.mark.parametrize(("setting", "slots"), [("", 2), ("4", 4), ("0", 1)])
-def test_slots_are_those_of_the_servers_setting(
-    setting: str, slots: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("setting", "calls"), [("", 2), ("4", 5), ("0", 2)])
+def test_one_more_call_is_under_way_than_the_server_has_slots(
+    setting: str, calls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLLAMA_NUM_PARALLEL", setting)
-    assert with_engine(refused_url(), lambda engine: engine.slots()) == slots
+    assert with_engine(refused_url(), lambda engine: engine.calls_at_once()) == calls
 
 
 def test_no_proxy_is_asked_for_this_machines_own_ports(monkeypatch: pytest.MonkeyPatch) -> None:

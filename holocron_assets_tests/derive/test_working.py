@@ -122,17 +122,17 @@ def test_requests_are_under_way_at_all_times_also_from_one_partition_to_the_next
     names = batches(lake, 6, 4)
     with FakeOllama(answer=lambda _: GOOD, slots=2, delay_seconds=0.15) as fake:
         session, _ = work(model_run(lake, fake.url), Given(KINDS, names))
-    assert fake.most_in_flight == 2
+    assert fake.most_in_flight == 3, "one waits for a slot"
     assert session.tally.busy_share > 0.97
 
 
-def test_no_more_requests_are_under_way_than_the_server_has_slots(
+def test_one_more_request_is_under_way_than_the_server_has_slots(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLLAMA_NUM_PARALLEL", "3")
     with FakeOllama(answer=lambda _: GOOD, slots=8, delay_seconds=0.05) as fake:
         work(model_run(lake, fake.url), Given(KINDS, batches(lake, 2, 8)))
-    assert fake.most_in_flight == 3
+    assert fake.most_in_flight == 4
 
 
 def test_what_is_answered_already_loads_no_model(lake: Lake) -> None:
@@ -327,7 +327,7 @@ def test_an_interrupted_run_keeps_every_answer_and_gives_the_locks_back(lake: La
     asked = len(fake.chats) - 1
     assert 2 <= asked < 12
     left = PartitionWork(lake, KINDS, name, model=SMALL, digest=DIGESTS[SMALL])
-    assert asked - 2 <= left.answered <= asked, "at most the calls under way are lost"
+    assert asked - 3 <= left.answered <= asked, "at most the calls under way are lost"
     assert (left.untried, left.dues) == (12 - left.answered, []), "who was interrupted is not to blame"
     (row,) = logged(lake)
     assert (row["outcome"], row["reason"]) == ("stopped", "it was interrupted")

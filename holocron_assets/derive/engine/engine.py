@@ -48,7 +48,6 @@ from holocron_assets.telemetry.spans import span
 
 __all__ = ["Engine", "open_client"]
 
-_SLOTS = 2
 _QUICK_SECONDS = 30.0
 _WHO_SECONDS = 3.0  # an answer is in hand, and waits
 _LOAD_SECONDS = 600.0
@@ -119,12 +118,12 @@ class Engine:
             f"the model server lacks {wanted[0]}{others}; get it with `{self._fetch_command} {wanted[0]}`"
         )
 
-    async def slots(self) -> int:
-        """Calls to have under way at once: OLLAMA_NUM_PARALLEL, as the server reads it too, or 2.
+    async def calls_at_once(self) -> int:
+        """Calls to have under way at once: one more than the server's slots (OLLAMA_NUM_PARALLEL, or 1).
 
-        Even a server that works on one at a time then has the next at hand.
+        So the next is at hand when a slot has done its own.
         """
-        return max(1, int(os.environ.get("OLLAMA_NUM_PARALLEL") or _SLOTS))
+        return max(1, int(os.environ.get("OLLAMA_NUM_PARALLEL") or 1)) + 1
 
     async def warm_up(self, model: str, num_ctx: int) -> float:
         """Have the server load a model, and make sure that its context is as large as asked for.

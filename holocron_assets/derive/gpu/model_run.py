@@ -180,7 +180,7 @@ async def _work(run: ModelRun, supply: Supply, session: Session, report: Callabl
 
     async with open_client(run.server) as client:
         gpu = GpuLock(run.lake, f"{run.started_by} asking {run.model}", pool=place_of(run.pool, run.model))
-        turns = RequestTurns(gpu, await Engine(client).slots(), prepare=load)
+        turns = RequestTurns(gpu, await Engine(client).calls_at_once(), prepare=load)
         asking = EmbeddingEngine if run.is_of_space else Engine
         engine = asking(client, run_id=run.run_id, fetch_command=fetch_command(), around_call=turns.turn)
         asked = (run.model, run.digest, run.run_id)

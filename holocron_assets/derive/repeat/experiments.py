@@ -167,7 +167,7 @@ class _Asking:
 
         place = place_of(experiment.settings.pool_of(model.name), model.name)
         gpu = GpuLock(self._lake, f"holocron {experiment.command} {experiment.tag}", pool=place)
-        turns = RequestTurns(gpu, await loader.slots(), prepare=load)
+        turns = RequestTurns(gpu, await loader.calls_at_once(), prepare=load)
         engine = Engine(client, run_id=experiment.scope, tag=experiment.tag, around_call=turns.turn)
         try:
             await self._ask_every_time(engine, model, report)

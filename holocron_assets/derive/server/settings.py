@@ -18,7 +18,7 @@ class ServerSettings:
         keep_alive: seconds that a model stays when a request does not say (OLLAMA_KEEP_ALIVE).
         num_ctx: tokens of context when a request does not say (OLLAMA_CONTEXT_LENGTH).
         threads: processor threads of a loaded model.
-        prompt_cache_mib: MiB of memory for read prompts that no slot holds any more.
+        prompt_cache_mib: MiB of memory for read prompts that no slot holds any more; not used with a GPU.
     """
 
     slots: int = 1

@@ -10,9 +10,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import xllamacpp  # type: ignore[import-untyped] # it ships no types
 
 from holocron_assets.derive.server.model_files.catalog import Model, shipped_catalog
 from holocron_assets.derive.server.model_files.files import ModelFiles
+from holocron_assets.derive.server.process.child import serve
 from holocron_assets.derive.server.process.loaded import BusyError, Lease, LoadedModels, NoModelFileError
 from holocron_assets.derive.server.process.loopback import LlamaGoneError
 from holocron_assets.derive.server.process.runner import RunnerError, RunnerOrder, start_runner
@@ -223,3 +225,16 @@ def test_the_settings_are_ollamas() -> None:
         server_settings({"OLLAMA_NUM_PARALLEL": "many"})
     with pytest.raises(ValueError, match=r"OLLAMA_KEEP_ALIVE: .* 'soon'"):
         server_settings({"OLLAMA_KEEP_ALIVE": "soon"})
+
+
+@pytest.mark.parametrize(("devices", "mib"), [(["CPU"], 512), (["CPU", "GPU"], 0)])
+def test_read_prompts_are_kept_in_memory_where_no_gpu_reads_them(
+    devices: list[str], mib: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = xllamacpp.ggml_backend_dev_type
+    found = [{"type": getattr(kinds, f"GGML_BACKEND_DEVICE_TYPE_{device}")} for device in devices]
+    monkeypatch.setattr(xllamacpp, "get_device_info", lambda: found)
+    monkeypatch.setattr(xllamacpp, "Server", lambda parameters: parameters)
+    order = RunnerOrder(Path("model.gguf"), 2048, 16, 1, embedding=False, prompt_cache_mib=512)
+    parameters = serve({**vars(order), "path": str(order.path), "key": "key"})
+    assert (parameters.cache_ram_mib, parameters.n_ctx) == (mib, 16 * 2048)

@@ -21,7 +21,7 @@ def main() -> None:
     _die_with(order["parent"])
     try:
         # Kept in a name: the server stops when nothing refers to it any more.
-        server = _serve(order)
+        server = serve(order)
     except RuntimeError as error:
         sys.exit(str(error))
     sys.stdout.write(json.dumps({"address": server.listening_address}) + "\n")
@@ -38,7 +38,17 @@ def _die_with(parent: int) -> None:
         os._exit(1)
 
 
-def _serve(order: dict[str, Any]) -> Any:
+def serve(order: dict[str, Any]) -> Any:
+    """Load a model; llama.cpp's server, which serves it as long as something refers to it.
+
+    A build of llama.cpp for a GPU puts as much of the model there as fits.
+
+    Args:
+        order: a `RunnerOrder` as data, with the key that requests must have.
+
+    Raises:
+        RuntimeError: the model cannot be loaded.
+    """
     # Here, as only this process may hold llama.cpp, which reads the environment on import.
     import xllamacpp  # type: ignore[import-untyped] # noqa: PLC0415 - it ships no types; see above
 
@@ -48,7 +58,8 @@ def _serve(order: dict[str, Any]) -> Any:
     parameters.n_ctx = order["num_ctx"] * order["slots"]
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = order["threads"]
     parameters.api_keys = [order["key"]]
-    parameters.cache_ram_mib = order["prompt_cache_mib"]
+    # A GPU reads a prompt in less time than it takes to copy one from its memory and back.
+    parameters.cache_ram_mib = 0 if _has_gpu(xllamacpp) else order["prompt_cache_mib"]
     parameters.ui = False
     parameters.verbosity = 2  # warnings
     if order["embedding"]:
@@ -57,6 +68,11 @@ def _serve(order: dict[str, Any]) -> Any:
         # llama.cpp pools an input only when it reads all of it in one go.
         parameters.n_batch = parameters.n_ubatch = order["num_ctx"]
     return xllamacpp.Server(parameters)
+
+
+def _has_gpu(llama: Any) -> bool:
+    gpu = llama.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_GPU
+    return any(device["type"] == gpu for device in llama.get_device_info())
 
 
 if __name__ == "__main__":
