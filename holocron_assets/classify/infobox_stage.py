@@ -1,7 +1,7 @@
 """Second stage: what the infobox's template says of the type, or else its fields."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from holocron_assets.classify.evidence import Evidence, fired
 from holocron_assets.classify.rule_file import Rule
@@ -34,24 +34,28 @@ class InfoboxStage:
         self._labels = labels
         self._settled = settled
         self._templates = {_plain(template): rule for rule in rules for template in rule.templates or ()}
+        self._of_individuals = {rule.id: rule.when_individual for rule in rules if rule.when_individual}
         self._fields = [(rule, rule.fields) for rule in rules if rule.fields]
 
-    def evidence(self, signals: Row, *, names_one: bool = False) -> list[Evidence]:
+    def evidence(self, signals: Row, names_one: Callable[[Row], bool]) -> list[Evidence]:
         """The evidence of a page's infobox for its type (from a row of table page_signals).
 
         Args:
             signals: the page's row.
-            names_one: whether its lead is about one individual. Then "Infobox monster" is about that one.
+            names_one: whether a page is about one individual; then "Infobox monster" is about that one.
         """
         template = signals["infobox_template"]
         if not template:
             return []
-        named = self.of_name(template, names_one=names_one)
+        named = self.of_name(template)
+        reading = self._of_individuals.get(named.rule_id) if named else None
+        if named and reading and names_one(signals):
+            named = named.read_as(reading)
         if named and named.confidence >= self._settled:
             return [named]
         return ([named] if named else []) + list(self._by_fields(signals["infobox_fields"]))
 
-    def of_name(self, template: str, *, names_one: bool = False) -> Evidence | None:
+    def of_name(self, template: str) -> Evidence | None:
         """What the name of a template says of its pages; None if no rule knows it."""
         plain = _plain(template)
         rule = self._templates.get(plain)
@@ -60,9 +64,7 @@ class InfoboxStage:
         for vocabulary in self._vocabularies:
             words = [word for word in plain.split() if word not in vocabulary.grammar.infobox_words]
             if head := vocabulary.head(words, "infobox"):
-                evidence = fired(head.rule, "infobox", template)
-                reading = head.rule.when_individual if names_one else None
-                return evidence.read_as(reading) if reading else evidence
+                return fired(head.rule, "infobox", template)
         return None
 
     def _by_fields(self, fields: Sequence[Row]) -> Iterator[Evidence]:

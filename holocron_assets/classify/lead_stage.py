@@ -91,11 +91,12 @@ class LeadStage:
         A language without articles does not tell a name from a kind.
         """
         tokens = tokens_of(signals["lead_sentence"] or "", self._grammar)
-        lower = [token.lower() for token in tokens]
-        verbs = self._grammar.copulas_singular | self._grammar.copulas_plural
-        verb = next((position for position, word in enumerate(lower) if word in verbs), 0)
-        is_singular = lower[verb : verb + 1] != [] and lower[verb] in self._grammar.copulas_singular
-        return is_singular and self._is_name(tokens[:verb])
+        for position, word in enumerate(map(str.lower, tokens)):
+            if word in self._grammar.copulas_plural:
+                return False
+            if word in self._grammar.copulas_singular:
+                return self._is_name(tokens[:position])
+        return False
 
     def _is_name(self, subject: Sequence[str]) -> bool:
         """Whether a subject of a singular verb is a name without an article."""

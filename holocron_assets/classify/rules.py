@@ -61,7 +61,7 @@ class RuleBook:
         found = self._title.evidence(signals)
         if self._title.ends_reading(found):
             return found
-        found += self._infobox.evidence(signals, names_one=self._lead.names_one(signals))
+        found += self._infobox.evidence(signals, self._lead.names_one)
         found += self._category.evidence(signals)
         found += self._lead.evidence(signals)
         return found
