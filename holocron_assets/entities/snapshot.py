@@ -23,7 +23,7 @@ from holocron_assets.entities.names.aliases import Redirects, redirects_by_targe
 from holocron_assets.entities.names.first_titles import FirstTitles, first_titles
 from holocron_assets.entities.people import People
 from holocron_assets.entities.reviews import IN_DISPUTE, PageNow
-from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.keys import content_hash, rows_hash_sql
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.rows import rows_of
 from holocron_assets.lake.place.paths import Lake
@@ -52,16 +52,15 @@ _READ = (
 )
 """Tables that the queries on a snapshot read: a view of one takes a millisecond, and there are 60."""
 
-_CANDIDATE_MARKS = """
-    select
-        entity_type,
-        count(*) || '-' || bit_xor(hash(
-            batch, title_key, page_id, revision_id, name, continuity, confidence, method, rule_ids,
-            needs_review, has_lead
-        )) as mark
+_OF_CANDIDATE = """
+    batch, title_key, page_id, revision_id, name, continuity, confidence, method, rule_ids, needs_review,
+    has_lead
+"""
+_CANDIDATE_MARKS = f"""
+    select entity_type, count(*) || '-' || {rows_hash_sql(_OF_CANDIDATE)} as mark
     from present_candidates
     group by entity_type
-"""
+"""  # noqa: S608 - a query of our own
 # A redirect whose title is that of an entity of any type is no alias. It is left out here and so in the mark:
 # when it becomes an alias, aliases are stale.
 _REDIRECTS = """
@@ -71,11 +70,12 @@ _REDIRECTS = """
         select title_key from ({entities}) where valid_to is null and state <> 'suppressed'
     )
 """
-_REDIRECTS_MARK = """
+_REDIRECTS_MARK = f"""
     select
-        count(*) || '-' || coalesce(bit_xor(hash(source, from_title, target_title, revision_id)), 0) as mark
-    from ({redirects})
-"""
+        count(*) || '-'
+        || coalesce({rows_hash_sql("source, from_title, target_title, revision_id")}, 0) as mark
+    from ({{redirects}})
+"""  # noqa: S608 - the same
 _CHANGED = pa.schema(
     [
         ("entity_id", pa.string()),
@@ -94,21 +94,16 @@ _IN_DISPUTE = """
     from ({entities})
     where valid_to is null and contains(review_reason, $reason)
 """
-_PAGES_MARK = """
-    select
-        count(*) || '-' || coalesce(
-            bit_xor(
-                hash(
-                    source, title_key, page_id, revision_id, primary_type, confidence, method, model,
-                    learned_type
-                )
-            ), 0
-        ) as mark
+_OF_PAGE = """
+    source, title_key, page_id, revision_id, primary_type, confidence, method, model, learned_type
+"""
+_PAGES_MARK = f"""
+    select count(*) || '-' || coalesce({rows_hash_sql(_OF_PAGE)}, 0) as mark
     from lake.page_types as types
     semi join present_answers as present
         on types.batch = present.batch and types.title_key = present.title_key
     where types.title_key in (select unnest($titles)) or types.page_id in (select unnest($pages))
-"""
+"""  # noqa: S608 - the same
 # A page may have no standing entity while another type gives it up.
 _UNHELD = """
     with standing as (
@@ -147,7 +142,7 @@ _TOLD = """
 _TOLD_MARK = f"""
     select
         count(*) || '-'
-        || coalesce(bit_xor(hash(title_key, revision_id, kind, key, value, target)), 0) as mark
+        || coalesce({rows_hash_sql("title_key, revision_id, kind, key, value, target")}, 0) as mark
     from ({_TOLD})
 """  # noqa: S608 - a query of our own
 _MERGER_NOTICES = """

@@ -142,3 +142,15 @@ def test_a_suppressed_entity_has_no_facts_and_no_relation_leads_to_it(tmp_path: 
     wiki.resolve()
     assert (wiki.facts("Vex"), wiki.relations("Vex")) == ([], [])
     assert [row["to_id"] for row in wiki.relations("Nem")] == [None]
+
+
+def test_facts_of_two_follow_when_what_they_were_merged_into_is_merged_too(tmp_path: Path) -> None:
+    wiki = WikiWithFacts(tmp_path)
+    pages = {name: page("Character", name, "|gender=Male") for name in ("Nem", "Vex", "Yol")}
+    wiki.crawl(pages)
+    wiki.resolve()
+    nem, yol = (entity_id(SOURCE, name) for name in ("Nem", "Yol"))
+    for merged, into in ((nem, VEX), (VEX, yol)):
+        decided(wiki, "merge", entity_id=merged, other_id=into)
+        wiki.resolve()
+    assert {row["entity_id"] for name in pages for row in wiki.facts(name)} == {yol}

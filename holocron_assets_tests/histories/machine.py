@@ -60,11 +60,13 @@ class Tally:
         histories: how many were begun, those of shrinking included.
         steps: how often each rule was followed.
         seconds: how long each rule took, with its comparison.
+        has_failed: whether a step found something wrong.
     """
 
     histories: int = 0
     steps: Counter[str] = field(default_factory=Counter)
     seconds: defaultdict[str, float] = field(default_factory=partial(defaultdict, float))
+    has_failed: bool = False
 
     def add(self, other: "Tally") -> None:
         """Take in what was done in other histories."""
@@ -93,6 +95,11 @@ def step(act: Callable[..., None]) -> Callable[..., None]:
             act(self, *arguments, **given)
             self.went_well = True
             self.changes += act.__name__ not in UNCHANGING
+        except Exception:
+            if not self.tally.has_failed:  # shrinking takes long, and may find another failure
+                sys.stderr.write(f"found, and now shrunk:\n{traceback.format_exc()}")
+            self.tally.has_failed = True
+            raise
         finally:
             self.tally.steps[act.__name__] += 1
             self.tally.seconds[act.__name__] += monotonic() - began
@@ -354,9 +361,10 @@ class Histories(RuleBasedStateMachine):
     @rule()
     @step
     def import_decisions(self) -> None:
-        """Bring decisions back. None may be of the future, and so the whole file is refused."""
+        """Bring decisions back. No new one may be of the future, or else the whole file is refused."""
         code, said = self.driven.command("decisions", "import", str(self.driven.folder / "decisions.jsonl"))
-        is_refused = any(self.driven.is_of_the_future(one.identifier) for one in self.model.exported)
+        new = [one for one in self.model.exported if one not in self.model.lake.decisions]
+        is_refused = any(self.driven.is_of_the_future(one.identifier) for one in new)
         assert code == is_refused, said
         if not is_refused:
             self.model.lake.add(self.model.exported)
@@ -443,8 +451,12 @@ class Histories(RuleBasedStateMachine):
     def teardown(self) -> None:
         """A history that went well ends with a run: many draw none."""
         if self.went_well and self.changes > 1:
-            self._finish(self._mark(), kills=0)
+            self.last_run()
         self.driven.end_life()
+
+    @step
+    def last_run(self) -> None:
+        self._finish(self._mark(), kills=0)
 
 
 def lived(number: int, folder: Path, *, histories: int, steps: int) -> tuple[Tally, str]:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.lake.declaration.keys import content_hash, table_hash, title_key
+from holocron_assets.lake.declaration.keys import content_hash, rows_hash_sql, table_hash, title_key
 from holocron_assets.lake.declaration.schema import (
     Column,
     Row,
@@ -198,3 +199,16 @@ def test_tables_have_one_hash_exactly_when_they_hold_the_same_however_they_are_c
     parts = pa.concat_tables([both.slice(0, cut), both.slice(cut)])
     assert table_hash(parts) == table_hash(left)
     assert (table_hash(left) == table_hash(right)) is (repr(left.to_pylist()) == repr(right.to_pylist()))
+
+
+def rows_hash(*rows: tuple[str, str]) -> int:
+    values = ", ".join(map(str, rows))
+    sql = f"select {rows_hash_sql('title, holder')} from (values {values}) as rows (title, holder)"  # noqa: S608 - ours
+    [[number]] = duckdb.sql(sql).fetchall()
+    return int(number)
+
+
+def test_the_hash_of_rows_changes_when_the_last_value_of_two_rows_changes_alike() -> None:
+    before = rows_hash(("Nem", "Vex"), ("Vex", "Vex"))
+    assert rows_hash(("Nem", "Yol"), ("Vex", "Yol")) != before
+    assert rows_hash(("Vex", "Vex"), ("Nem", "Vex")) == before

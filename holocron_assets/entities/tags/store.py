@@ -10,7 +10,7 @@ import pyarrow as pa
 from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.entities.tags.registered import registered, registered_categories
 from holocron_assets.entities.tags.vocabulary import read_vocabulary
-from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.keys import content_hash, rows_hash_sql
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, write_table
@@ -24,23 +24,25 @@ _SETUP, _TAGS, _RELATIONS, _ENTITY_TAGS = (
     files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
     for name in ("tags", "tag_rows", "tag_relation_rows", "entity_tag_rows")
 )
-_SOURCE_MARK = "select bit_xor(hash(title_key, mark)) as mark from page_tag_marks where source = $source"
-_TYPE_MARKS = """
+_PAGE_HASH = rows_hash_sql("target_id, tag_id, name, method, weight, confidence")
+_MARK = rows_hash_sql("title_key, mark")
+_SOURCE_MARK = f"select {_MARK} as mark from page_tag_marks where source = $source"  # noqa: S608 - our own
+_TYPE_MARKS = f"""
     with members as (
         select
             entities.entity_id, coalesce(entities.merged_into, entities.entity_id) as survivor,
             entities.state = 'merged' as is_merged, coalesce(pages.title_key, entities.title_key) as title_key
-        from ({entities}) as entities
+        from ({{entities}}) as entities
         left join present_pages as pages using (source, page_id)
         where entities.valid_to is null and entities.state <> 'suppressed'
     )
     select
-        (select bit_xor(hash(entity_id, survivor, is_merged, title_key)) from members) as entities,
+        (select {rows_hash_sql("entity_id, survivor, is_merged, title_key")} from members) as entities,
         (
-            select bit_xor(hash(title_key, mark)) from page_tag_marks
+            select {_MARK} from page_tag_marks
             where title_key in (select title_key from members)
         ) as page_tags
-"""
+"""  # noqa: S608 - the same
 _NOTHING = r"[^\s\S]"
 
 
@@ -163,5 +165,5 @@ def _of_type(snapshot: Snapshot, entity_type: str, vocabulary_file: Path) -> dic
 
 
 def _prepared(snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
-    query(snapshot.connection, _SETUP)
+    query(snapshot.connection, _SETUP.format(page_hash=_PAGE_HASH))
     return snapshot.connection

@@ -7,6 +7,6 @@ semi join present_answers as present
     on tags.batch = present.batch and tags.title_key = present.title_key;
 
 create temp table if not exists page_tag_marks as
-select source, title_key, bit_xor(hash(target_id, tag_id, name, method, weight, confidence)) as mark
+select source, title_key, {page_hash} as mark
 from present_page_tags
 group by source, title_key;

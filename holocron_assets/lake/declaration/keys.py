@@ -37,6 +37,19 @@ def content_hash(text: str) -> str:
     return xxhash.xxh3_128_hexdigest(text.encode("utf-8", "surrogatepass"))
 
 
+def rows_hash_sql(columns: str) -> str:
+    """DuckDB's SQL of a hash of rows in any order: an aggregate, null if there are none.
+
+    DuckDB's hash of several values ends with an exclusive or with the hash of the last one. So the exclusive
+    or of two such hashes does not change where both rows' last values change alike. That of hashes of them
+    does.
+
+    Args:
+        columns: of a row, separated by commas.
+    """
+    return f"bit_xor(hash(hash({columns})))"
+
+
 def table_hash(table: pa.Table) -> str:
     """The 128-bit hash of a table's values in row order, the same on every machine and at every time.
 

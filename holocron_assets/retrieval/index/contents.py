@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import duckdb
 
+from holocron_assets.lake.declaration.keys import rows_hash_sql
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.tables import (
     ENTITIES,
@@ -64,11 +65,11 @@ select
 from entities
 where state not in ('merged', 'suppressed') and origin = 'mention'
 """
-_DIGESTS = """
-select batch, bit_xor(hash(indexed_pages))::varchar || ' ' || count(*) as digest
+_DIGESTS = f"""
+select batch, {rows_hash_sql("indexed_pages")}::varchar || ' ' || count(*) as digest
 from indexed_pages
 group by batch
-"""
+"""  # noqa: S608 - a query of our own
 _OF_BATCH = "select * from indexed_pages where batch = $batch order by title_key"
 _PASSAGES = """
 select title_key, passage_id, position, headings, text, start_offset, end_offset
