@@ -204,7 +204,7 @@ def test_tables_have_one_hash_exactly_when_they_hold_the_same_however_they_are_c
 def rows_hash(*rows: tuple[str, str]) -> int:
     values = ", ".join(map(str, rows))
     sql = f"select {rows_hash_sql('title, holder')} from (values {values}) as rows (title, holder)"  # noqa: S608 - ours
-    [[number]] = duckdb.sql(sql).fetchall()
+    [[number]] = duckdb.execute(sql).fetchall()
     return int(number)
 
 
