@@ -124,6 +124,23 @@ def test_unknown_titles_are_wanted_where_every_page_is_and_the_change_brings_one
     assert (row["status"], row["reason"]) == ("skipped", "namespace 10 is not asked for")
 
 
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_a_page_of_a_wiki_that_is_wanted_whole_leads_on_before_the_wiki_is_listed_again(
+    lake: Lake, *, is_compacted: bool
+) -> None:
+    put_changes(lake)  # that the page is new was reported once: it has been fetched since
+    put_outcomes(lake, "wiki-000002", outcome("New", fetched_at=READ_AT))
+    put_links(lake, "wiki-000002", ("New", "Also red"))
+    whole, listed = (
+        wiki_source(seeds=seeds, depth="unlimited") for seeds in (WHOLE.seeds, wiki_source().seeds)
+    )
+    if is_compacted:
+        make_known_links(lake, whole)
+    assert {page.title for page in pending_pages(lake, whole, limit=9)} == {"Red", "Also red"}
+    if not is_compacted:
+        assert frontier(lake, listed)["Also red"]["reason"] == "no seed leads to it"
+
+
 def test_filters_hold_for_pages_that_changed_and_reach_does_not(lake: Lake) -> None:
     put_outcomes(
         lake,

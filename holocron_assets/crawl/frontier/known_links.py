@@ -40,6 +40,10 @@ _SHARE_OF_COVERED = 50
 _MOST_NEW = 1000
 _COLUMNS = ", ".join(column.name for column in KNOWN_LINKS.columns)
 _REQUIRED = ", ".join(f"count({column.name})" for column in KNOWN_LINKS.columns if not column.nullable)
+_STARTS = """
+    select title_key, 0::bigint as depth, null::bigint as via_key
+    from (select title_key from crawl.new_seeds union select title_key from crawl.standing_titles)
+"""
 
 
 def compaction_is_due(lake: Lake, source: Source) -> bool:
@@ -131,10 +135,9 @@ def _changed(lake: Lake, held: Coverage) -> int:
 
 def _measure_depths(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
     """Make `crawl.reached` step by step: each step reads the links once and holds only titles in memory."""
-    seeds = "select title_key, 0::bigint as depth, null::bigint as via_key from crawl.new_seeds"
     query(
         connection,
-        f"create or replace table crawl.reached as {seeds};"
+        f"create or replace table crawl.reached as {_STARTS};"
         " create or replace table crawl.near as from crawl.reached",
     )
     if source.kind == "mediawiki_dump":

@@ -2,19 +2,19 @@
 
 create or replace $relation crawl.additions as
 select
-    coalesce(seeds.source, told.source, asked.source, unasked.source) as source,
+    coalesce(seeds.source, standing.source, asked.source, unasked.source) as source,
     title_key,
-    coalesce(seeds.title, told.title, asked.title, unasked.title) as title,
-    coalesce(seeds.namespace, told.namespace, asked.namespace, unasked.namespace) as namespace,
+    coalesce(seeds.title, standing.title, asked.title, unasked.title) as title,
+    coalesce(seeds.namespace, standing.namespace, asked.namespace, unasked.namespace) as namespace,
     seeds.title_key is not null as is_seed,
     seeds.ordinal, seeds.revision_id as wanted_revision, seeds.listed_at,
-    seeds.title_key is not null or told.title_key is not null as is_start,
+    seeds.title_key is not null or standing.title_key is not null as is_start,
     if(is_start, 0, reached.depth) as depth,
     if(is_start, null, reached.via_key) as via_key,
     asked.status, asked.attempts, asked.error, asked.due_at, asked.asked_at,
     asked.answered_at, asked.answered_status, asked.answered_revision
 from crawl.new_seeds as seeds
-full join crawl.told_titles as told using (title_key)
+full join crawl.standing_titles as standing using (title_key)
 full join crawl.asked as asked using (title_key)
 full join crawl.unasked as unasked using (title_key)
 full join crawl.reached as reached using (title_key);

@@ -106,8 +106,16 @@ select from_key, target_key, length, max_depth, farthest
 from edges join crawl.settings as settings using (source)
 where not is_dump and length <= farthest;
 
--- If every page of a wiki is wanted, a page is wanted as soon as its change is reported.
-create or replace view crawl.told_titles as
+-- If every page of a wiki is wanted, a page is as good as a seed as soon as its change is reported, and while it stands.
+create or replace view crawl.standing_titles as
+with told as (from crawl.changes where kind <> 'delete'),
+standing as (
+    select source, title_key, title, namespace from told
+    union all
+    select source, title_key, title, namespace
+    from crawl.asked anti join told using (title_key)
+    where answered_status = 'ok'
+)
 select source, title_key, title, namespace
-from crawl.changes join crawl.settings using (source)
-where is_whole and kind <> 'delete';
+from standing join crawl.settings using (source)
+where is_whole;

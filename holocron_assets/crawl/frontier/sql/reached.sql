@@ -1,10 +1,10 @@
 -- The distance of titles from the nearest seed, by the edges of new batches, where it is less than was known.
 
--- Seeds, new pages of a wiki of which every page is wanted, and titles that were reached before.
+-- Seeds, pages of a wiki of which every page is wanted, and titles that were reached before.
 create or replace view crawl.starts as
 select title_key, 0 as depth from crawl.new_seeds
 union all
-select title_key, 0 from crawl.told_titles
+select title_key, 0 from crawl.standing_titles
 union all
 select title_key, depth from crawl.compacted where depth is not null;
 
