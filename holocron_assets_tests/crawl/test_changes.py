@@ -16,11 +16,13 @@ from holocron_assets.crawl.changes import recent as changes_module
 from holocron_assets.crawl.changes.recent import ChangesReading, next_reading, read_changes
 from holocron_assets.crawl.changes.revision_check import passes, start_pass, unfinished_pass
 from holocron_assets.crawl.changes.store import drop_settled, last_reading
+from holocron_assets.crawl.frontier.batches import cut_batches, manifest
 from holocron_assets.crawl.readers import wiki_client
+from holocron_assets.crawl.sources.source import Seeds, Source
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGE_CHANGES
+from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGE_CHANGES, PAGES
 
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)
@@ -395,6 +397,46 @@ def test_a_change_of_a_page_that_is_in_flight_stays(tmp_path: Path) -> None:
         reading(lake, wiki)
         assert drop_settled(lake, source_of(wiki)) == 1
     assert set(stored(lake)) == {"Being read"}
+
+
+@contextmanager
+def wiki_crawled_by_a_clock_that_was_ahead(
+    folder: Path, *titles: str
+) -> Iterator[tuple[Lake, ChangingWiki, Source]]:
+    """As `crawled_wiki`, by a clock that was set back by an hour since. Every page of the wiki is wanted."""
+    lake = Lake(folder)
+    put_site(lake)
+    with changing_wiki(titles) as wiki:
+        with ago(120 * MINUTE):
+            wiki.edit(titles[0])
+        hold(lake, wiki, *titles, ago=-60 * MINUTE)
+        yield lake, wiki, source_of(wiki, seeds=Seeds(all_pages=True))
+
+
+def test_a_first_reading_after_the_clock_was_set_back_reads_all_and_checks_all(tmp_path: Path) -> None:
+    with wiki_crawled_by_a_clock_that_was_ahead(tmp_path, "A", "B") as (lake, wiki, _):
+        first = reading(lake, wiki)
+    assert (kinds_and_titles(first), first.gap) == ([("edit", "A")], True)
+    assert unfinished_pass(lake, "wiki")
+
+
+def test_a_deletion_and_a_move_after_the_clock_was_set_back_are_fetched_and_count_as_later(
+    tmp_path: Path,
+) -> None:
+    with wiki_crawled_by_a_clock_that_was_ahead(tmp_path, "A", "B", "C") as (lake, wiki, source):
+        reading(lake, wiki)
+        held_at = max(row["fetched_at"] for row in read_partition(lake, PAGES, "wiki-000001"))
+        wiki.delete("B")
+        wiki.move("C", "C two")
+        reading(lake, wiki)
+        assert drop_settled(lake, source) == 3
+        [batch] = cut_batches(lake, source, now=utc_now(), gather=False)
+        wanted = manifest(lake, batch)
+        assert {row["title"] for row in wanted} == {"B", "C", "C two"}
+        assert all(row["cut_at"] > held_at for row in wanted)
+        rows = [outcome(row["title"], "missing", fetched_at=row["cut_at"]) for row in wanted]
+        put_outcomes(lake, batch, *rows, manifest=False)
+        assert drop_settled(lake, source) == 0, "each was asked for once"
 
 
 def _killed(*_arguments: Any, **_named: Any) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, ClassVar
 
-from driving import SOURCE, Driven, Setting, driven
+from driving import Driven, Setting, driven
 from history_wiki import FAILURES, PROPOSING, TEXTS
 from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
@@ -119,7 +119,7 @@ class Histories(RuleBasedStateMachine):
         # A thousand histories take a day: whoever waits sees how far they are.
         sys.stderr.write(f"{self.tally.histories:,} histories, {self.tally.steps.total():,} steps\n")
         self.tally.histories += 1
-        self.was_set_back = self.is_damaged = self.are_pairs_asked = False
+        self.is_damaged = self.are_pairs_asked = False
         self.left = dict(RARE)
         is_kept = self.driven.begin()
         self.model = Model(self.driven.wiki.standing)
@@ -216,7 +216,7 @@ class Histories(RuleBasedStateMachine):
             self._decided("requeue", given_up[0], self.driven.command("requeue", "--all", *WHO))
         if code:
             self.driven.pass_a_day()  # a host that recovered is asked again within a day
-        if code or given_up or self.was_set_back:
+        if code or given_up:
             self._finish(mark, kills=0)
         else:
             self._compare(mark, kills=0)
@@ -248,9 +248,6 @@ class Histories(RuleBasedStateMachine):
         return len(self.driven.wiki.given), len(self.driven.chats())
 
     def _finish(self, mark: tuple[int, int], *, kills: int) -> None:
-        if self.was_set_back:  # deletions and moves of pages that were read in the time ahead wait for this
-            self._command("recheck", "--source", SOURCE)
-            self.was_set_back = False
         self._command("run")
         self._compare(mark, kills=kills)
 
@@ -420,7 +417,6 @@ class Histories(RuleBasedStateMachine):
     @step
     def clock(self, hours: int) -> None:
         """The machine's clock is set: it is wrong by so much from now on."""
-        self.was_set_back |= hours * 3600 < self.driven.skew
         self.driven.set_clock(hours * 3600)
 
     @precondition(lambda self: self.left["upgrade"])

@@ -1,6 +1,6 @@
 """What the lake knows about titles that a wiki answered for: our side of a comparison with the wiki."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -80,6 +80,12 @@ _SETTLED = """
     end
 """
 
+_ASKED_AHEAD = """
+    select max(asked_at) as asked_at
+    from outcomes semi join (select unnest($keys) as title_key) using (title_key)
+    where asked_at > $now
+"""
+
 
 @dataclass(frozen=True)
 class KnownPage:
@@ -117,6 +123,22 @@ def settled_changes(lake: Lake, source: Source) -> list[int]:
     with _answers(lake, source) as connection:
         keys: list[int] = query(connection, _SETTLED)[0]["keys"]
     return keys
+
+
+def asked_ahead(lake: Lake, source: Source, keys: Sequence[int], now: datetime) -> datetime | None:
+    """When one of some titles was last asked for by a clock that was ahead; None if none was.
+
+    Args:
+        lake: the lake.
+        source: the source of the titles.
+        keys: of the titles.
+        now: the present.
+    """
+    if not keys:
+        return None
+    with _answers(lake, source) as connection:
+        latest: datetime | None = query(connection, _ASKED_AHEAD, {"keys": keys, "now": now})[0]["asked_at"]
+    return latest
 
 
 @contextmanager

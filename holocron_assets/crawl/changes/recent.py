@@ -7,8 +7,15 @@ from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Any
 
+from holocron_assets.crawl.changes.answered import asked_ahead
 from holocron_assets.crawl.changes.revision_check import start_pass
-from holocron_assets.crawl.changes.rows import CLOCK_MARGIN, Seen, change_rows
+from holocron_assets.crawl.changes.rows import (
+    CLOCK_MARGIN,
+    Seen,
+    after_request,
+    change_rows,
+    is_by_revision,
+)
 from holocron_assets.crawl.changes.store import add_changes, last_reading
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.frontier.batches import batches_of
@@ -161,11 +168,14 @@ class _Reader:
         with connect(self.lake, tables=[BATCH_PAGES]) as connection:
             asked = {"source": self.source.name, "origin": self.source.origin}
             (beginning,) = query(connection, _BEGINNING, asked)
-        since = beginning["began_at"] + (oldest.wiki_time - utc_now())
+        now = utc_now()
+        since = beginning["began_at"] + (oldest.wiki_time - now)
+        # Our clock was set back since then, nobody knows how far: the whole list is read.
+        is_unknown = beginning["began_at"] > now
         # Pages that were read from an export may be older than the list's oldest entry.
-        if beginning["was_elsewhere"] or _is_gap(oldest, since):
+        if is_unknown or beginning["was_elsewhere"] or _is_gap(oldest, since):
             self._check_all()
-        self.state["place"] = since
+        self.state["place"] = oldest.entries[0].at if is_unknown and oldest.entries else since
 
     def read_on(self, deadline: float) -> None:
         """Read the list, and write the changes that it reports.
@@ -204,7 +214,13 @@ class _Reader:
     def _keep(self, reading: _Reading, clock_ahead: timedelta) -> None:
         seen = Seen("recent_changes", seen_at=utc_now(), clock_ahead=clock_ahead)
         site = load_site(self.lake, self.source.name)
-        self.rows = change_rows(reading.changes, seen, self.source, site)
+        rows = change_rows(reading.changes, seen, self.source, site)
+        by_time = [row["title_key"] for row in rows if not is_by_revision(row)]
+        ahead = asked_ahead(self.lake, self.source, by_time, seen.seen_at)
+        # A page that was moved is asked for under another title, and counts as read later than under the old.
+        self.rows = [
+            row if ahead is None or is_by_revision(row) else after_request(row, ahead) for row in rows
+        ]
         if self.rows:
             self.footer = add_changes(self.lake, self.source.name, self.rows)
         self.state["place"] = reading.place

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any, Literal
 
 from holocron_assets.crawl.changes.answered import KnownPage, answered_titles
-from holocron_assets.crawl.changes.rows import Seen, change_rows
+from holocron_assets.crawl.changes.rows import Seen, after_request, change_rows
 from holocron_assets.crawl.changes.store import add_changes
 from holocron_assets.crawl.mediawiki.changes import Change, difference
 from holocron_assets.crawl.mediawiki.client import MOST_TITLES, WikiClient
@@ -18,7 +18,7 @@ from holocron_assets.crawl.sources.seeds import load_site
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition, write_partition
-from holocron_assets.lake.place.clock import SMALLEST_STEP, utc_now
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.lake.tables import REVISION_CHECKS, SEED_TITLES, SITES
@@ -124,11 +124,7 @@ def _steps(lake: Lake, source: Source, place: int | None) -> Iterator[Sequence[K
 
 
 def _changes(pages: Sequence[KnownPage], client: WikiClient, source: Source, site: Site) -> list[Row]:
-    """Rows for the pages that have changed since they were fetched.
-
-    A change is later than the answer that it was compared with, though the clock may have been set back
-    since: otherwise it would count as fetched already.
-    """
+    """Rows for the pages that have changed since they were fetched."""
     rows: list[Row] = []
     for start in range(0, len(pages), MOST_TITLES):
         asked = pages[start : start + MOST_TITLES]
@@ -139,11 +135,9 @@ def _changes(pages: Sequence[KnownPage], client: WikiClient, source: Source, sit
             found = answer.pages[page.title]
             if found and (change := difference(page.revision_id, found)):
                 changes.append(Change(page.title, *change, changed_at=answer.wiki_time))
-        earliest = {page.title_key: page.asked_at + SMALLEST_STEP for page in asked}
-        for row in change_rows(changes, Seen("check", now, answer.wiki_time - now), source, site):
-            after = earliest[row["title_key"]]
-            times = {name: max(row[name], after) for name in ("changed_at", "seen_at")}
-            rows.append({**row, **times})
+        asked_at = {page.title_key: page.asked_at for page in asked}
+        found_now = change_rows(changes, Seen("check", now, answer.wiki_time - now), source, site)
+        rows += [after_request(row, asked_at[row["title_key"]]) for row in found_now]
     return rows
 
 

@@ -12,6 +12,7 @@ from holocron_assets.crawl.mediawiki.changes import Change
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.clock import SMALLEST_STEP
 from holocron_assets.lake.titles import InvalidTitle, Site
 
 SeenIn = Literal["recent_changes", "check"]
@@ -63,6 +64,23 @@ def change_rows(changes: Iterable[Change], seen: Seen, source: Source, site: Sit
             rows.append(row)
     fitting = _fitting([row["title"] for row in rows], source)
     return [row for row, fits in zip(rows, fitting, strict=True) if fits]
+
+
+def is_by_revision(row: Row) -> bool:
+    """Whether the revision that a change is about shows if the change was fetched, and no time has to."""
+    return row["kind"] in _BY_REVISION and row["revision_id"] is not None
+
+
+def after_request(row: Row, asked_at: datetime) -> Row:
+    """A change that counts as later than a request, though the clock may have been set back since.
+
+    Otherwise it would count as fetched already.
+
+    Args:
+        row: the change.
+        asked_at: when its title was asked for, by our clock then.
+    """
+    return {**row, **{name: max(row[name], asked_at + SMALLEST_STEP) for name in ("changed_at", "seen_at")}}
 
 
 def merged(known: Iterable[Row], reported: Iterable[Row]) -> list[Row]:

@@ -313,12 +313,17 @@ def _write_manifest(
             "reason": page.reason,
             "ordinal": page.ordinal,
             "origin": source.origin,
-            # Later than the last request even if the clock was set back: the later fetch of a page counts.
-            "cut_at": max(now, page.asked_at + SMALLEST_STEP) if page.asked_at else now,
+            "cut_at": _cut_at(page, now),
         }
         for position, page in enumerate(pages)
     ]
     write_partition(lake, BATCH_PAGES, batch, rows)
+
+
+def _cut_at(page: PendingPage, now: datetime) -> datetime:
+    """Later than the last request and the change, even if the clock was set back: the later fetch counts."""
+    moments = (now, page.told_at, page.asked_at + SMALLEST_STEP if page.asked_at else None)
+    return max(moment for moment in moments if moment)
 
 
 def next_number(lake: Lake, source_name: str, tables: Iterable[Table]) -> int:
