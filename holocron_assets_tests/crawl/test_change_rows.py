@@ -66,7 +66,8 @@ def test_the_newest_change_of_a_title_counts() -> None:
     edit, deletion = row("edit", 5, changed=1), row("delete", changed=2)
     other = row("edit", 9, title="B")
     assert merged([edit, other], [deletion]) == [deletion, other]
-    assert merged([deletion], [edit]) == [deletion]
+    late = row("edit", 5, changed=1, seen=3)
+    assert merged([deletion], [late]) == [deletion]
 
 
 def test_of_changes_in_one_second_the_one_reported_last_counts() -> None:
@@ -96,3 +97,8 @@ def test_a_page_that_is_edited_again_and_again_waits_since_the_first_edit() -> N
 def test_a_deletion_after_an_edit_was_seen_when_the_deletion_was() -> None:
     (waiting,) = merged([row("edit", 5, changed=1, seen=2)], [row("delete", changed=40, seen=41)])
     assert waiting["seen_at"] == LONG_AGO + 41 * MINUTE
+
+
+def test_a_change_that_is_reported_after_the_clock_was_set_back_counts_though_its_time_is_earlier() -> None:
+    before, after = row("move", changed=90), row("edit", 7, changed=31, seen=32)
+    assert merged([before], [after]) == [after]

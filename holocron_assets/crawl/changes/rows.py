@@ -113,7 +113,11 @@ def _newer(before: Row, row: Row) -> Row:
     is_edit = {row["kind"], before["kind"]} <= _BY_REVISION
     is_known = all(row[name] == before[name] for name in ("kind", "revision_id"))
     is_known &= row["changed_at"] == before["changed_at"] or (is_edit and row["revision_id"] is not None)
-    if is_known or row["changed_at"] < before["changed_at"]:
+    if is_known:
+        return before
+    if row["seen_at"] < before["seen_at"]:  # the clock was set back: only the order of the reports is right
+        return row
+    if row["changed_at"] < before["changed_at"]:
         return before
     return {**row, "seen_at": before["seen_at"]} if is_edit else row
 
