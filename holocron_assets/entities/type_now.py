@@ -15,8 +15,8 @@ from holocron_assets.entities.history import current_rows
 from holocron_assets.entities.identity.clusters import Member
 from holocron_assets.entities.identity.identity import Known, held_in, identified, is_mention
 from holocron_assets.entities.mentions.confidence import mention_confidence
-from holocron_assets.entities.promotion import PromotionPolicy, entity_from
-from holocron_assets.entities.reviews import disputed_ids, is_disputed
+from holocron_assets.entities.promotion import PromotionPolicy
+from holocron_assets.entities.reviews import disputed_ids, has_left
 from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.rows import rows_of
@@ -269,10 +269,9 @@ class TypeNow:
         """Whether the page that an entity was read from stands for it in another type now."""
         known = self._snapshot.pages_now.get((row["entity_type"], row["entity_id"]))
         page = known.page if known else None
-        if page is None or page["redirect_target"] or page["confidence"] < entity_from(page["entity_type"]):
+        if page is None or page["entity_type"] not in self._snapshot.candidate_marks:
             return False
-        is_typed = page["entity_type"] != self._type and page["entity_type"] in self._snapshot.candidate_marks
-        return is_typed and not is_disputed(row, page, self._snapshot.people.keeps)
+        return has_left(row, page, self._snapshot.people.keeps)
 
     def _member(self, row: Row, *, is_present: bool) -> Member:
         own = {name: row[name] for name in Member._fields if name in row}

@@ -122,6 +122,15 @@ def test_a_merge_outlives_the_page_of_what_was_merged(wiki: Wiki) -> None:
     assert (stands(wiki, GORT)["state"], stands(wiki, VARN)["merged_into"]) == ("promoted", GORT)
 
 
+def test_a_merge_outlives_the_page_of_what_was_merged_though_another_page_has_its_title(wiki: Wiki) -> None:
+    merge(wiki, GORT, VARN)
+    wiki.crawl(missing("Dune"), Seen("Gort", 3, "Droid", revision_id=101, confidence=0.99))
+    wiki.resolve_all()
+    assert stands(wiki, GORT)["merged_into"] == VARN
+    assert stands(wiki, DUNE, "Droid")["title"] == "Gort"
+    assert wiki.stale() == []
+
+
 def test_a_machine_that_types_a_merged_page_otherwise_only_raises_a_flag(wiki: Wiki) -> None:
     decision = merge(wiki, GORT, VARN)
     wiki.crawl(Seen("Gort", 2, "Droid", revision_id=101, confidence=0.99))
