@@ -16,7 +16,8 @@ from sample_holocron import Holocron
 from holocron_assets.cli.main import main
 from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.crawl.changes.revision_check import passes
-from holocron_assets.lake.tables import SITES
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.tables import BATCH_PAGES, SITES
 
 pytestmark = pytest.mark.system
 
@@ -63,12 +64,13 @@ def test_a_second_run_fetches_exactly_what_changed_and_does_not_wait(
     assert len(wiki.fetched()) == 7
 
 
-def test_a_run_that_finds_the_site_information_damaged_fetches_what_changed_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("table", "partition"), [(SITES, "live"), (BATCH_PAGES, "live-000001")])
+def test_a_run_that_finds_site_information_or_a_manifest_damaged_fetches_what_changed_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, partition: str
 ) -> None:
     with live_wiki(tmp_path, "A", "B") as (holocron, wiki):
         assert do(monkeypatch, holocron, "run").exit_code == 0
-        holocron.lake.file(SITES, "live").write_bytes(b"")
+        holocron.lake.file(table, partition).write_bytes(b"")
         wiki.edit("A", "another text")
         mended = do(monkeypatch, holocron, "run")
         assert mended.exit_code == 0, mended.output

@@ -43,6 +43,8 @@ RARE: Mapping[str, int] = {"upgrade": 1, "rebuild": 1}
 """Steps that a history has so many of at most: they cost as much as several others."""
 SAID_BY_PEOPLE = ("decisions",)
 """Layers of the lake that nobody can make again."""
+NOT_BOTH = {"pages", "batch_pages"}
+"""If both are damaged at once, nothing says since when the wiki's changes are to be read."""
 UNCHANGING = ("export_decisions", "backup", "rebuild", "clock")
 WHO = ("--author", "Ann", "--reason", "she knows")
 
@@ -119,7 +121,7 @@ class Histories(RuleBasedStateMachine):
         # A thousand histories take a day: whoever waits sees how far they are.
         sys.stderr.write(f"{self.tally.histories:,} histories, {self.tally.steps.total():,} steps\n")
         self.tally.histories += 1
-        self.is_damaged = self.are_pairs_asked = False
+        self.damaged, self.are_pairs_asked = set[str](), False
         self.left = dict(RARE)
         is_kept = self.driven.begin()
         self.model = Model(self.driven.wiki.standing)
@@ -221,7 +223,7 @@ class Histories(RuleBasedStateMachine):
         else:
             self._compare(mark, kills=0)
 
-    @precondition(lambda self: not self.is_damaged and not self.are_pairs_asked)
+    @precondition(lambda self: not self.damaged and not self.are_pairs_asked)
     @rule()
     @step
     def pairs_asked(self) -> None:
@@ -262,13 +264,13 @@ class Histories(RuleBasedStateMachine):
         ]
         model.ran(prompts)
         self.changes = -1  # a run itself is no change
-        self.is_damaged = self.are_pairs_asked = False
+        self.damaged, self.are_pairs_asked = set(), False
         problems += model.problems(self.driven.do("look"))
         assert not problems, "\n".join(problems)
 
     # --- people
 
-    @precondition(lambda self: self.model.lake.pages and not self.is_damaged)
+    @precondition(lambda self: self.model.lake.pages and not self.damaged)
     @rule(data=st.data(), type_name=st.sampled_from(DECIDED))
     @step
     def classify(self, data: st.DataObject, type_name: str) -> None:
@@ -276,7 +278,7 @@ class Histories(RuleBasedStateMachine):
         done = self.driven.command("decide", "classify", title, "--type", type_name, *WHO)
         self._decided("classify", title, done, type_name)
 
-    @precondition(lambda self: self._entities() and not self.is_damaged)
+    @precondition(lambda self: self._entities() and not self.damaged)
     @rule(data=st.data(), kind=st.sampled_from(["promote", "suppress"]))
     @step
     def decide_state(self, data: st.DataObject, kind: str) -> None:
@@ -287,7 +289,7 @@ class Histories(RuleBasedStateMachine):
         done = self.driven.command("decide", kind, entity.identifier, *WHO)
         self._decided(kind, named.identifier, done, may=may)
 
-    @precondition(lambda self: len(self._entities()) > 1 and not self.is_damaged)
+    @precondition(lambda self: len(self._entities()) > 1 and not self.damaged)
     @rule(data=st.data(), kind=st.sampled_from(["merge", "split"]))
     @step
     def decide_pair(self, data: st.DataObject, kind: str) -> None:
@@ -300,7 +302,7 @@ class Histories(RuleBasedStateMachine):
         done = self.driven.command("decide", kind, one.identifier, other.identifier, *WHO)
         self._decided(kind, one.identifier, done, (about or other).identifier, may=about is not None)
 
-    @precondition(lambda self: not self.is_damaged)
+    @precondition(lambda self: not self.damaged)
     @rule(number=st.integers(0, len(TITLES)), kind=st.sampled_from(["accept", "reject"]))
     @step
     def decide_statement(self, number: int, kind: str) -> None:
@@ -312,7 +314,7 @@ class Histories(RuleBasedStateMachine):
             done = self.driven.command("decide", kind, fact["fact_id"], *WHO)
             self._decided(kind, subject, done, may=is_new)
 
-    @precondition(lambda self: not self.is_damaged)
+    @precondition(lambda self: not self.damaged)
     @rule(shared=st.sampled_from(sorted(SHARED)), type_name=st.sampled_from(DECIDED))
     @step
     def classify_all(self, shared: str, type_name: str) -> None:
@@ -402,6 +404,8 @@ class Histories(RuleBasedStateMachine):
         """A file of the lake is damaged, found and named; what it held is made again."""
         files = [Path(name) for name in self.driven.do("files")]
         files = [file for file in files if file.parts[1] not in SAID_BY_PEOPLE]
+        if not self.damaged.isdisjoint(NOT_BOTH):
+            files = [file for file in files if file.parts[2] not in NOT_BOTH - self.damaged]
         if not files:  # all were damaged before
             return
         file = files[number % len(files)]
@@ -411,7 +415,7 @@ class Histories(RuleBasedStateMachine):
         assert str(file) in said, said
         _, _, table, partition, _ = file.parts
         self.model.lose(table, partition)
-        self.is_damaged = True  # what is decided about cannot be read before the next run
+        self.damaged.add(table)  # what is decided about cannot be read before the next run
 
     @rule(hours=st.sampled_from([-24, -1, 0, 1, 24]))
     @step

@@ -89,7 +89,7 @@ def cut_batches(
         Names of the new batches, in order.
     """
     with _cutting(lake, source.name):
-        restore_manifests(lake, source)
+        _restore_manifests(lake, source)
         unfinished = unfinished_batches(lake, source.name)
         room = _room(source, len(unfinished), most)
         if room <= 0:
@@ -360,6 +360,11 @@ def restore_manifests(lake: Lake, source: Source) -> list[str]:
     Returns:
         The batches.
     """
+    with _cutting(lake, source.name):
+        return _restore_manifests(lake, source)
+
+
+def _restore_manifests(lake: Lake, source: Source) -> list[str]:
     cut = set(lake.partitions(BATCH_PAGES))
     lost = [
         batch

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import dagster as dg
 
-from holocron_assets.crawl.frontier.batches import batches_of
+from holocron_assets.crawl.frontier.batches import batches_of, restore_manifests
 from holocron_assets.crawl.frontier.views import frontier_mark, frontier_tables_of
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
@@ -143,7 +143,9 @@ class LocalRun:
 
     def _finish(self) -> RunReport:
         free = self._free(self.sources)
-        # Without its site information a wiki is not asked for changes; a file of it may have been set aside.
+        # A wiki without manifests or site information is not asked for changes. Damaged ones were set aside.
+        for source in free:
+            restore_manifests(self.lake, source)
         self._run(sites_to_ask(self.lake, [source for source in free if batches_of(self.lake, source.name)]))
         for source in free:
             if problem := self.read_changes(source):
