@@ -404,8 +404,8 @@ class Histories(RuleBasedStateMachine):
         """A file of the lake is damaged, found and named; what it held is made again."""
         files = [Path(name) for name in self.driven.do("files")]
         files = [file for file in files if file.parts[1] not in SAID_BY_PEOPLE]
-        if not self.damaged.isdisjoint(NOT_BOTH):
-            files = [file for file in files if file.parts[2] not in NOT_BOTH - self.damaged]
+        spared = NOT_BOTH - self.damaged if NOT_BOTH & self.damaged else set[str]()
+        files = [file for file in files if file.parts[2] not in spared]
         if not files:  # all were damaged before
             return
         file = files[number % len(files)]

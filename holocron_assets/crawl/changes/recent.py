@@ -170,12 +170,12 @@ class _Reader:
             (beginning,) = query(connection, _BEGINNING, asked)
         now = utc_now()
         since = beginning["began_at"] + (oldest.wiki_time - now)
-        # Our clock was set back since then, nobody knows how far: the whole list is read.
-        is_unknown = beginning["began_at"] > now
+        # Nobody knows how far our clock was set back since then: the whole list is read.
+        was_set_back = beginning["began_at"] > now
         # Pages that were read from an export may be older than the list's oldest entry.
-        if is_unknown or beginning["was_elsewhere"] or _is_gap(oldest, since):
+        if was_set_back or beginning["was_elsewhere"] or _is_gap(oldest, since):
             self._check_all()
-        self.state["place"] = oldest.entries[0].at if is_unknown and oldest.entries else since
+        self.state["place"] = oldest.entries[0].at if was_set_back and oldest.entries else since
 
     def read_on(self, deadline: float) -> None:
         """Read the list, and write the changes that it reports.
