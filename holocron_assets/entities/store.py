@@ -27,7 +27,13 @@ from holocron_assets.lake.files.parquet import (
     write_partition,
     write_table,
 )
-from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_JUDGEMENTS
+from holocron_assets.lake.tables import (
+    ENTITIES,
+    ENTITY_ALIASES,
+    ENTITY_FACTS,
+    ENTITY_JUDGEMENTS,
+    ENTITY_RELATIONS,
+)
 
 ENTITIES_VERSION = code_version(__name__)
 ALIASES_VERSION = ENTITIES_VERSION
@@ -36,6 +42,7 @@ _NAMED_BY = (
     *("entity_id", "entity_type", "source", "name", "title", "title_key", "revision_id", "state"),
     *("merged_into", "valid_to"),
 )
+_FOLLOWING = (ENTITY_ALIASES, ENTITY_FACTS, ENTITY_RELATIONS)
 
 
 def stale_entities(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
@@ -139,7 +146,9 @@ def _merged(snapshot: Snapshot, entity_type: str) -> Mapping[str, Merge]:
 def _entities_are_stale(snapshot: Snapshot, entity_type: str) -> bool:
     footer = read_footer(snapshot.lake, ENTITIES, entity_type)
     if footer is None:
-        return entity_type in snapshot.candidate_marks
+        # If a damaged file was set aside, what followed from it must not stay, also if no page has the type.
+        is_left = any(snapshot.lake.has(table, entity_type) for table in _FOLLOWING)
+        return is_left or entity_type in snapshot.candidate_marks
     made_from = (footer.code_version, dict(footer.inputs))
     standing = snapshot.in_dispute.get(entity_type, ())
     wanted = (ENTITIES_VERSION, _entity_inputs(snapshot, entity_type, standing))

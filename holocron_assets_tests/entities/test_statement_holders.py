@@ -12,7 +12,7 @@ from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS
 from holocron_assets.entities.identity.identity import entity_id
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition
-from holocron_assets.lake.tables import ENTITY_FACTS, ENTITY_TAGS
+from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_TAGS
 
 pytestmark = pytest.mark.system
 
@@ -154,3 +154,17 @@ def test_facts_of_two_follow_when_what_they_were_merged_into_is_merged_too(tmp_p
         decided(wiki, "merge", entity_id=merged, other_id=into)
         wiki.resolve()
     assert {row["entity_id"] for name in pages for row in wiki.facts(name)} == {yol}
+
+
+def test_nothing_is_said_of_entities_whose_file_was_damaged_when_no_page_has_their_type(
+    tmp_path: Path,
+) -> None:
+    wiki = WikiWithFacts(tmp_path)
+    wiki.crawl({"Vex": page("Character", "Vex", "|gender=Male\n|homeworld=[[Thuum]]")})
+    wiki.resolve()
+    assert wiki.facts("Vex")
+    wiki.lake.file(ENTITIES, "PersonCharacter").unlink()
+    wiki.crawl({"Vex": page("Planet", "Vex")})
+    wiki.resolve()
+    assert (wiki.facts("Vex"), wiki.relations("Vex")) == ([], [])
+    assert wiki.resolve() == []
