@@ -84,6 +84,7 @@ def test_all_open_pages_and_the_most_linked_ones_are_asked_about_and_a_second_ru
     assert "Nothing to do: everything is done already." in second.stdout
     listed = json.loads(holocron_command("status", "--json").stdout)["interrogations"]
     pending = {row["interrogation"]: row["due"] for row in listed}
+    assert f"{pending['facts']} more questions are due." in second.stdout
     assert pending["unsure"] == 0
     assert pending["facts"] > 50, "the rest is left to the dispatcher"
 

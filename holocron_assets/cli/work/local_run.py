@@ -80,7 +80,7 @@ def run_everything(
         print_rows(console, "Files", files_summary(lake, of_files))
     if models:
         print_rows(console, "Asked of models", gpu_summary(lake, [run.run_id for run in report.finished]))
-        print_interrogations(console, *how_far(lake))
+        _print_interrogations(console, lake, models)
     return _print_outcome(console, lake, report)
 
 
@@ -251,6 +251,19 @@ def definitions() -> dg.Definitions:
 
 def _job_finder() -> Callable[[str], dg.JobDefinition]:
     return cache(lambda name: definitions().resolve_job_def(name))
+
+
+def _print_interrogations(console: Console, lake: Lake, models: ModelStage) -> None:
+    """Print how far models were asked, and what a run leaves to the sensors."""
+    interrogations, problem = how_far(lake)
+    print_interrogations(console, interrogations, problem)
+    due = sum(one.due for one in interrogations)
+    if due and not problem:
+        console.print(
+            f"{due:,} more questions are due. A run asks each interrogation about {models.few} of the most linked "
+            "pages: `holocron run --llm-pages N` asks about more, and `holocron ui` about all.",
+            end="\n\n",
+        )
 
 
 def _print_outcome(console: Console, lake: Lake, report: RunReport) -> bool:
