@@ -260,8 +260,8 @@ def _print_interrogations(console: Console, lake: Lake, models: ModelStage) -> N
     due = sum(one.due for one in interrogations)
     if due and not problem:
         console.print(
-            f"{due:,} more questions are due. A run asks each interrogation about {models.few} of the most linked "
-            "pages: `holocron run --llm-pages N` asks about more, and `holocron ui` about all.",
+            f"{due:,} more questions are due. A run asks each interrogation about {models.few} of the most "
+            "linked pages: `holocron run --llm-pages N` asks about more, and `holocron ui` about all.",
             end="\n\n",
         )
 
