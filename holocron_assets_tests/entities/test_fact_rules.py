@@ -57,6 +57,22 @@ def test_a_sources_own_rules_go_first_and_those_for_a_template_before_those_for_
     assert keys("wookieepedia", "Planet", "Affiliation(s)") == ["affiliated_with"]
 
 
+@pytest.mark.parametrize(
+    ("template", "field", "key"),
+    [
+        ("Galaxy", "Regions", "contains_region"),
+        ("Galaxy", "Sectors", "contains_sector"),
+        ("Region", "Sectors", "contains_sector"),
+        ("Trade route", "Regions", "in_region"),
+        ("System", "Sector", "in_sector"),
+    ],
+)
+def test_a_galaxy_lies_in_none_of_its_regions_and_a_region_in_none_of_its_sectors(
+    template: str, field: str, key: str
+) -> None:
+    assert keys("sample", template, field) == [key]
+
+
 def test_a_person_adds_rules_for_a_source_in_a_folder(tmp_path: Path) -> None:
     write(
         tmp_path,
