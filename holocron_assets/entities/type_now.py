@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from holocron_assets.entities.history import current_rows
 from holocron_assets.entities.identity.clusters import Member
-from holocron_assets.entities.identity.identity import Known, held_in, identified, is_mention
+from holocron_assets.entities.identity.identity import Known, held_in, identified, is_mention, last_held
 from holocron_assets.entities.mentions.confidence import mention_confidence
 from holocron_assets.entities.promotion import PromotionPolicy
 from holocron_assets.entities.reviews import disputed_ids, has_left
@@ -257,9 +257,9 @@ class TypeNow:
         return pa.Table.from_pylist(steady, schema=pa.schema(columns))
 
     def _is_of_another_type(self, row: Row) -> bool:
-        """Whether an entity stands in another type, or will once that is resolved."""
+        """Whether an entity stands in another type, or will once that is resolved; or stood there last."""
         held = held_in(self._snapshot.elsewhere(self._type), row["entity_id"])
-        if any(each["state"] != "suppressed" for each in held):
+        if any(each["state"] != "suppressed" for each in held) or last_held([row, *held]) is not row:
             return True
         if is_mention(row):
             return self._snapshot.mentions.types.get(row["title_key"], self._type) != self._type

@@ -108,6 +108,18 @@ class Wiki:
             for entity_type in stale_aliases(snapshot, TYPES):
                 store_aliases(snapshot, entity_type)
 
+    def resolve_in_stages(self) -> None:
+        """Resolve all types from one snapshot: all pairs, then all judgements, then all entities."""
+        every = frozenset(TYPES)
+        with open_snapshot(self.lake) as snapshot:
+            for entity_type in TYPES:
+                store_pairs(snapshot, entity_type, entity_types=every)
+            for entity_type in TYPES:
+                store_judgements(snapshot, entity_type, entity_types=every, now=self._now())
+            for entity_type in TYPES:
+                store_entities(snapshot, entity_type, entity_types=every, now=self._now(), run_id="run-1")
+                store_aliases(snapshot, entity_type)
+
     def _store_identity(self, snapshot: Snapshot, entity_type: str) -> tuple[Footer, EntityChanges]:
         store_pairs(snapshot, entity_type, entity_types=frozenset(TYPES))
         store_judgements(snapshot, entity_type, entity_types=frozenset(TYPES), now=self._now())

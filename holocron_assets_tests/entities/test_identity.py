@@ -24,7 +24,7 @@ def page(title: str, page_id: int | None = None, **changes: Any) -> Row:
 
 
 def entity(row: Row, identifier: str = "id-1", state: str = "promoted") -> Row:
-    return {**row, "entity_id": identifier, "state": state, "valid_from": START}
+    return {"entity_type": "Species", **row, "entity_id": identifier, "state": state, "valid_from": START}
 
 
 def test_a_page_that_was_moved_before_it_was_retyped_keeps_its_id() -> None:

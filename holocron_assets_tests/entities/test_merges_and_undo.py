@@ -13,6 +13,7 @@ from holocron_assets.lake.declaration.schema import Row
 pytestmark = pytest.mark.system
 
 VARN, GORT, DUNE = (entity_id("sample", title) for title in ("Varn", "Gort", "Dune"))
+PAGES_OF_BOTH = (("Varn", 1), ("Gort", 2))
 
 
 def decide(wiki: Wiki, kind: str, **about: Any) -> str:
@@ -154,6 +155,18 @@ def test_a_merged_page_that_a_person_types_otherwise_is_not_lost_and_flagged(wik
     wiki.crawl(Seen("Gort", 2, revision_id=102, method="person"))
     wiki.resolve_all()
     assert stands(wiki, GORT)["merged_into"] == VARN
+    assert wiki.stale() == []
+
+
+def test_entities_that_no_type_has_any_more_are_merged_in_the_type_that_had_them_last(wiki: Wiki) -> None:
+    wiki.crawl(*(Seen(title, page_id, "Droid", method="person") for title, page_id in PAGES_OF_BOTH))
+    wiki.resolve_all()
+    wiki.crawl(*(Seen(title, page_id, "ReferenceMeta") for title, page_id in PAGES_OF_BOTH))
+    wiki.resolve_all()
+    record(wiki.lake, [new_decision("merge", author="Kim", reason="So.", entity_id=GORT, other_id=VARN)])
+    wiki.resolve_in_stages()
+    assert stands(wiki, GORT, "Droid")["merged_into"] == VARN
+    assert (stands(wiki, GORT)["state"], stands(wiki, GORT)["merged_into"]) == ("suppressed", None)
     assert wiki.stale() == []
 
 

@@ -88,12 +88,15 @@ def held_in(types: Iterable[Holders], identifier: str) -> list[Row]:
 
 
 def last_held(rows: Iterable[Row]) -> Row | None:
-    """Of one entity's current rows in several types, the one not suppressed, or else suppressed last."""
+    """Of one entity's current rows in several types, the one not suppressed, or else suppressed last.
+
+    Of two that were suppressed at once, all types have to choose the same one.
+    """
     return max(rows, key=_held_last, default=None)
 
 
-def _held_last(row: Row) -> tuple[bool, datetime]:
-    return row["state"] != "suppressed", row["valid_from"]
+def _held_last(row: Row) -> tuple[bool, datetime, str]:
+    return row["state"] != "suppressed", row["valid_from"], row["entity_type"]
 
 
 @dataclass(frozen=True)
