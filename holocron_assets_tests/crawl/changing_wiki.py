@@ -90,7 +90,8 @@ class ChangingWiki:
     def answer(self, asked: Mapping[str, str]) -> dict[str, Any]:
         said = {"curtimestamp": _text(self.now())} if "curtimestamp" in asked else {}
         if asked.get("meta") == "siteinfo":
-            return {**said, "batchcomplete": True, "query": SITE}
+            general = {**SITE["general"], "time": _text(self.now())}
+            return {**said, "batchcomplete": True, "query": {**SITE, "general": general}}
         match asked.get("list"):
             case "recentchanges":
                 return said | self._recent_changes(asked)

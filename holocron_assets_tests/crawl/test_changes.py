@@ -439,5 +439,35 @@ def test_a_deletion_and_a_move_after_the_clock_was_set_back_are_fetched_and_coun
         assert drop_settled(lake, source) == 0, "each was asked for once"
 
 
+def test_a_first_reading_goes_by_the_wikis_clock_though_a_clock_was_set_since_the_crawl_began(
+    tmp_path: Path,
+) -> None:
+    with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
+        began_at = utc_now() - 61 * MINUTE
+        put_site(lake, fetched_at=began_at, wiki_time=began_at)
+        with ago(59 * MINUTE):
+            wiki.edit("A")
+            wiki.delete("B")
+        wiki.clock_ahead = 120 * MINUTE  # ours was set back, and an hour and more passed
+        assert kinds_and_titles(reading(lake, wiki)) == [("edit", "A"), ("delete", "B")]
+        assert drop_settled(lake, source_of(wiki)) == 2, "nothing of it was fetched"
+
+
+def test_what_changed_before_a_clock_was_set_is_fetched_though_it_seems_older_than_the_page(
+    tmp_path: Path,
+) -> None:
+    with crawled_wiki(tmp_path, "A", "B", "C") as (lake, wiki):
+        reading(lake, wiki)
+        wiki.edit("A")
+        wiki.delete("B")
+        hold(lake, wiki, "C", batch=2, ago=timedelta())
+        wiki.clock_ahead = 120 * MINUTE
+        reading(lake, wiki)
+        assert drop_settled(lake, source_of(wiki)) == 2
+        wiki.edit("C")
+        reading(lake, wiki)
+        assert (stored(lake)["C"]["changed_at"] - utc_now()) < MINUTE, "it compares again"
+
+
 def _killed(*_arguments: Any, **_named: Any) -> None:
     raise KeyboardInterrupt

@@ -80,10 +80,9 @@ _SETTLED = """
     end
 """
 
-_ASKED_AHEAD = """
+_LAST_ASKED = """
     select max(asked_at) as asked_at
     from outcomes semi join (select unnest($keys) as title_key) using (title_key)
-    where asked_at > $now
 """
 
 
@@ -125,19 +124,18 @@ def settled_changes(lake: Lake, source: Source) -> list[int]:
     return keys
 
 
-def asked_ahead(lake: Lake, source: Source, keys: Sequence[int], now: datetime) -> datetime | None:
-    """When one of some titles was last asked for by a clock that was ahead; None if none was.
+def last_asked(lake: Lake, source: Source, keys: Sequence[int]) -> datetime | None:
+    """When one of some titles was last asked for, by our clock then; None if none was.
 
     Args:
         lake: the lake.
         source: the source of the titles.
         keys: of the titles.
-        now: the present.
     """
     if not keys:
         return None
     with _answers(lake, source) as connection:
-        latest: datetime | None = query(connection, _ASKED_AHEAD, {"keys": keys, "now": now})[0]["asked_at"]
+        latest: datetime | None = query(connection, _LAST_ASKED, {"keys": keys})[0]["asked_at"]
     return latest
 
 

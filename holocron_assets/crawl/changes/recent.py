@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Any
 
-from holocron_assets.crawl.changes.answered import asked_ahead
+from holocron_assets.crawl.changes.answered import last_asked
 from holocron_assets.crawl.changes.revision_check import start_pass
 from holocron_assets.crawl.changes.rows import (
     CLOCK_MARGIN,
@@ -24,7 +24,7 @@ from holocron_assets.crawl.mediawiki.client import Continuation, WikiClient
 from holocron_assets.crawl.sources.seeds import load_site
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.files.parquet import Footer, write_partition
+from holocron_assets.lake.files.parquet import Footer, read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, CHANGE_LOOKS, SITES
@@ -36,7 +36,13 @@ _OVERLAP = CLOCK_MARGIN
 # nor does a list whose first entry has just come.
 _SHORTEST_REACH = timedelta(days=1)
 _EVER = datetime.min.replace(tzinfo=UTC)
-_NOTHING_KNOWN: Row = {"place": None, "continuation": None, "told": [], "unproven_since": None}
+_NOTHING_KNOWN: Row = {
+    "place": None,
+    "continuation": None,
+    "told": [],
+    "unproven_since": None,
+    "clock_ahead": None,
+}
 _BEGINNING = """
     select min(cut_at) as began_at, bool_or(origin <> $origin) as was_elsewhere
     from lake.batch_pages
@@ -168,10 +174,15 @@ class _Reader:
         with connect(self.lake, tables=[BATCH_PAGES]) as connection:
             asked = {"source": self.source.name, "origin": self.source.origin}
             (beginning,) = query(connection, _BEGINNING, asked)
-        now = utc_now()
-        since = beginning["began_at"] + (oldest.wiki_time - now)
+        (site,) = read_partition(self.lake, SITES, self.source.name, ["fetched_at", "wiki_time"])
+        began_at, now = beginning["began_at"], utc_now()
+        if site["wiki_time"] and site["fetched_at"] <= began_at:  # no clock of ours has to be right
+            since = site["wiki_time"]
+            self.state["clock_ahead"] = (since - site["fetched_at"]).total_seconds()
+        else:
+            since = began_at + (oldest.wiki_time - now)
         # Nobody knows how far our clock was set back since then: the whole list is read.
-        was_set_back = beginning["began_at"] > now
+        was_set_back = began_at > now
         # Pages that were read from an export may be older than the list's oldest entry.
         if was_set_back or beginning["was_elsewhere"] or _is_gap(oldest, since):
             self._check_all()
@@ -215,12 +226,7 @@ class _Reader:
         seen = Seen("recent_changes", seen_at=utc_now(), clock_ahead=clock_ahead)
         site = load_site(self.lake, self.source.name)
         rows = change_rows(reading.changes, seen, self.source, site)
-        by_time = [row["title_key"] for row in rows if not is_by_revision(row)]
-        ahead = asked_ahead(self.lake, self.source, by_time, seen.seen_at)
-        # A page that was moved is asked for under another title, and counts as read later than under the old.
-        self.rows = [
-            row if ahead is None or is_by_revision(row) else after_request(row, ahead) for row in rows
-        ]
+        self.rows = self._after_requests(rows, seen)
         if self.rows:
             self.footer = add_changes(self.lake, self.source.name, self.rows)
         self.state["place"] = reading.place
@@ -230,6 +236,25 @@ class _Reader:
             for number, at in reading.reported.items()
             if at >= reading.place - _OVERLAP
         ]
+        if reading.following is None:
+            self.state["clock_ahead"] = clock_ahead.total_seconds()
+
+    def _after_requests(self, rows: Sequence[Row], seen: Seen) -> list[Row]:
+        """The changes, later than our requests for their titles where times of our clock do not compare.
+
+        The wiki's clock shows whether one of the clocks was set since the last reading. If so, nobody knows
+        when the changes were by the clock that we had when we asked.
+        """
+        before = self.state["clock_ahead"]
+        was_set = before is not None and abs(seen.clock_ahead - timedelta(seconds=before)) > CLOCK_MARGIN
+        doubtful = [was_set or not is_by_revision(row) for row in rows]
+        keys = [row["title_key"] for row, is_doubtful in zip(rows, doubtful, strict=True) if is_doubtful]
+        # A page that was moved is asked for under another title, and counts as read later than under the old.
+        asked_at = last_asked(self.lake, self.source, keys)
+        if asked_at is None or not (was_set or asked_at > seen.seen_at):
+            return list(rows)
+        each = zip(rows, doubtful, strict=True)
+        return [after_request(row, asked_at) if is_doubtful else row for row, is_doubtful in each]
 
     def _oldest(self) -> ReportedChanges:
         oldest = self.client.oldest_change()

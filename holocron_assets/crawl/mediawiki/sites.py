@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from holocron_assets.crawl.mediawiki.answers import JsonObject
-from holocron_assets.crawl.mediawiki.values import Number
+from holocron_assets.crawl.mediawiki.values import Number, TimeInUtc
 
 PROPERTIES = "general|namespaces|namespacealiases|interwikimap|statistics"
 
@@ -17,6 +17,7 @@ class _General(BaseModel):
     generator: str | None = None
     base: str | None = None
     lang: str | None = None
+    time: TimeInUtc | None = None
 
 
 class _Namespace(BaseModel):
@@ -74,6 +75,7 @@ def site_row(answered: JsonObject, source: str, fetched_at: datetime) -> dict[st
         "page_count": info.statistics.pages,
         "fetched_at": fetched_at,
         "language": info.general.lang,
+        "wiki_time": info.general.time,
     }
 
 

@@ -58,6 +58,14 @@ SITES = Table(
             nullable=True,
             added=True,
         ),
+        Column(
+            "wiki_time",
+            type_time,
+            "When it answered, by its own clock; empty for a dump",
+            nullable=True,
+            added=True,
+            provenance=True,
+        ),
     ),
 )
 
@@ -291,6 +299,13 @@ CHANGE_LOOKS = Table(
             type_time,
             "Where a reading began, if the list may not reach back so far; the next request asks that",
             nullable=True,
+        ),
+        Column(
+            "clock_ahead",
+            type_float,
+            "By how many seconds the wiki's clock was ahead of ours when it was last read to its end",
+            nullable=True,
+            added=True,
         ),
         Column("changes", type_int, "Changes of wanted namespaces in the last reading"),
         Column("problem", type_string, "Why the last reading stopped early", nullable=True),
