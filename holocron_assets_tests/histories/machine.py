@@ -262,7 +262,7 @@ class Histories(RuleBasedStateMachine):
             *model.fetch_problems(fetched, kills=kills),
             *model.answer_problems(prompts, kills=kills, slots=SLOTS),
         ]
-        model.ran(prompts)
+        model.ran(fetched, prompts)
         self.changes = -1  # a run itself is no change
         self.damaged, self.are_pairs_asked = set(), False
         problems += model.problems(self.driven.do("look"))

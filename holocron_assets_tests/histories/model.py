@@ -183,10 +183,10 @@ class Model:
 
     # --- what a run makes of it
 
-    def ran(self, prompts: Iterable[str]) -> None:
-        """A run came to its end."""
+    def ran(self, fetched: Iterable[str], prompts: Iterable[str]) -> None:
+        """A run came to its end. The deletion of a page that the lake never had is not asked about."""
         lake = self.lake
-        lake.asked |= self.must_fetch() | lake.touched
+        lake.asked |= self.must_fetch() | lake.touched.intersection(fetched)
         lake.pages = dict(self.wiki)
         lake.touched.clear()
         lake.again.clear()
