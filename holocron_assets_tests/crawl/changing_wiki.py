@@ -12,7 +12,7 @@ from fake_mediawiki import FakeWiki
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.place.clock import utc_now
 
-SITE = {
+SITE: Mapping[str, Any] = {
     "general": {"sitename": "Changing", "case": "first-letter", "generator": "MediaWiki 1.43"},
     "namespaces": {
         "0": {"id": 0, "name": ""},

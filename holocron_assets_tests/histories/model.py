@@ -289,9 +289,9 @@ class Model:
         yield from self.decision_problems(seen)
 
     def unfinished_problems(self, seen: Mapping[str, Any]) -> Iterator[str]:
-        """What a lake lost in a run that did not come to its end: it holds what it held, or what is new."""
+        """What a lake lost in an unfinished run: it holds what it held, or is new; or it was damaged."""
         now = {row["title"]: (row["page_id"], row["revision_id"]) for row in seen["pages"]}
-        for title in sorted(now.keys() | self.lake.pages.keys() & self.wiki.keys()):
+        for title in sorted((now.keys() | self.lake.pages.keys() & self.wiki.keys()) - self.lake.again):
             may = [pages[title] for pages in (self.lake.pages, self.wiki) if title in pages]
             if now.get(title) not in [(one.page_id, one.revision) for one in may]:
                 yield f"{title} is {now.get(title)}, which it neither was nor is"
