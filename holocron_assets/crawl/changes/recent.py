@@ -247,14 +247,16 @@ class _Reader:
         """
         before = self.state["clock_ahead"]
         was_set = before is not None and abs(seen.clock_ahead - timedelta(seconds=before)) > CLOCK_MARGIN
-        doubtful = [was_set or not is_by_revision(row) for row in rows]
-        keys = [row["title_key"] for row, is_doubtful in zip(rows, doubtful, strict=True) if is_doubtful]
+
+        def is_doubtful(row: Row) -> bool:
+            return was_set or not is_by_revision(row)
+
+        keys = [row["title_key"] for row in rows if is_doubtful(row)]
         # A page that was moved is asked for under another title, and counts as read later than under the old.
         asked_at = last_asked(self.lake, self.source, keys)
         if asked_at is None or not (was_set or asked_at > seen.seen_at):
             return list(rows)
-        each = zip(rows, doubtful, strict=True)
-        return [after_request(row, asked_at) if is_doubtful else row for row, is_doubtful in each]
+        return [after_request(row, asked_at) if is_doubtful(row) else row for row in rows]
 
     def _oldest(self) -> ReportedChanges:
         oldest = self.client.oldest_change()
