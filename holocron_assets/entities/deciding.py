@@ -56,7 +56,7 @@ def kinds_for_entity(entity: Row, decided: Standing) -> tuple[str, ...]:
 
 
 def kinds_for_statement(statement_id: str, decided: Standing) -> tuple[StatementKind, ...]:
-    """A fact or relation that a decision can be about."""
+    """The kinds of decisions that can be made about a fact or relation now."""
     last = decided.statements.get(statement_id)
     return tuple(kind for kind in _STATEMENT_KINDS if last is None or last["kind"] != kind)
 

@@ -151,13 +151,14 @@ class _Revision:
     def create(self, identifier: str, candidate: Row) -> Row:
         last = last_held(held_in(self.elsewhere, identifier))
         facts = {**self._facts(identifier, candidate), **self._review(identifier, last, candidate)}
-        return self._open(facts, state_at=self.now, valid_from=self.now)
+        moment = self._after_other_types(identifier)
+        return self._open(facts, state_at=moment, valid_from=moment)
 
     def confirm(self, before: Row, candidate: Row) -> list[Row]:
         identifier = before["entity_id"]
         last = last_held([before, *held_in(self.elsewhere, identifier)])
         facts = {**self._facts(identifier, candidate), **self._review(identifier, last, candidate)}
-        return self._succeed(before, facts)
+        return self._succeed(before, facts, moment=self._after_other_types(identifier))
 
     def suppress(self, before: Row) -> list[Row]:
         """The row when no page and no list names it any more. People's decisions and disputes still count."""
@@ -165,7 +166,8 @@ class _Revision:
         known = self.pages.get((before["entity_type"], identifier))
         by_policy = self.policy.suppress(before)
         if known and known.page and has_left(before, known.page, self.people.keeps):
-            return self._succeed(before, {**before, **by_policy._asdict(), "merged_into": None})
+            left = {**before, **by_policy._asdict(), "merged_into": None}
+            return self._succeed(before, left, moment=self._leaves_at(before))
         facts = {**before, **self._state(identifier, by_policy)}
         # An entity that people promoted just now is in dispute from now on, and not from the next run.
         row = before if facts["state"] == "suppressed" else facts
@@ -233,10 +235,23 @@ class _Revision:
             decision = by_person(by_people) if by_people else by_policy
         return {**decision._asdict(), "merged_into": merge.into_id if merge else None}
 
-    def _succeed(self, before: Row, facts: dict[str, Any]) -> list[Row]:
+    def _after_other_types(self, identifier: str) -> datetime:
+        """From when on this type holds an entity: later than others, whose rows may end a step later."""
+        others = (row["valid_from"] + 2 * SMALLEST_STEP for row in held_in(self.elsewhere, identifier))
+        latest: datetime = max([self.now, *others])
+        return latest
+
+    def _leaves_at(self, before: Row) -> datetime:
+        """When this type lets an entity go: before another has it, if that was resolved first."""
+        held = held_in(self.elsewhere, before["entity_id"])
+        since = (row["valid_from"] for row in held if row["valid_from"] > before["valid_from"])
+        earliest: datetime = min([self.now, *(moment - SMALLEST_STEP for moment in since)])
+        return earliest
+
+    def _succeed(self, before: Row, facts: dict[str, Any], moment: datetime | None = None) -> list[Row]:
         if _COMPARED(before) == _COMPARED(facts):
             return [before]
-        moment = max(self.now, before["valid_from"] + SMALLEST_STEP)
+        moment = max(moment or self.now, before["valid_from"] + SMALLEST_STEP)
         same_state = before["state"] == facts["state"]
         if same_state and before["state_reason"] == facts["state_reason"]:
             facts = {**facts, "state_by": before["state_by"]}

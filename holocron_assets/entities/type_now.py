@@ -109,7 +109,7 @@ _DECIDED = (
     "origin",
 )
 _BY_WHAT = f"select distinct {', '.join(_DECIDED)} from of_type.quiet"  # noqa: S608 - the same
-_MAKE_LEFT = f"""
+_MAKE_KEPT = f"""
     create or replace table of_type.kept as
     select entity_id, title_key from of_type.quiet semi join steady using ({", ".join(_DECIDED)})
 """  # noqa: S608 - the same
@@ -234,7 +234,7 @@ class TypeNow:
         """
         self._query(_MAKE_QUIET, {"busy": sorted(busy)})
         self._snapshot.connection.register("steady", self._steady(policy))
-        self._query(_MAKE_LEFT)
+        self._query(_MAKE_KEPT)
         rows: pa.Table = self._snapshot.connection.sql(self._of_type(_LEFT)).to_arrow_table()
         left = rows.select(ENTITIES.arrow_schema.names).cast(ENTITIES.arrow_schema)
         return self._query(_CHANGED), self._query(_CURRENT), left

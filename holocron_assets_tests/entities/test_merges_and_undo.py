@@ -1,10 +1,11 @@
 """What people decide about entities of a real lake, and what is there again once they take it back."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from resolved_wiki import Seen, Wiki, missing, redirect, wiki_of
+from resolved_wiki import START, Seen, Wiki, missing, redirect, wiki_of
 
 from holocron_assets.decisions.log import new_decision, record, undo
 from holocron_assets.entities.identity.identity import entity_id
@@ -167,6 +168,26 @@ def test_entities_that_no_type_has_any_more_are_merged_in_the_type_that_had_them
     wiki.resolve_in_stages()
     assert stands(wiki, GORT, "Droid")["merged_into"] == VARN
     assert (stands(wiki, GORT)["state"], stands(wiki, GORT)["merged_into"]) == ("suppressed", None)
+    assert wiki.stale() == []
+
+
+@pytest.mark.parametrize(("old", "new"), [("Species", "Droid"), ("Droid", "Species")])
+@pytest.mark.parametrize("days", [1, -1])
+def test_a_suppressed_entity_has_the_type_that_its_page_has_whatever_the_clock_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, days: int
+) -> None:
+    wiki = wiki_of(tmp_path, Seen("Gort", 2, old))
+    wiki.resolve_all()
+    decide(wiki, "suppress", entity_id=GORT)
+    now = START + timedelta(days=wiki.batches + days)
+    monkeypatch.setattr(Wiki, "_now", lambda _: now)
+    wiki.crawl(Seen("Gort", 2, new, revision_id=101, method="person"))
+    wiki.resolve_all()
+    assert wiki.query("select entity_type, state from entities") == [
+        {"entity_type": new, "state": "suppressed"}
+    ]
+    history = wiki.query("from lake.entities order by valid_from, valid_to nulls last")
+    assert [row["entity_type"] for row in history] == [old, old, old, new]
     assert wiki.stale() == []
 
 

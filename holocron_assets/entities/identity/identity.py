@@ -90,13 +90,13 @@ def held_in(types: Iterable[Holders], identifier: str) -> list[Row]:
 def last_held(rows: Iterable[Row]) -> Row | None:
     """Of one entity's current rows in several types, the one not suppressed, or else suppressed last.
 
-    Of two that were suppressed at once, all types have to choose the same one.
+    Of two that were suppressed at once, it is that of the first type by name, as in the view `entities`.
     """
-    return max(rows, key=_held_last, default=None)
+    return max(sorted(rows, key=itemgetter("entity_type")), key=_held_last, default=None)
 
 
-def _held_last(row: Row) -> tuple[bool, datetime, str]:
-    return row["state"] != "suppressed", row["valid_from"], row["entity_type"]
+def _held_last(row: Row) -> tuple[bool, datetime]:
+    return row["state"] != "suppressed", row["valid_from"]
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,8 @@ class NameParts(NamedTuple):
     """A parsed name.
 
     Attributes:
-        key: as `name_key` gives it.
+        key: the name without case, accents, punctuation, spaces and a suffix in parentheses: letters and
+            digits, and a space where only that keeps two numbers apart. Empty if it has neither.
         qualifier: key of the text in parentheses at the end; empty if there is none.
         words: its words in lower case, without accents, possessive s, articles and designations.
         stems: these words, singular.
@@ -63,19 +64,6 @@ class _Word(NamedTuple):
     text: str
     stem: str
     is_designation: bool
-
-
-def name_key(name: str) -> str:
-    """A name without case, accents, punctuation, spaces and a suffix in parentheses.
-
-    Args:
-        name: a title or an alias.
-
-    Returns:
-        Letters and digits, and a space where only that keeps two numbers apart; empty for a name that has
-        neither letters nor digits.
-    """
-    return _key(_without_suffix(name)[0])
 
 
 class NameReader:

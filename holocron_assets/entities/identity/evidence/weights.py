@@ -6,7 +6,6 @@ from typing import Annotated, Literal, NamedTuple, Self, get_args
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from holocron_assets.frozen_model import FrozenModel
@@ -22,7 +21,6 @@ _NAMES: tuple[Weighed, ...] = get_args(Weighed)
 _FOLDS = 5
 _STEPS = 25
 
-_Vector = npt.NDArray[np.float64]
 Evidence = Mapping[str, float]
 
 
