@@ -12,13 +12,16 @@ from typing import Any
 import pytest
 from asked_holocron import write_interrogation
 from fake_ollama import LARGE, SMALL, FakeOllama
+from rich.console import Console
 from sample_holocron import Holocron
 
+from holocron_assets.decisions.controls import Scope, control
 from holocron_assets.derive.gpu.slots import NotedLock
 from holocron_assets.derive.interrogations.loading import load_interrogations
+from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import GPU_RUNS, PAGE_TAGS, RULE_CLASSIFICATIONS
-from holocron_assets.orchestration.local.models import _about_rules
+from holocron_assets.orchestration.local.models import ModelStage, _about_rules
 from holocron_assets.settings import PROJECT_FOLDER
 
 pytestmark = pytest.mark.system
@@ -81,7 +84,7 @@ def test_all_open_pages_and_the_most_linked_ones_are_asked_about_and_a_second_ru
     second = holocron_command("run", "--llm-pages", "3")
     assert second.returncode == 0, second.stdout + second.stderr
     assert asked(ollama) == {"unsure": open_pages, "facts": 3}
-    assert "Nothing to do: everything is done already." in second.stdout
+    assert "Nothing to do: pages, types and entities are up to date." in second.stdout
     listed = json.loads(holocron_command("status", "--json").stdout)["interrogations"]
     pending = {row["interrogation"]: row["due"] for row in listed}
     assert f"{pending['facts']} more questions are due." in second.stdout
@@ -138,7 +141,19 @@ def test_what_tags_of_pages_read_of_an_answer_is_written_by_the_run_that_asked(h
     assert "chunk" in {row["target_kind"] for row in rows}
 
     second = holocron_command("run", "--llm-pages", "3")
-    assert "Nothing to do: everything is done already." in second.stdout
+    assert "Nothing to do: pages, types and entities are up to date." in second.stdout
+
+
+@pytest.mark.usefixtures("ollama")
+def test_a_persons_priority_counts_for_questions_about_entities(holocron: Holocron) -> None:
+    about = {"over": "entities", "question": "Who is {{ name }}?"}
+    write_interrogation(holocron.folder, "who", SMALL, 400, **about)
+    write_interrogation(holocron.folder, "who_else", SMALL, 300, **about)
+    stage = ModelStage(open_lake(holocron.lake.root), [], few=2, console=Console())
+    assert [one.interrogations for one in stage.of_entities()] == [["who"], ["who_else"]]
+    last = Scope("interrogation", "who_else")
+    control(holocron.lake, "prioritize", last, author="ada", reason="I know", priority=900)
+    assert [one.interrogations for one in stage.of_entities()] == [["who_else"], ["who"]]
 
 
 def test_with_models_off_nothing_is_asked(ollama: FakeOllama) -> None:

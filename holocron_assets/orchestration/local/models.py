@@ -88,7 +88,8 @@ class ModelStage:
         names = sorted(served_models(_over_pages()).lacking)
         if not names:
             return None
-        return f"the model server has not got {', '.join(names)}; get it with `{fetch_command()} {names[0]}`"
+        commands = "; ".join(f"`{fetch_command()} {name}`" for name in names)
+        return f"the model server has not got {', '.join(names)}; get it with {commands}"
 
     def report_waiting(self, holders: Iterable[str]) -> None:
         """Name the processes that ask models now: it may take long until they end."""
@@ -162,10 +163,11 @@ class ModelStage:
         Raises:
             ModelServerUnavailable: the server does not answer.
         """
-        controls = StandingControls(self.lake)
+        controls, people = StandingControls(self.lake), standing_controls(self.lake)
         asked = [one for one in load_interrogations() if one.over == "entities" and not one.is_of_code]
         digests, found = served_models(asked).digests, []
-        for one in sorted(asked, key=lambda one: -one.priority):
+        ranks = {one.name: people.priority(Scope("interrogation", one.name), one.priority) for one in asked}
+        for one in sorted(asked, key=lambda one: -ranks[one.name]):
             chosen = model_to_ask(one, digests)
             if chosen is None or not controls.is_free(one):
                 continue
@@ -252,7 +254,7 @@ def _is_about_rules(interrogation: Interrogation) -> bool:
 
 
 def fetch_lacking(console: Console, environment: Mapping[str, str] = os.environ) -> None:
-    """Fetch the files of models that interrogations name, once a machine, if the embedded server is used.
+    """Fetch files of models that interrogations over pages name, if the embedded server is used.
 
     Raises:
         UnknownModelError: no such model can be fetched.
