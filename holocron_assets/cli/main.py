@@ -35,7 +35,7 @@ COMMANDS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             "crawl": "Fetch the pending pages of one source, or given pages.",
             "import": "Read a MediaWiki XML export, to promoted entities.",
             "recheck": "Compare every page of a source with its wiki.",
-            "run": "Do everything there is to do, until nothing is pending.",
+            "run": "Do all work that is due: crawl, types, entities, questions.",
         },
         "work.dispatch": {
             "dispatch": "Decide which model works next, and launch its run.",

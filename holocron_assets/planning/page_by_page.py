@@ -43,7 +43,7 @@ _LOG = logger(__name__)
 
 def unread_input(table: Table) -> RowInput:
     """A further dependency of a step's partitions: pages given up and not requeued."""
-    return RowInput(UNREAD_PAGES, partial(_decided, table))
+    return RowInput(UNREAD_PAGES, partial(_standing_unread, table))
 
 
 class PageByPage:
@@ -241,7 +241,7 @@ class _Note:
             os.pwrite(self._file, f"{text:<{_NOTE_LENGTH}}".encode("ascii"), 0)
 
 
-def _decided(table: Table, lake: Lake) -> RowsOf:
+def _standing_unread(table: Table, lake: Lake) -> RowsOf:
     listing = lake.listing(UNREAD_PAGES)
     if not listing.own and not listing.packed:
         return _nothing

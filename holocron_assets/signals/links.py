@@ -13,7 +13,6 @@ from urllib.parse import unquote
 
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, InvalidTitle, PageTitle, Site
 from holocron_assets.signals.hidden import FILLER, without_hidden
 from holocron_assets.signals.vocabulary import words_of
@@ -35,10 +34,6 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _PIPE_TEMPLATE = re.compile(r"\{\{\s*!\s*\}\}")
-
-
-LINKS_VERSION = code_version(__name__, "holocron_assets.languages.language")
-"""The version of links: it changes when the same text may give other links."""
 
 
 @dataclass(frozen=True, slots=True)

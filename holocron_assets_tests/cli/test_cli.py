@@ -338,7 +338,7 @@ def test_what_is_not_given_up_is_tried_again_at_once_where_it_failed(with_dead_l
 
 def test_a_title_that_nobody_knows_is_not_requeued(with_dead_letter: Holocron) -> None:
     said = complaint(holocron(with_dead_letter, "requeue", "--title", "Nobody", "--reason", "hm"))
-    assert "nothing is known of Nobody" in said
+    assert "no page has the title Nobody" in said
     assert all_decisions(with_dead_letter.lake) == []
 
 

@@ -104,14 +104,14 @@ def test_recheck_finds_and_fetches_what_the_wiki_did_not_list(
     assert (done["why"], done["changed"], done["finished_at"] is not None) == ("person", 1, True)
 
 
-def test_recheck_of_a_dump_says_that_its_pages_do_not_change(
+def test_recheck_of_a_dump_says_that_it_has_no_wiki_to_compare_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holocron = Holocron(tmp_path)
     holocron.add_source("dump", tmp_path / "dump.xml")
     refused = do(monkeypatch, holocron, "recheck", "--source", "dump")
     assert refused.exit_code == 1
-    assert "'dump' is a dump: its pages do not change" in refused.stderr
+    assert "'dump' is a dump, which has no wiki to compare with" in refused.stderr
 
 
 def test_status_shows_readings_and_checks_of_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

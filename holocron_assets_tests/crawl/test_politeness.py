@@ -69,7 +69,6 @@ def decide(given_answer: Answer, state: HostState | None = None, jitter: float =
 def test_each_kind_of_answer_has_its_outcome(given_answer: Answer, outcome: str, retry: bool) -> None:  # noqa: FBT001 - a column of the table
     decision = decide(given_answer)
     assert (decision.outcome, decision.retry) == (outcome, retry)
-    assert decision.permanent == (outcome != "ok" and not retry)
     assert (decision.wait_seconds is None) == (not retry)
 
 

@@ -51,7 +51,7 @@ def print_status(console: Console, status: Status) -> None:
     print_records(console, "Dead letter", map(asdict, status.dead_letters))
     dead = sum(stage.dead for stage in status.stages)
     if dead > len(status.dead_letters):
-        console.print(f'{dead} are dead in all: holocron sql "from dead_letters"', end="\n\n")
+        console.print(f'{dead} were given up; `holocron sql "from dead_letters"` lists them all', end="\n\n")
     print_records(console, "A damaged file that was set aside", map(asdict, status.set_aside))
 
 

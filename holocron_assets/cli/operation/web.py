@@ -1,4 +1,4 @@
-"""`holocron web`: the review page, on this machine only."""
+"""`holocron web`: the review page, on this machine, or with a token for others."""
 
 import getpass
 from functools import cache

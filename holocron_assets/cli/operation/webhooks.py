@@ -113,7 +113,7 @@ def resend(name: str | None, ids: tuple[str, ...], *, given_up: bool) -> None:
             and (not ids or row["notice_id"] in ids)
         ]
         if missed := set(ids) - {row["notice_id"] for row in chosen}:
-            fail(f"not delivered or given up: {', '.join(sorted(missed))}; what is pending is sent by itself")
+            fail(f"unknown, or still pending: {', '.join(sorted(missed))}; what is pending is sent by itself")
         for row in chosen:
             book.ask_again(row)
         counts = deliver(book, known).values()

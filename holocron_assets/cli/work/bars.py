@@ -1,9 +1,11 @@
 """The bars that a person at a terminal sees: work by its number, and the files of a batch by their bytes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from rich.console import Console, RenderableType
 from rich.filesize import decimal
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -17,6 +19,7 @@ from rich.progress import (
 )
 
 from holocron_assets.orchestration.local.progress import FilesFetched
+from holocron_assets.orchestration.runs.waiting import FinishedRun
 from holocron_assets.planning.work import Work
 
 _WHAT = TextColumn("{task.description:<42}")
@@ -42,6 +45,29 @@ class WorkBars(Progress):
         for task in self.tasks:
             self.columns = _WORK if task.id == self.work else _BYTES
             yield self.make_tasks_table([task])
+
+    def planned(self, work: Sequence[Work]) -> None:
+        """Count more work."""
+        self.update(self.work, total=(self.tasks[0].total or 0) + len(work))
+
+    def starting(self, work: Work) -> None:
+        """Show which work begins."""
+        self.update(self.work, description=str(work))
+
+    def ended(self, run: FinishedRun) -> None:
+        """Count a run that ended, and print why it failed."""
+        self.end_files()
+        self.advance(self.work)
+        if run.error:
+            self.console.print(f"[red]failed[/red] {run.work}: {escape(run.error)}")
+
+    def resting(self, due: datetime) -> None:
+        """Show until when the run sleeps."""
+        self.update(self.work, description=f"waiting for what is due {due:%H:%M:%S} UTC")
+
+    def answered(self, work: Work, items: int) -> None:
+        """Show how many items a model answered."""
+        self.update(self.work, description=f"{work}: {items} answered")
 
     def show_files(self, work: Work, far: FilesFetched) -> None:
         """Show how far a batch of files is."""

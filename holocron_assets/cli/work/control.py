@@ -152,7 +152,7 @@ def requeue(
     for source, title in done.due_now:
         click.echo(f"{title} of {source} is not given up: what failed about it is tried again at once")
     if done.unknown:
-        fail(f"nothing is known of {', '.join(done.unknown)}")
+        fail(f"no page has the title {', '.join(done.unknown)}; `holocron search` finds titles")
 
 
 def _standing(lake: Lake) -> list[dict[str, Any]]:

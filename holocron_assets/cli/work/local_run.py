@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from holocron_assets.cli.knowledge.reports import files_summary, gpu_summary, ru
 from holocron_assets.cli.operation.status_console import print_interrogations
 from holocron_assets.cli.shared import counted
 from holocron_assets.cli.work.bars import WorkBars
-from holocron_assets.crawl.changes.revision_check import start_pass
+from holocron_assets.crawl.changes.revision_check import refuse_dump, start_pass
 from holocron_assets.crawl.frontier.batches import cut_given_titles, cut_new_titles
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.files import AnySource, read_sources
@@ -24,7 +23,6 @@ from holocron_assets.crawl.sources.seeds import load_site
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.title_lists import read_title_list
 from holocron_assets.derive.dispatch.served import is_switched_off
-from holocron_assets.errors import PermanentError
 from holocron_assets.interrupts import ending_by_signal
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.files.quarantine import all_set_aside
@@ -39,9 +37,7 @@ from holocron_assets.orchestration.internals.retention import forget_old_runs, o
 from holocron_assets.orchestration.local.models import ModelStage
 from holocron_assets.orchestration.local.run import LocalRun, RunReport
 from holocron_assets.orchestration.runs.reaper import reaping
-from holocron_assets.orchestration.runs.waiting import FinishedRun
 from holocron_assets.planning.repair import repairing
-from holocron_assets.planning.work import Work
 from holocron_assets.settings import politeness_folder, processes, run_retention, sources_folder
 from holocron_assets.telemetry.long_work import progress_lines
 
@@ -90,8 +86,7 @@ def recheck_source(console: Console, lake: Lake, source: Source) -> bool:
     Raises:
         PermanentError: the source is a dump.
     """
-    if source.kind != "mediawiki_api":
-        raise PermanentError(f"source {source.name!r} is a dump: its pages do not change")
+    refuse_dump(source)
     start_pass(lake, source.name, "person", utc_now())
     return run_everything(console, lake, [source])
 
@@ -169,31 +164,13 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
     models: ModelStage | None = None,
     tags: Mapping[str, str] | None = None,
 ) -> RunReport:
+    """Do work with bars, in an instance of Dagster, and at last what a daemon's schedules would do."""
     progress = WorkBars(console)
     task = progress.work
     with ending_by_signal(), ExitStack() as stack:
         instance = stack.enter_context(open_instance())
         stack.enter_context(progress)
         stack.enter_context(_in_lines(progress))
-
-        def planned(work: Sequence[Work]) -> None:
-            total = (progress.tasks[0].total or 0) + len(work)
-            progress.update(task, total=total)
-
-        def starting(work: Work) -> None:
-            progress.update(task, description=str(work))
-
-        def ended(run: FinishedRun) -> None:
-            progress.end_files()
-            progress.advance(task)
-            if run.error:
-                progress.console.print(f"[red]failed[/red] {run.work}: {escape(run.error)}")
-
-        def resting(due: datetime) -> None:
-            progress.update(task, description=f"waiting for what is due {due:%H:%M:%S} UTC")
-
-        def answered(work: Work, items: int) -> None:
-            progress.update(task, description=f"{work}: {items} answered")
 
         run = LocalRun(
             lake=lake,
@@ -203,11 +180,11 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
             job=_job_finder(),
             instance=instance,
             read_changes=lambda source: read_to_the_end(lake, source, politeness_folder(), instance),
-            planned=planned,
-            starting=starting,
-            ended=ended,
-            resting=resting,
-            answered=answered,
+            planned=progress.planned,
+            starting=progress.starting,
+            ended=progress.ended,
+            resting=progress.resting,
+            answered=progress.answered,
             fetched=progress.show_files,
             models=models,
             tags=tags or {},
@@ -220,13 +197,17 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
             progress.update(task, description="stopped")
             progress.console.print("Stopped. What was done is kept; the same command goes on from there.")
             raise
-        # Where no daemon runs, whose schedule would do it.
-        if old_runs_are_due(instance, kept := run_retention(), now=utc_now()):
-            forget_old_runs(instance, kept, now=utc_now())
-        if journals_are_due(lake, now=utc_now()):
-            repairing(lambda: pack_journals(lake, now=utc_now()), lambda _: None)  # reported at the end
+        _keep_up(instance, lake)
         progress.update(task, description="done")
     return report
+
+
+def _keep_up(instance: dg.DagsterInstance, lake: Lake) -> None:
+    """Do what is due of the upkeep, where no daemon runs whose schedule would do it."""
+    if old_runs_are_due(instance, kept := run_retention(), now=utc_now()):
+        forget_old_runs(instance, kept, now=utc_now())
+    if journals_are_due(lake, now=utc_now()):
+        repairing(lambda: pack_journals(lake, now=utc_now()), lambda _: None)  # reported at the end
 
 
 def _in_lines(progress: Progress) -> AbstractContextManager[None]:
@@ -268,7 +249,7 @@ def _print_interrogations(console: Console, lake: Lake, models: ModelStage) -> N
 
 def _print_outcome(console: Console, lake: Lake, report: RunReport) -> bool:
     if not report.finished and not report.held:
-        console.print("[green]Nothing to do: everything is done already.[/green]")
+        console.print("[green]Nothing to do: pages, types and entities are up to date.[/green]")
     for aside in all_set_aside(lake):
         if aside.at >= report.started:
             console.print(f"[yellow]set aside[/yellow] {escape(str(aside))}", soft_wrap=True)

@@ -42,7 +42,7 @@ _FEW_PAGES = 2  # an answer takes seconds on a CPU
 @tag_option
 @clear_errors
 def run(source_name: str | None, llm: str | None, llm_pages: int, tags: Mapping[str, str]) -> None:
-    """Do everything there is to do, until nothing is pending.
+    """Do all work that is due: fetch pages, make types and entities, and ask models what they wait for.
 
     Works on every enabled source, or only on the named one, in this process and without a daemon. Exits
     with 1 if anything failed. A second run does only new work.

@@ -30,7 +30,7 @@ def worker(concurrency: int, queue: str, name: str | None) -> None:
 
     program = Path(sys.executable).with_name("dagster-celery")
     if not broker():
-        raise PermanentError("HOLOCRON_BROKER is not set: from where should a worker take runs?")
+        raise PermanentError("HOLOCRON_BROKER is not set: set it to the broker that hands out runs")
     if not program.exists():
         raise PermanentError("a worker needs extra `scale`: make EXTRAS=scale setup")
     open_instance().dispose()  # prepares the home, and refuses a lake other than the one that Dagster knows

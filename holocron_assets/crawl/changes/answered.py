@@ -55,7 +55,7 @@ _NEXT_TITLES = """
 """
 # A page that was never asked for needs no note of its change: a later fetch reads it as it is then. Its
 # change matters only while the page is being read. It also matters where every page of the wiki is wanted,
-# since the change may be the first sign of the page.
+# since the change may be the first sign of the page; the deletion of such a page asks for nothing.
 _SETTLED = """
     with last as (
         select

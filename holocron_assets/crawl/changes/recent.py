@@ -104,7 +104,7 @@ class _Reading:
 
 
 def next_reading(lake: Lake, source: Source) -> datetime | None:
-    """When to ask a source's wiki for its changes; None while no page of it is being fetched.
+    """When to ask a source's wiki for its changes; None for a dump, and before the first batch was cut.
 
     The first reading is always due.
     """

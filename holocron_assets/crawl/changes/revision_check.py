@@ -16,6 +16,7 @@ from holocron_assets.crawl.mediawiki.changes import Change, difference
 from holocron_assets.crawl.mediawiki.client import MOST_TITLES, WikiClient
 from holocron_assets.crawl.sources.seeds import load_site
 from holocron_assets.crawl.sources.source import Source
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
@@ -29,6 +30,15 @@ Why = Literal["schedule", "person", "gap"]
 _SLICE = 20_000  # titles held in memory at once: some 10 MB, and a run's work at a request a second
 _STEP = 20 * MOST_TITLES  # pages between two records of the place: a killed run repeats at most these
 _LOWEST_KEY = -(1 << 63)
+
+
+def refuse_dump(source: Source) -> None:
+    """Raise PermanentError if a source has no wiki to compare its pages with."""
+    if source.kind != "mediawiki_api":
+        raise PermanentError(
+            f"source {source.name!r} is a dump, which has no wiki to compare with: replace its file, and "
+            "`holocron run` reads it again"
+        )
 
 
 def passes(lake: Lake, source_name: str) -> list[Row]:

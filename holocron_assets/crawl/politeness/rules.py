@@ -124,11 +124,6 @@ class Decision:
     state: HostState
     note: str | None = None
 
-    @property
-    def permanent(self) -> bool:
-        """Whether the request would fail again unchanged."""
-        return self.outcome != "ok" and not self.retry
-
 
 def judge(
     state: HostState, answer: Answer, now: float, jitter: float, slow_seconds: float = 10.0

@@ -6,12 +6,11 @@ from time import perf_counter
 
 import dagster as dg
 
-from holocron_assets.crawl.changes.revision_check import check_revisions, passes, start_pass
+from holocron_assets.crawl.changes.revision_check import check_revisions, passes, refuse_dump, start_pass
 from holocron_assets.crawl.http.log import Tally
 from holocron_assets.crawl.readers import wiki_client
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import refuse_held, safe_point
-from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.durable import replaced_files
 from holocron_assets.lake.files.parquet import read_footer
@@ -52,8 +51,7 @@ def revision_checks(
     with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
         source = sources.get(context.partition_key)
         refuse_held(opened, source=source.name)
-        if source.kind != "mediawiki_api":
-            raise PermanentError(f"source {source.name!r} is a dump: its pages do not change")
+        refuse_dump(source)
         by_hand = WORK_TAG not in context.run.tags
         # A person and a sensor may start it at once: the second waits, and goes on where the first ended.
         with opened.lock(f"recheck-{source.name}"):

@@ -99,7 +99,8 @@ def start_backfill(workspace: Path, params: Mapping[str, Any]) -> str:
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     answer = json.loads(lines[-1]) if lines else {}
     if not answer.get("data"):
-        raise PermanentError(f"Dagster did not take it: {done.stderr.strip() or done.stdout.strip()}")
+        said = done.stderr.strip() or done.stdout.strip()
+        raise PermanentError(f"Dagster did not take the backfill: {said}")
     started = answer["data"]["launchPartitionBackfill"]
     if started["__typename"] != "LaunchBackfillSuccess":
         raise PermanentError(f"Dagster refused the backfill: {started.get('message', started['__typename'])}")

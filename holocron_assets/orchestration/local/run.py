@@ -246,7 +246,7 @@ class LocalRun:
         """Sleep until the first of some items or failed works is due; return whether there was any."""
         due = self._due()
         runs = [
-            due[item.key] for item in self._startable(undone) if item.key in due and not self._given_up(item)
+            due[item.key] for item in self._startable(undone) if item.key in due and not self._is_over(item)
         ]
         if not items and not runs:
             return False
@@ -306,7 +306,7 @@ class LocalRun:
         due, now = self._due(), utc_now()
         work = [share for item in work for share in _shares(item, self.processes)]
         work = self._startable(
-            [item for item in work if not self._given_up(item) and due.get(item.key, now) <= now]
+            [item for item in work if not self._is_over(item) and due.get(item.key, now) <= now]
         )
         self.planned(work)
         runs = LocalRuns(self.instance, self.lake, self.job, self.starting, self.ended, tags=self.tags)
@@ -353,7 +353,7 @@ class LocalRun:
         if hold and hold not in self.report.held:
             self.report.held.append(hold)
 
-    def _given_up(self, item: Work) -> bool:
+    def _is_over(self, item: Work) -> bool:
         """Whether this run did the work, with any outcome, or it failed for good."""
         runs = [run for run in self.report.finished if run.work.key == item.key and not run.held]
         failures = [run for run in runs if run.error]

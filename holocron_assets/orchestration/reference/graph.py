@@ -29,21 +29,17 @@ from holocron_assets.lake.tables import (
     FILE_USES,
     FILES,
     GPU_RUNS,
-    GROUP_STEPS,
     HTTP_ATTEMPTS,
     LLM_ATTEMPTS,
     LLM_RUNS,
     NOTICES,
     PAGE_CHANGES,
     PAGES,
-    REPEAT_ANSWERS,
     REVIEW_ITEMS,
     REVISION_CHECKS,
-    RUN_TAGS,
     SEED_TITLES,
     SITES,
     TRACEBACKS,
-    TRIALS,
     UNREAD_PAGES,
 )
 from holocron_assets.operations.notifications.dead_letters import TABLES as DEAD_LETTER_TABLES
@@ -119,9 +115,6 @@ _WRITTEN_TOO: Mapping[str, tuple[Table, ...]] = {
 }
 """What a stage writes in addition to the table of its name: logs, indexes, unread pages, tracebacks."""
 
-OF_NO_STAGE = (DECISIONS, CONTROLS, GROUP_STEPS, REPEAT_ANSWERS, TRIALS, NOTICES, ALERTS, RUN_TAGS)
-"""Tables that people's commands and notifications write."""
-
 
 @dataclass(frozen=True)
 class Stage:
@@ -181,16 +174,6 @@ class Graph:
     def edges(self) -> list[tuple[str, str]]:
         """From each stage to those that require it."""
         return [(required, stage.name) for stage in self.stages for required in stage.requires]
-
-    @property
-    def side_edges(self) -> list[tuple[str, str]]:
-        """Edges to stages from what else they read than requirements, without what they write themselves."""
-        return [
-            (table, stage.name)
-            for stage in self.stages
-            for table in stage.reads_too
-            if table not in stage.produces
-        ]
 
     @property
     def starts(self) -> list[tuple[str, str, str]]:

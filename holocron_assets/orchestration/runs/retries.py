@@ -6,8 +6,6 @@ delay). A longer fault ends the run with the time when it is due: a wiki that wa
 that is gone. A fault that waiting does not solve ends it at once.
 """
 
-from collections.abc import Mapping
-
 import dagster as dg
 
 from holocron_assets.errors import TransientError
@@ -32,14 +30,6 @@ LAKE = _SHARED_LAKE if shared_lake() or database_address() else _LOCAL_LAKE
 
 PUBLISHING = dg.RetryPolicy(max_retries=2, delay=1, backoff=dg.Backoff.LINEAR, jitter=dg.Jitter.PLUS_MINUS)
 """For steps that replace files that readers open: another program may hold a file for a moment."""
-
-POLICIES: Mapping[str, dg.RetryPolicy] = {
-    "network": NETWORK,
-    "model server": MODEL_SERVER,
-    "lake": LAKE,
-    "publishing": PUBLISHING,
-}
-"""Every policy by its name in the docs."""
 
 _COMPUTATION = (
     ArithmeticError,
