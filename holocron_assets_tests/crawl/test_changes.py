@@ -439,6 +439,18 @@ def test_a_deletion_and_a_move_after_the_clock_was_set_back_are_fetched_and_coun
         assert drop_settled(lake, source) == 0, "each was asked for once"
 
 
+def test_an_edit_after_the_clock_was_set_back_waits_for_nothing_and_is_not_forgotten(tmp_path: Path) -> None:
+    with wiki_crawled_by_a_clock_that_was_ahead(tmp_path, "A", "B") as (lake, wiki, source):
+        reading(lake, wiki)
+        wiki.edit("B")
+        reading(lake, wiki)
+        with time_machine.travel(utc_now() + 120 * MINUTE):  # later than the request that was of the future
+            drop_settled(lake, source)
+        assert "B" in stored(lake)
+        [batch] = cut_batches(lake, source, now=utc_now(), gather=True)
+    assert "B" in {row["title"] for row in manifest(lake, batch)}
+
+
 def test_a_first_reading_goes_by_the_wikis_clock_though_a_clock_was_set_since_the_crawl_began(
     tmp_path: Path,
 ) -> None:

@@ -9,13 +9,7 @@ from typing import Any
 
 from holocron_assets.crawl.changes.answered import last_asked
 from holocron_assets.crawl.changes.revision_check import start_pass
-from holocron_assets.crawl.changes.rows import (
-    CLOCK_MARGIN,
-    Seen,
-    after_request,
-    change_rows,
-    is_by_revision,
-)
+from holocron_assets.crawl.changes.rows import CLOCK_MARGIN, Seen, after_request, change_rows
 from holocron_assets.crawl.changes.store import add_changes, last_reading
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.frontier.batches import batches_of
@@ -239,24 +233,19 @@ class _Reader:
         if reading.following is None:
             self.state["clock_ahead"] = clock_ahead.total_seconds()
 
-    def _after_requests(self, rows: Sequence[Row], seen: Seen) -> list[Row]:
+    def _after_requests(self, rows: Sequence[Row], seen: Seen) -> Sequence[Row]:
         """The changes, later than our requests for their titles where times of our clock do not compare.
 
-        The wiki's clock shows whether one of the clocks was set since the last reading. If so, nobody knows
-        when the changes were by the clock that we had when we asked.
+        That is so if a request is of the future. It is so, too, if the difference from the wiki's clock is
+        another than at the last reading: one clock was set, and nobody knows which one a request went by.
         """
         before = self.state["clock_ahead"]
         was_set = before is not None and abs(seen.clock_ahead - timedelta(seconds=before)) > CLOCK_MARGIN
-
-        def is_doubtful(row: Row) -> bool:
-            return was_set or not is_by_revision(row)
-
-        keys = [row["title_key"] for row in rows if is_doubtful(row)]
         # A page that was moved is asked for under another title, and counts as read later than under the old.
-        asked_at = last_asked(self.lake, self.source, keys)
+        asked_at = last_asked(self.lake, self.source, [row["title_key"] for row in rows])
         if asked_at is None or not (was_set or asked_at > seen.seen_at):
-            return list(rows)
-        return [after_request(row, asked_at) if is_doubtful(row) else row for row in rows]
+            return rows
+        return [after_request(row, asked_at) for row in rows]
 
     def _oldest(self) -> ReportedChanges:
         oldest = self.client.oldest_change()

@@ -66,11 +66,6 @@ def change_rows(changes: Iterable[Change], seen: Seen, source: Source, site: Sit
     return [row for row, fits in zip(rows, fitting, strict=True) if fits]
 
 
-def is_by_revision(row: Row) -> bool:
-    """Whether the revision that a change is about shows if the change was fetched, and no time has to."""
-    return row["kind"] in _BY_REVISION and row["revision_id"] is not None
-
-
 def after_request(row: Row, asked_at: datetime) -> Row:
     """A change that counts as later than a request, though the clock may have been set back since.
 

@@ -251,7 +251,11 @@ def _room(source: Source, unfinished: int, most: int | None) -> int:
 
 def _due(changed: Sequence[PendingPage], batch_size: int, now: datetime, *, gather: bool) -> int:
     """How many of the changed pages wait no longer; they are in the order in which changes were reported."""
-    if not changed or not gather or now - _reported_at(changed[0]) >= LONGEST_GATHERING:
+    if not changed or not gather:
+        return len(changed)
+    reported_at = _reported_at(changed[0])
+    # A report of the future counts as later than a request by a clock that was ahead: nothing waits for it.
+    if reported_at > now or now - reported_at >= LONGEST_GATHERING:
         return len(changed)
     return len(changed) - len(changed) % batch_size
 
