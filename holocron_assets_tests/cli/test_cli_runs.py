@@ -71,7 +71,7 @@ def test_run_does_everything_and_a_second_run_nothing(
     files = {path: path.stat().st_mtime_ns for path in (new.lake.root / "lake").rglob("*.parquet")}
     second = do_with_history(monkeypatch, new, "run")
     assert second.exit_code == 0, second.output
-    assert "Nothing to do: everything is done already." in second.stdout
+    assert "Nothing to do: pages, types and entities are up to date." in second.stdout
     assert {path: path.stat().st_mtime_ns for path in files} == files
 
 
@@ -85,7 +85,7 @@ def test_a_run_goes_back_to_what_the_answers_of_its_own_code_change(
         stated = query(connection, "from entity_relations where method = 'sentence'")
     assert stated, "sentences are read by code, and relations are made from what it says"
     second = do_with_history(monkeypatch, new, "run")
-    assert "Nothing to do: everything is done already." in second.stdout
+    assert "Nothing to do: pages, types and entities are up to date." in second.stdout
 
 
 def test_a_run_without_a_terminal_says_in_lines_how_far_it_is(
