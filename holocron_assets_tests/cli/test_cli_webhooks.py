@@ -97,7 +97,7 @@ def test_resend_leaves_alone_what_is_asked_for_and_not_delivered_yet(
     receiver.behave = answering(503)
     assert webhooks("resend", "--id", "run-1").exit_code == 1
     assert standing() == ("team", 1, 0, 0, "HTTP 503")
-    assert "not delivered or given up: run-1" in webhooks("resend", "--id", "run-1").output
+    assert "unknown, or still pending: run-1" in webhooks("resend", "--id", "run-1").output
 
 
 def test_list_says_why_notices_wait_for_a_webhook_that_the_file_does_not_name(
@@ -152,7 +152,7 @@ def test_resend_sends_again_under_the_old_id(receiver: Receiver, tmp_path: Path)
     ("arguments", "why"),
     [
         (("test", "nobody"), "there is no webhook 'nobody'"),
-        (("resend", "--id", "run-9"), "not delivered or given up: run-9"),
+        (("resend", "--id", "run-9"), "unknown, or still pending: run-9"),
         (("resend",), "name notifications with --id"),
         (("resend", "--given-up", "--webhook", "nobody"), "there is no webhook 'nobody'"),
     ],
