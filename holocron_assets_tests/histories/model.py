@@ -1,13 +1,8 @@
-"""What Holocron promises, in sets and dicts: no lake, no Dagster, no files.
-
-What a run has to make of a wiki follows from its pages, what the lake knew before, and what people decided.
-"""
+"""What Holocron promises, in sets and dicts: what a run makes of pages, what was known, and decisions."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import Any, Literal
 
 TITLES = ("Brenna", "Ostrov", "Quill", "Vetch", "Marrow", "Thistle", "Undine")
@@ -25,10 +20,9 @@ BY_RULES: Mapping[str, tuple[str, float]] = {
     "planet": ("LocationPlace", 0.93),
     "starship": ("VehicleCraft", 0.92),
 }
-DECIDED = ("PersonCharacter", "LocationPlace", "Organization", "ReferenceMeta")
 NO_ENTITIES = ("ReferenceMeta", "Unknown")
 BY_PEOPLE = {"promote": "adjudicated", "suppress": "suppressed", "merge": "merged"}
-Names = AbstractSet[str]
+Names = set[str] | frozenset[str]
 LOST = "lost"
 """The state of an entity whose row was in a damaged file, and that no page stands for."""
 BY_MODEL = 0.55
@@ -46,6 +40,10 @@ class Page:
     edition: int = 0
     links: tuple[str, ...] = ()
     target: str | None = None
+
+    @property
+    def key(self) -> str:
+        return f"{self.page_id}@{self.revision}"
 
 
 @dataclass(frozen=True)
@@ -154,8 +152,6 @@ class Model:
         for lake in filter(None, (self.lake, self.backup)):
             lake.touched.update(titles)
 
-    # --- what a run asks for
-
     def must_fetch(self) -> set[str]:
         """Titles that differ between wiki and lake, and those that are linked and were never asked for."""
         titles = self.lake.pages.keys() | self.wiki.keys()
@@ -181,8 +177,6 @@ class Model:
         if again > kills * slots:
             yield f"{again} questions were asked again, though the run was killed {kills} times"
 
-    # --- what a run makes of it
-
     def ran(self, fetched: Iterable[str], prompts: Iterable[str]) -> None:
         """A run came to its end. The deletion of a page that the lake never had is not asked about."""
         lake = self.lake
@@ -191,6 +185,19 @@ class Model:
         lake.touched.clear()
         lake.again.clear()
         lake.answered.update(prompts)
+        self._resolve()
+
+    def ran_in_part(self, seen: Mapping[str, Any]) -> None:
+        """A run that the wiki failed resolved what the lake shows: each page as it was or is."""
+        lake, held, shown = self.lake, self.lake.pages, seen["pages"]
+        both = [*held.items(), *self.wiki.items()]
+        lake.pages = {title: page for title, page in both if page.key == shown.get(title)}
+        lake.touched.update(title for title, _ in held.items() ^ lake.pages.items())
+        self._resolve()
+
+    def _resolve(self) -> None:
+        """Give each thing its entity, and each entity its type, its state and what it is merged into."""
+        lake = self.lake
         standing = {page.page_id: title for title, page in lake.pages.items()}
         for title, page in lake.pages.items():
             is_known = any(one.page_id == page.page_id for one in lake.entities)
@@ -241,9 +248,8 @@ class Model:
         within = [one for pair, one in self.lake.pairs.items() if one.kind == "merge" and pair <= group]
         into = {one.value for one in within}
         last = (into - {one.subject for one in within}) & here or into & here or here
-        return min(
-            last, key=lambda one: (one != own, self.lake.state_said(one) != "promote", order.get(one, one))
-        )
+        said = {one: self.lake.state_said(one) for one in last}
+        return min(last, key=lambda one: (one != own, said[one] != "promote", order.get(one, one)))
 
     def _is_kept(self, entity: Entity, typed: Typed) -> bool:
         """Whether an entity keeps its type against that of its page: people said so, or it is surer."""
@@ -273,13 +279,10 @@ class Model:
         typed = self.typed(title)
         return typed.type not in NO_ENTITIES and typed.confidence >= SURE
 
-    # --- what is compared
-
     def problems(self, seen: Mapping[str, Any]) -> Iterator[str]:
         """What a lake says otherwise than the model."""
-        pages = {row["title"]: (row["page_id"], row["revision_id"]) for row in seen["pages"]}
-        wanted = {title: (page.page_id, page.revision) for title, page in self.lake.pages.items()}
-        yield from _differences("page", wanted, pages)
+        wanted = {title: page.key for title, page in self.lake.pages.items()}
+        yield from _differences("page", wanted, seen["pages"])
         types = {row["title"]: (row["primary_type"], row["method"]) for row in seen["types"]}
         said = {title: (one.type, one.method) for title in wanted for one in [self.typed(title)]}
         yield from _differences("type", said, types)
@@ -290,10 +293,10 @@ class Model:
 
     def unfinished_problems(self, seen: Mapping[str, Any]) -> Iterator[str]:
         """What a lake lost in an unfinished run: it holds what it held, or is new; or it was damaged."""
-        now = {row["title"]: (row["page_id"], row["revision_id"]) for row in seen["pages"]}
+        now = seen["pages"]
         for title in sorted((now.keys() | self.lake.pages.keys() & self.wiki.keys()) - self.lake.again):
             may = [pages[title] for pages in (self.lake.pages, self.wiki) if title in pages]
-            if now.get(title) not in [(one.page_id, one.revision) for one in may]:
+            if now.get(title) not in [one.key for one in may]:
                 yield f"{title} is {now.get(title)}, which it neither was nor is"
         yield from self.decision_problems(seen)
 
@@ -309,8 +312,8 @@ class Model:
         known = {one.identifier: one for one in self.lake.entities if one.identifier not in lost}
         wanted = {name: _shown(one.state, one.into, one.title, one.typed.type) for name, one in known.items()}
         shown = {name: rows[name] for name in rows if name in known or name not in gone}
-        read = itemgetter("state", "merged_into", "title", "entity_type")
-        is_ = {name: _shown(*read(row)) for name, row in shown.items()}
+        read = ("state", "merged_into", "title", "entity_type")
+        is_ = {name: _shown(*(row[column] for column in read)) for name, row in shown.items()}
         yield from _differences("entity", wanted, is_)
 
     def _fact_problems(self, seen: Mapping[str, Any]) -> Iterator[str]:
@@ -330,8 +333,6 @@ class Model:
         counting = dict.fromkeys((one.identifier for one in self.lake.standing), "counting")
         made = {name: "counting" for name, kind, counts in seen["decisions"] if kind != "undo" and counts}
         yield from _differences("decision", counting, made)
-
-    # --- what people may decide
 
     def decidable(self, kind: str, one: Entity, other: Entity) -> Entity | None:
         """What a merge or split of two entities is about beside the first, if people may decide so."""
@@ -355,8 +356,6 @@ class Model:
         end = self._end(group, group, {}, own)
         found = [one for one in self.lake.entities if one.identifier == end]
         return next((one for one in found if one.typed.type == entity.typed.type), entity)
-
-    # --- damage and backups
 
     def lose(self, table: str, partition: str) -> None:
         """A file was damaged. Of entities, what was true before is in the file that was set aside."""

@@ -38,7 +38,7 @@ from holocron_assets.orchestration.local import run as local
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 from holocron_assets.settings import data_folder
 
-_PAGES = "select title, page_id, revision_id from current_pages where status = 'ok'"
+_PAGES = "select title, page_id || '@' || revision_id as key from current_pages where status = 'ok'"
 _TYPES = "select title, primary_type, method, confidence, model_type, rules_type from page_types"
 _ENTITIES = """
     select entity_id, entity_type, title, page_id, state, state_by, merged_into, method, review_reason
@@ -117,6 +117,7 @@ class Life:
         gone = undone(made)
         with connect(lake, relations=_RELATIONS) as connection:
             seen: dict[str, Any] = {name: query(connection, sql) for name, sql in _SEEN.items()}
+            seen["pages"] = {row["title"]: row["key"] for row in seen["pages"]}
             seen["dead"] = [row["title"] for row in query(connection, _DEAD)]
         seen["decisions"] = [
             [row["decision_id"], row["kind"], row["decision_id"] not in gone] for row in made
