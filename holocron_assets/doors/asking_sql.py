@@ -37,7 +37,7 @@ def ask_sql(lake: Lake, sources: Sequence[Source], sql: str, read: _Read[_T]) ->
         # To make every view takes two seconds: the views of the status need the stale batches.
         frontier = frontier_tables_of(lake, sources) if named & _FRONTIER else ""
         try:
-            with connect(lake, relations=named, more_views=frontier, is_kept=False) as connection:
+            with connect(lake, relations=named, more_views=frontier, kind="own") as connection:
                 return read(connection, sql)
         except duckdb.Error:
             pass  # it may need other views' macros; if not, it fails again below, with the reason
@@ -52,7 +52,7 @@ def _of_everything(lake: Lake, sources: Sequence[Source], sql: str, read: _Read[
 
     staleness = read_staleness(lake, stale_batches=stale_batches(lake, sources))
     views = all_views(sources, lake, staleness)
-    with connect(lake, more_views=views, is_kept=False) as connection:
+    with connect(lake, more_views=views, kind="own") as connection:
         return read(connection, sql)
 
 

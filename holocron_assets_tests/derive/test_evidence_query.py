@@ -1,6 +1,7 @@
 """Queries read the lake's views, and can do nothing else."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -10,9 +11,9 @@ import pytest
 from holocron_assets.derive.evidence.queries import (
     AskSql,
     QueryError,
+    ask_query,
     check_query,
     locked_database,
-    open_queries,
 )
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.parquet import write_partition
@@ -46,8 +47,8 @@ def lake(tmp_path: Path) -> Lake:
 
 @pytest.fixture
 def ask(lake: Lake) -> Iterator[AskSql]:
-    with open_queries(lake) as asking:
-        yield asking
+    with locked_database(lake) as connection:
+        yield partial(ask_query, connection)
 
 
 def test_a_query_names_values_of_the_page(ask: AskSql) -> None:

@@ -97,11 +97,35 @@ def test_a_database_with_an_open_transaction_is_closed(tmp_path: Path) -> None:
 
 def test_a_database_with_settings_of_its_caller_is_not_kept(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
-    with spilling_database(lake, memory="100MB", is_kept=False) as connection:
+    with spilling_database(lake, memory="100MB", kind="own") as connection:
         connection.execute("set enable_external_access = false; set lock_configuration = true")
 
     with spilling_database(lake, memory="100MB") as connection:
         connection.execute("set threads = 1")  # refused where the configuration is locked
+
+
+def test_a_locked_database_is_kept_for_its_lake_and_opens_no_file_of_another(tmp_path: Path) -> None:
+    one, other = Lake(tmp_path / "one"), Lake(tmp_path / "it's other")
+    (other.root / "lake").mkdir(parents=True)
+    file = other.root / "lake" / "numbers.csv"
+    file.write_text("number\n1\n", encoding="utf-8")
+    seen = []
+    for lake in (one, other, one):
+        with spilling_database(lake, memory="100MB", kind="locked") as connection:
+            seen.append(_identity(connection))
+            connection.execute("create table pages as select 1 as page_id")
+            with pytest.raises(duckdb.InvalidInputException, match="locked"):
+                connection.execute("set threads = 2")
+            if lake is other:
+                assert connection.execute("from read_csv($1)", [str(file)]).fetchall() == [(1,)]
+            else:
+                with pytest.raises(duckdb.PermissionException):
+                    connection.execute("from read_csv($1)", [str(file)])
+    assert seen[0] == seen[2] != seen[1]
+
+    with spilling_database(one, memory="100MB") as connection:
+        connection.execute("set threads = 1")
+        assert _identity(connection) not in seen, "who may open any file gets no locked one"
 
 
 def test_a_database_that_spilled_is_closed_and_its_files_are_removed(tmp_path: Path) -> None:

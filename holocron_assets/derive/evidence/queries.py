@@ -121,21 +121,6 @@ def _relations(tree: Any, defined: frozenset[str]) -> Iterator[tuple[str, str]]:
             yield from _relations(part, defined)
 
 
-@contextmanager
-def open_queries(lake: Lake) -> Iterator[AskSql]:
-    """A function that asks queries of the lake as it is now.
-
-    Raises:
-        DamagedPartitionError: a file of the lake cannot be read.
-    """
-    with locked_database(lake) as connection:
-
-        def ask(sql: str, values: Mapping[str, Any], seconds: float) -> QueryRows:
-            return ask_query(connection, sql, values, seconds)
-
-        yield ask
-
-
 def remembering(ask_sql: AskSql | None) -> AskSql | None:
     """A function that asks each query once: an item may be cut again after the lake was closed."""
     if ask_sql is None:
@@ -174,18 +159,8 @@ def locked_database(
         named: schema and name of the relations that will be read, which is quicker; all by default.
     """
     relations = None if named is None else relations_to_open(lake, named)
-    with connect(lake, relations=relations, is_kept=False) as connection:
-        lock_database(connection, lake)
+    with connect(lake, relations=relations, kind="locked") as connection:
         yield connection
-
-
-def lock_database(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
-    """Let a connection to a lake open no file but the lake's and keep its settings; see `locked_database`."""
-    connection.execute("set allowed_directories = [" + _text(str(lake.root.resolve() / "lake")) + "]")
-    connection.execute("set enable_external_access = false")
-    # When threads share the work, sums of fractions and rows without an order differ from time to time.
-    connection.execute("set threads = 1")
-    connection.execute("set lock_configuration = true")
 
 
 def ask_query(
@@ -303,7 +278,3 @@ def _unsteady_functions() -> frozenset[str]:
 
 def _shown(sql: str) -> str:
     return repr(" ".join(sql.split())[:100])
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

@@ -13,6 +13,7 @@ from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_TYPES, RULE_CLASSIFICATIONS
+from holocron_assets.lake.views.empty_database import closed_database
 
 TYPE_TABLES = {table.name: table for table in (PAGE_TYPES, RULE_CLASSIFICATIONS)}
 """Tables that can give a page's type, by name."""
@@ -20,7 +21,6 @@ TYPE_TABLES = {table.name: table for table in (PAGE_TYPES, RULE_CLASSIFICATIONS)
 _KEY = "title_key"
 _POSITION = "row_number_in_file"
 _ROWS = "wanted_rows"
-_MEMORY = "512MB"
 
 
 class ConditionError(PermanentError, ValueError):
@@ -100,12 +100,7 @@ def _opened(
     over: Over, tables: list[pa.Table], lake: Lake | None, named: Iterable[tuple[str, str]]
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database with the rows as `wanted_rows`, and with the named relations of a lake if there is one."""
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "enable_external_access": False,
-        "threads": 1,
-        "memory_limit": _MEMORY,
-    }
-    with locked_database(lake, named) if lake else duckdb.connect(config=settings) as connection:
+    with locked_database(lake, named) if lake else closed_database() as connection:
         for number, table in enumerate(tables):
             connection.register(f"part_{number}", table)
         rows = f"from (from part_0 select *, row_number() over () as {_POSITION})"
@@ -113,6 +108,4 @@ def _opened(
             shared = set(tables[0].column_names) & set(tables[1].column_names) - {_KEY}
             rows += f" join (from part_1 select * exclude ({', '.join(sorted(shared))})) using ({_KEY})"
         connection.execute(f"create temp view {_ROWS} as {rows}")
-        if lake is None:
-            connection.execute("set lock_configuration = true")
         yield connection

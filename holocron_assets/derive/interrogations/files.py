@@ -11,13 +11,7 @@ from pydantic import ValidationError
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.derive.code.answers import row_columns
-from holocron_assets.derive.evidence.queries import (
-    AskSql,
-    QueryError,
-    ask_query,
-    locked_database,
-    open_queries,
-)
+from holocron_assets.derive.evidence.queries import QueryError, ask_query, locked_database
 from holocron_assets.derive.evidence.room import room_for_evidence
 from holocron_assets.derive.interrogations.answer_schema import sample_answer
 from holocron_assets.derive.interrogations.chains import ChainError, linked, linked_to
@@ -351,11 +345,11 @@ def _check_queries(found: Collection[tuple[Path, Interrogation]], tables: Sequen
         return
     with TemporaryDirectory() as folder:
         empty = Lake(Path(folder), tuple(tables))
-        with open_queries(empty) as ask_sql, locked_database(empty) as connection:
+        with locked_database(empty) as connection:
             for path, interrogation in asking:
                 key = "sql" if interrogation.kind == "sql" else "evidence"
                 try:
-                    _ask_all(interrogation, ask_sql)
+                    _ask_all(interrogation, connection)
                     if interrogation.kind == "sql":
                         _check_rows(connection, interrogation)
                     if (condition := interrogation.wants.sql) is not None:
@@ -366,10 +360,10 @@ def _check_queries(found: Collection[tuple[Path, Interrogation]], tables: Sequen
                     raise _BrokenError(interrogation, f"{path}: {error}") from error
 
 
-def _ask_all(interrogation: Interrogation, ask_sql: AskSql) -> None:
+def _ask_all(interrogation: Interrogation, connection: duckdb.DuckDBPyConnection) -> None:
     values = dict.fromkeys(query_names(interrogation))
     for sql in interrogation.queries:
-        ask_sql(sql, values, _QUERY_SECONDS)
+        ask_query(connection, sql, values, _QUERY_SECONDS)
 
 
 def _check_rows(connection: duckdb.DuckDBPyConnection, interrogation: Interrogation) -> None:

@@ -97,7 +97,7 @@ def wanted_items(
         maker = _Maker(interrogation, partition, system, answers, waits_for, passages, find)
         database = (
             stack.enter_context(locked_database(lake, interrogation.relations_of_queries))
-            if interrogation.asks_the_lake
+            if interrogation.asks_the_lake and rows
             else None
         )
         read = _read(lake, interrogation, partition, rows)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import duckdb
 
 from holocron_assets.derive.evidence.item_queries import ITEMS, NotAtOnceError, item_query
-from holocron_assets.derive.evidence.queries import lock_database, relations_to_open
+from holocron_assets.derive.evidence.queries import relations_to_open
 from holocron_assets.derive.interrogations.derived_tables import Over
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.values import row_names
@@ -27,6 +27,7 @@ from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.kept import keep
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect
+from holocron_assets.lake.views.spilling import lock
 from holocron_assets.settings import state_folder
 from holocron_assets.telemetry.logs import logger
 
@@ -155,12 +156,12 @@ def _computed(lake: Lake, interrogation: Interrogation) -> tuple[Digests, bool]:
     """The digests, and whether no query failed."""
     parts: dict[str, list[str]] = defaultdict(list)
     is_whole = True
-    with connect(lake, relations=_relations(lake, interrogation), is_kept=False) as connection:
+    with connect(lake, relations=_relations(lake, interrogation), kind="own") as connection:
         wanted = wanted_sql([interrogation], "superseded_pages")
         values = ", ".join(f"known.{name}" for name in row_names(interrogation.over))
         joined = _JOINED[interrogation.over]
         connection.execute(_ITEMS.format(items=ITEMS, values=values, wanted=wanted, joined=joined))
-        lock_database(connection, lake)  # so far, only our own SQL and a checked condition were asked
+        lock(connection, lake)  # so far, only our own SQL and a checked condition were asked
         for number, digests in enumerate(_of_queries(connection, interrogation)):
             is_whole = is_whole and digests is not None
             for partition, digest in (digests or {}).items():

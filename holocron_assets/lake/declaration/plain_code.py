@@ -6,10 +6,28 @@ syntax tree, which are the same. `ast.dump` and `ast.unparse` would write them d
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
 
 
-def plain_code(source: str) -> str:
-    """A module's code as a text that changes only if the module does something else.
+@dataclass(frozen=True)
+class PlainCode:
+    """What a module's code does.
+
+    Attributes:
+        text: changes only if the module does something else.
+        imports: full names that it imports, at any place in it: modules, and names that may be modules.
+        strings: those in the code, without docstrings. Of an f-string, the constant parts.
+    """
+
+    text: str
+    imports: frozenset[str]
+    strings: frozenset[str]
+
+
+@cache  # a module is reached from many others
+def plain_code(source: str) -> PlainCode:
+    """Read a module's code.
 
     Args:
         source: the module's text.
@@ -17,61 +35,48 @@ def plain_code(source: str) -> str:
     Raises:
         SyntaxError: the text is not Python.
     """
-    return _written(ast.parse(source))
+    writer = _Writer()
+    text = writer.written(ast.parse(source))
+    return PlainCode(text, frozenset(writer.imports), frozenset(writer.strings))
 
 
-def imported_modules(source: str) -> set[str]:
-    """Full names that a module imports, at any place in it: modules, and names that may be modules.
+@dataclass
+class _Writer:
+    imports: set[str] = field(default_factory=set)
+    strings: set[str] = field(default_factory=set)
 
-    Raises:
-        SyntaxError: the text is not Python.
-    """
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+    def written(self, node: object) -> str:
+        """A node and the nodes below it. Empty fields are left out, since later Pythons have more of them."""
+        if isinstance(node, ast.AST):
+            self._note(node)
+            fields = [f"{name}={self.written(value)}" for name, value in _fields(node)]
+            return f"{type(node).__name__}({','.join(fields)})"
+        if isinstance(node, list):
+            return f"[{','.join([self.written(each) for each in node])}]"
+        return f"{type(node).__name__}:{node!r}"
+
+    def _note(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str):
+                self.strings.add(node.value)
+        elif isinstance(node, ast.Import):
+            self.imports.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return found
-
-
-def texts_within(source: str) -> set[str]:
-    """The strings in a module's code, without docstrings. Of an f-string, the constant parts.
-
-    Raises:
-        SyntaxError: the text is not Python.
-    """
-    return {
-        node.value
-        for body in _trees(ast.parse(source))
-        for node in ast.walk(body)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
-
-
-def _trees(module: ast.Module) -> list[ast.stmt]:
-    for node in ast.walk(module):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            node.body = [one for one in node.body if not _is_text(one)] or [ast.Pass()]
-    return module.body
-
-
-def _written(node: object) -> str:
-    """A node and the nodes below it. Empty fields are left out, since later Pythons have more of them."""
-    if isinstance(node, ast.AST):
-        fields = [f"{name}={_written(value)}" for name, value in _fields(node)]
-        return f"{type(node).__name__}({','.join(fields)})"
-    if isinstance(node, list):
-        return f"[{','.join(_written(each) for each in node)}]"
-    return f"{type(node).__name__}:{node!r}"
+            self.imports.add(node.module)
+            self.imports.update(f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def _fields(node: ast.AST) -> Iterator[tuple[str, object]]:
-    for name, value in sorted(ast.iter_fields(node)):
+    for name in _names(node._fields):
+        value = getattr(node, name, None)
         kept = _kept(node, value) if isinstance(value, list) else value
-        if kept not in (None, []) and name not in ("ctx", "kind", "type_comment"):
+        if kept not in (None, []):
             yield name, kept
+
+
+@cache
+def _names(fields: tuple[str, ...]) -> list[str]:
+    return sorted({*fields} - {"ctx", "kind", "type_comment"})
 
 
 def _kept(node: ast.AST, parts: list[object]) -> list[object]:

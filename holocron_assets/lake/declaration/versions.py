@@ -8,7 +8,7 @@ from pathlib import Path
 
 from holocron_assets.lake.declaration.code_stamp import code_stamp
 from holocron_assets.lake.declaration.keys import content_hash
-from holocron_assets.lake.declaration.plain_code import imported_modules, plain_code, texts_within
+from holocron_assets.lake.declaration.plain_code import plain_code
 from holocron_assets.lake.files.kept import keep
 from holocron_assets.settings import state_folder
 
@@ -41,7 +41,7 @@ def _code_version(modules: Sequence[str]) -> str:
         name = waiting.pop()
         if name not in reached and _room(name) in rooms and (file := _file(name)):
             reached[name] = file
-            waiting |= imported_modules(file.read_text(encoding="utf-8"))
+            waiting |= plain_code(file.read_text(encoding="utf-8")).imports
     parts = [f"{name}\n{_code_and_data(reached[name])}" for name in sorted(reached)]
     return content_hash("\n".join(parts))[:12]
 
@@ -65,7 +65,7 @@ def _module_version(name: str) -> str:
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         raise ImportError(f"there is no module {name!r} with a file of its own", name=name)
-    return content_hash(plain_code(Path(spec.origin).read_text(encoding="utf-8")))[:12]
+    return content_hash(plain_code(Path(spec.origin).read_text(encoding="utf-8")).text)[:12]
 
 
 def _remembered(what: str, made: Callable[[], str]) -> str:
@@ -110,13 +110,11 @@ def _file(name: str) -> Path | None:
 
 
 def _code_and_data(module: Path) -> str:
-    source = module.read_text(encoding="utf-8")
-    texts = texts_within(source)
+    code = plain_code(module.read_text(encoding="utf-8"))
     data = sorted(
         file
         for file in module.parent.iterdir()
-        if file.suffix in _DATA and (file.name in texts or file.suffix in texts)  # f"{name}.sql" names all
+        if file.suffix in _DATA
+        and (file.name in code.strings or file.suffix in code.strings)  # f"{name}.sql" names all
     )
-    return "\n".join(
-        [plain_code(source), *(f"{file.name}\n{file.read_text(encoding='utf-8')}" for file in data)]
-    )
+    return "\n".join([code.text, *(f"{file.name}\n{file.read_text(encoding='utf-8')}" for file in data)])

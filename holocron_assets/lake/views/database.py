@@ -15,7 +15,7 @@ from holocron_assets.lake.files.rows import rows_at_any_time, rows_of, write_col
 from holocron_assets.lake.files.verifying import damaged_files
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.public_views import View, all_behind, public_views
-from holocron_assets.lake.views.spilling import spilling_database
+from holocron_assets.lake.views.spilling import Kind, spilling_database
 from holocron_assets.lake.views.texts import comment_on_views
 
 __all__ = ["MEMORY", "arrow", "connect", "publish", "query", "rows_of"]
@@ -32,14 +32,14 @@ _T = TypeVar("_T")
 
 
 @contextmanager
-def connect(  # noqa: PLR0913 - what is in it, and whether it is kept
+def connect(  # noqa: PLR0913 - what is in it, and its kind
     lake: Lake,
     *,
     tables: Iterable[Table] | None = None,
     relations: Iterable[str] | None = None,
     made_once: Collection[str] = (),
     more_views: str = "",
-    is_kept: bool = True,
+    kind: Kind = "open",
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """An in-memory database whose views read the lake as it was when the connection was made.
 
@@ -51,7 +51,7 @@ def connect(  # noqa: PLR0913 - what is in it, and whether it is kept
         made_once: names of public views that are made as tables, for a caller that reads them several times:
             most of the time of a small query is that of opening its files.
         more_views: SQL run after the lake's own views, for views that need configuration.
-        is_kept: see `spilling_database`.
+        kind: of the database; see `spilling_database`.
 
     Raises:
         DamagedPartitionError: a file cannot be read.
@@ -61,7 +61,7 @@ def connect(  # noqa: PLR0913 - what is in it, and whether it is kept
         behind = all_behind(lake, relations)
         tables, views = [table for table in lake.tables if table.name in behind.tables], behind.views
     rows = {table.name: rows_of(lake, table) for table in (lake.tables if tables is None else tables)}
-    with spilling_database(lake, memory=MEMORY, is_kept=is_kept) as connection:
+    with spilling_database(lake, memory=MEMORY, kind=kind) as connection:
         for sql in _views(views, rows, more_views, made_once):
             _patiently(connection, partial(connection.execute, sql))
         yield connection

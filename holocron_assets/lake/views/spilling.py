@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 from threading import Lock
 from time import time
+from typing import Literal
 
 import duckdb
 
@@ -20,16 +22,18 @@ _ABANDONED_AFTER = timedelta(days=1)
 _FOLDER = "spill"
 _CATALOG = "here"
 """What a caller makes is in here."""
-_MOST_IDLE = 2
-"""Databases that stay open while nobody uses them: a run needs one or two at a time."""
+_MOST_IDLE = 3
+"""Databases that stay open while nobody uses them: a run needs one or two at a time, and a locked one."""
 THREADS = 2
 """Threads of a database. There are few, so that several runs can share a machine."""
 
 
+Kind = Literal["open", "own", "locked"]
+"""Kinds of databases; see `spilling_database`."""
+
+
 @contextmanager
-def spilling_database(
-    lake: Lake, *, memory: str, is_kept: bool = True
-) -> Iterator[duckdb.DuckDBPyConnection]:
+def spilling_database(lake: Lake, *, memory: str, kind: Kind = "open") -> Iterator[duckdb.DuckDBPyConnection]:
     """An empty database in memory, for queries over files of the lake.
 
     Variable `now` is the time by the lake's clock. Function `query` names damaged files in errors.
@@ -40,28 +44,38 @@ def spilling_database(
     Args:
         lake: the lake whose folder takes the spilled data.
         memory: how much memory DuckDB may use, such as '1GB'. Two threads share it.
-        is_kept: whether it may be used again. False if the caller changes settings of the whole database.
+        kind: "own" if the caller changes settings of the whole database, which is not kept then; "locked" for
+            one that is locked (see `lock`), and is kept for callers with the same lake and memory.
     """
     _remove_abandoned(lake)
-    spill = lake.root / f"{_FOLDER}-{uuid.uuid4().hex}"  # DuckDB makes it if it spills
-    database = (_kept.take() if is_kept else None) or _open()
+    database = _database(lake, memory, kind)
     is_clean = False
     try:
-        folder = str(spill).replace("'", "''")
-        database.execute(f"set global memory_limit = '{memory}'; set global temp_directory = '{folder}'")
-        with database.cursor() as connection:
+        with database.connection.cursor() as connection:
             connection.execute(f"attach ':memory:' as {_CATALOG}; use {_CATALOG}")
             connection.execute("set variable lake_root = $1", [str(lake.root.resolve())])
             connection.execute("set variable now = $1", [utc_now()])
             yield connection
-            is_clean = is_kept and _is_emptied(connection)
+            is_clean = kind != "own" and _is_emptied(connection)
     finally:
         # What spilled has used much memory, and has files. After an error, nothing is known.
-        if is_clean and not spill.exists():
+        if is_clean and not database.spill.exists():
             _kept.put(database)
         else:
-            database.close()
-            shutil.rmtree(spill, ignore_errors=True)
+            database.connection.close()
+            shutil.rmtree(database.spill, ignore_errors=True)
+
+
+def lock(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+    """Let a database open no file but the lake's, and keep its settings, with one thread.
+
+    It could still write into the lake: only checked queries may be asked of it.
+    """
+    folder = _quoted(lake.root.resolve() / "lake")
+    connection.execute(f"set allowed_directories = [{folder}]; set enable_external_access = false")
+    # When threads share the work, sums of fractions and rows without an order differ from time to time.
+    connection.execute("set threads = 1")
+    connection.execute("set lock_configuration = true")
 
 
 def another_connection(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
@@ -71,31 +85,52 @@ def another_connection(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPy
     return other
 
 
+@dataclass(frozen=True)
+class _Database:
+    """An open database.
+
+    Attributes:
+        connection: to it.
+        spill: the folder that it may spill to. DuckDB makes it if it does.
+        of: the lake and the memory that it is locked to; None if it is not locked.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    spill: Path
+    of: tuple[Path, str] | None
+
+
 @dataclass
 class _Kept:
     """Open databases of this process that have no caller, the last used one last."""
 
-    idle: list[duckdb.DuckDBPyConnection] = field(default_factory=list)
-    of_parent: list[duckdb.DuckDBPyConnection] = field(default_factory=list)
-    lock: Lock = field(default_factory=Lock)
+    idle: list[_Database] = field(default_factory=list)
+    of_parent: list[_Database] = field(default_factory=list)
+    guard: Lock = field(default_factory=Lock)
 
-    def take(self) -> duckdb.DuckDBPyConnection | None:
-        """One for one caller alone, if there is any."""
-        with self.lock:
-            return self.idle.pop() if self.idle else None
+    def take(self, of: tuple[Path, str] | None) -> _Database | None:
+        """One for one caller alone, if there is any that is locked to this."""
+        with self.guard:
+            found = next((one for one in reversed(self.idle) if one.of == of), None)
+            if found:
+                self.idle.remove(found)
+            return found
 
-    def put(self, database: duckdb.DuckDBPyConnection) -> None:
-        """Keep one for the next caller."""
-        with self.lock:
-            if is_kept := len(self.idle) < _MOST_IDLE:
-                self.idle.append(database)
-        if not is_kept:
-            database.close()
+    def put(self, database: _Database) -> None:
+        """Keep one for the next caller, in place of the one that was not used for longest."""
+        with self.guard:
+            self.idle.append(database)
+            ended = self.idle[:-_MOST_IDLE]
+            self.idle = self.idle[-_MOST_IDLE:]
+        for one in ended:
+            one.connection.close()
 
     def close(self) -> None:
         """Close all."""
-        while database := self.take():
-            database.close()
+        with self.guard:
+            idle, self.idle = self.idle, []
+        for one in idle:
+            one.connection.close()
 
     def leave_to_parent(self) -> None:
         """Leave all alone: a forked process has its parent's databases without their threads.
@@ -103,12 +138,29 @@ class _Kept:
         It may not even close them.
         """
         self.of_parent += self.idle
-        self.idle, self.lock = [], Lock()
+        self.idle, self.guard = [], Lock()
 
 
 _kept = _Kept()
 os.register_at_fork(after_in_child=_kept.leave_to_parent)
 atexit.register(_kept.close)  # DuckDB reports a connection that outlives its module as a leak
+
+
+def _database(lake: Lake, memory: str, kind: Kind) -> _Database:
+    of = (lake.root.resolve(), memory) if kind == "locked" else None
+    kept = None if kind == "own" else _kept.take(of)
+    if kept and kept.of:
+        return kept
+    connection = kept.connection if kept else _open()
+    spill = lake.root / f"{_FOLDER}-{uuid.uuid4().hex}"
+    connection.execute(f"set global memory_limit = '{memory}'; set global temp_directory = {_quoted(spill)}")
+    if of:
+        lock(connection, lake)
+    return _Database(connection, spill, of)
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
 
 
 def _open() -> duckdb.DuckDBPyConnection:

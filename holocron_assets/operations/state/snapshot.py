@@ -135,7 +135,7 @@ def take_snapshot(
     staleness = read_staleness(lake, stale_batches=stale_batches, failed_runs=failed_runs.runs)
     frontier = frontier_tables_of(lake, [one for one in sources if isinstance(one, Source)])
     with connect(
-        lake, tables=status_tables(), made_once=["page_outcomes"], more_views=frontier, is_kept=False
+        lake, tables=status_tables(), made_once=["page_outcomes"], more_views=frontier, kind="own"
     ) as connection:
         connection.execute("set parquet_metadata_cache = true")  # every file is opened several times
         query(connection, status_views("table", staleness))
