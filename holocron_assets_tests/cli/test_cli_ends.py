@@ -33,6 +33,33 @@ def ended(holocron: Holocron, *words: str) -> "subprocess.CompletedProcess[str]"
     )
 
 
+PROGRAM = """
+import atexit, sys
+from holocron_assets.cli import main as cli
+
+def main():
+    atexit.register(print, "what was to be done at exit")
+    print("what a command prints")
+    {end}
+
+cli.main = main
+cli.program()
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "error"),
+    [("sys.exit(3)", 3, ""), ("sys.exit(0)", 0, ""), ("1 / 0", 1, "ZeroDivisionError")],
+)
+def test_a_process_ends_with_its_code_when_all_is_printed_and_done(end: str, code: int, error: str) -> None:
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", PROGRAM.format(end=end)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code
+    assert done.stdout.splitlines() == ["what a command prints", "what was to be done at exit"]
+    assert error in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [
