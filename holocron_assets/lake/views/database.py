@@ -60,9 +60,10 @@ def connect(  # noqa: PLR0913 - what is in it, and its kind
     if relations is not None:
         behind = all_behind(lake, relations)
         tables, views = [table for table in lake.tables if table.name in behind.tables], behind.views
-    rows = {table.name: rows_of(lake, table) for table in (lake.tables if tables is None else tables)}
+    named = lake.tables if tables is None else tables
+    made = {table.name: _view_of_rows(table.name, rows_of(lake, table)) for table in named}
     with spilling_database(lake, memory=MEMORY, kind=kind) as connection:
-        for sql in _views(views, rows, more_views, made_once):
+        for sql in _views(views, made, more_views, made_once):
             _patiently(connection, partial(connection.execute, sql))
         yield connection
 
@@ -116,12 +117,16 @@ def publish(lake: Lake, *, more_views: str = "") -> Path:
     for table in lake.tables:
         write_columns(lake, table)
     rows = {table.name: rows_at_any_time(lake, table) for table in lake.tables}
+    # Over files, DuckDB would open those of all tables behind a view for each view that is made.
+    empty = {name: f'create table lake."{name}" as from ({sql}) limit 0' for name, sql in rows.items()}
     with replacing(lake.database) as aside:
         aside.unlink()  # DuckDB does not accept an empty file as a new database
         with duckdb.connect(aside) as connection:
             connection.execute("begin")  # the disk is waited for once, not for every view and comment
-            for sql in _views(public_views(lake), rows, more_views):
+            for sql in _views(public_views(lake), empty, more_views):
                 connection.execute(sql)
+            for name, sql in rows.items():
+                connection.execute(f'drop table lake."{name}"; {_view_of_rows(name, sql)}')
             comment_on_views(lake, connection)
             connection.execute("commit")
         # A killed client may leave a log of the old file, with which DuckDB refuses to open the new one.
@@ -130,17 +135,20 @@ def publish(lake: Lake, *, more_views: str = "") -> Path:
 
 
 def _views(
-    views: Iterable[View], rows: Mapping[str, str], more_views: str, made_once: Collection[str] = ()
+    views: Iterable[View], tables: Mapping[str, str], more_views: str, made_once: Collection[str] = ()
 ) -> Iterator[str]:
-    """SQL that makes all views, from the SQL of each table's rows."""
+    """SQL that makes all views, after the SQL that makes each table of the lake."""
     yield "create schema lake"
-    for name, sql in rows.items():
-        yield f'create view lake."{name}" as {sql}'
+    yield from tables.values()
     for view in views:
-        if rows.keys() >= set(view.tables):
+        if tables.keys() >= set(view.tables):
             yield view.as_table if view.name in made_once else view.sql
     if more_views:
         yield more_views
+
+
+def _view_of_rows(name: str, rows: str) -> str:
+    return f'create view lake."{name}" as {rows}'
 
 
 def _patiently(connection: duckdb.DuckDBPyConnection, ask: Callable[[], _T]) -> _T:
