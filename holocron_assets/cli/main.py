@@ -116,8 +116,8 @@ def program() -> None:
     """The program `holocron`: a command in a process of its own.
 
     At the end of a process, Python frees each module that it imported. With Dagster's, that takes a second
-    of CPU, and the operating system does it anyway. So the process ends as soon as all that was to be done at
-    exit is done.
+    of CPU, and the operating system does it anyway. So the process ends when what modules registered to be
+    done at exit is done. This module must import none that registers something: it would be left out.
     """
     codes: list[int] = []
     atexit.register(_leave, codes)  # what is registered first is called last
@@ -131,8 +131,11 @@ def program() -> None:
 
 
 def _leave(codes: list[int]) -> None:
-    """End the process with its exit code; if there is none, because an error goes on, let Python do it."""
+    """End the process with its exit code. If there is none, or output cannot be written, Python ends it."""
+    try:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
+    except (OSError, ValueError):
+        return
     if codes:
-        sys.stdout.flush()
-        sys.stderr.flush()
         os._exit(codes[0])

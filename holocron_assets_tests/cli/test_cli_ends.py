@@ -10,7 +10,8 @@ import pytest
 import sqlalchemy as sql
 from click import ClickException
 from click.testing import CliRunner
-from sample_holocron import Holocron, sample_holocron
+from sample_holocron import SAMPLE_EXPORT, Holocron, sample_holocron
+from tiny_wiki import copy_of_export
 
 from holocron_assets.cli.main import main
 from holocron_assets.cli.shared import clear_errors
@@ -47,17 +48,42 @@ cli.program()
 """
 
 
+def ended_program(end: str, *, before: str = "") -> "subprocess.CompletedProcess[str]":
+    """A process that ends with some code. Its output is a pipe, which Python does not write at once."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-c", before + PROGRAM.format(end=end)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+
+
 @pytest.mark.parametrize(
     ("end", "code", "error"),
     [("sys.exit(3)", 3, ""), ("sys.exit(0)", 0, ""), ("1 / 0", 1, "ZeroDivisionError")],
 )
 def test_a_process_ends_with_its_code_when_all_is_printed_and_done(end: str, code: int, error: str) -> None:
-    done = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-c", PROGRAM.format(end=end)], capture_output=True, text=True, check=False
-    )
+    done = ended_program(end)
     assert done.returncode == code
     assert done.stdout.splitlines() == ["what a command prints", "what was to be done at exit"]
     assert error in done.stderr
+
+
+def test_a_process_without_an_output_ends_with_its_code() -> None:
+    done = ended_program("sys.exit(3)", before="import sys; sys.stdout = None\n")
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+
+
+def test_nothing_is_registered_to_be_done_at_exit_before_a_command_begins() -> None:
+    """`program` would leave it out."""
+    counting = "import atexit; from holocron_assets.cli import main; print(atexit._ncallbacks())"
+    done = subprocess.run([sys.executable, "-c", counting], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout == "0\n"
+
+
+def test_a_run_that_ended_leaves_no_log_of_a_database(tmp_path: Path) -> None:
+    holocron = Holocron(tmp_path)
+    holocron.add_source("small", copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=2))
+    assert ended(holocron, "run").returncode == 0
+    assert list((tmp_path / "dagster").rglob("*.db"))
+    assert list((tmp_path / "dagster").rglob("*.db-*")) == []
 
 
 @pytest.mark.parametrize(

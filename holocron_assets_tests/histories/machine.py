@@ -217,8 +217,9 @@ class Histories(RuleBasedStateMachine):
             assert given_up == [title], "only a page that the wiki fails at is given up"
             assert "Dead letters" in said
             self._decided("requeue", given_up[0], self.driven.command("requeue", "--all", *WHO))
-        if code:
+        if code or given_up:
             self.model.ran_in_part(seen)
+        if code:
             self.driven.pass_a_day()  # a host that recovered is asked again within a day
         if code or given_up:
             self._finish(mark, kills=0)

@@ -79,7 +79,7 @@ class Decision:
 
 @dataclass
 class Lake:
-    """What a lake knows, as of the last run that came to its end.
+    """What a lake knows, as of the last run.
 
     Attributes:
         pages: what it holds, by title.

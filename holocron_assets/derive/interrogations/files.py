@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.derive.code.answers import row_columns
-from holocron_assets.derive.evidence.queries import QueryError, ask_query, locked_database
+from holocron_assets.derive.evidence.queries import QueryError, ask_query
 from holocron_assets.derive.evidence.room import room_for_evidence
 from holocron_assets.derive.interrogations.answer_schema import sample_answer
 from holocron_assets.derive.interrogations.chains import ChainError, linked, linked_to
@@ -30,6 +30,8 @@ from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables.retrieval import SPACE_PREFIX
+from holocron_assets.lake.views.database import connect
+from holocron_assets.lake.views.spilling import lock
 from holocron_assets.settings import spaces_folder
 
 _MAIN_FILE = "interrogation.yaml"
@@ -345,7 +347,8 @@ def _check_queries(found: Collection[tuple[Path, Interrogation]], tables: Sequen
         return
     with TemporaryDirectory() as folder:
         empty = Lake(Path(folder), tuple(tables))
-        with locked_database(empty) as connection:
+        with connect(empty, kind="own") as connection:
+            lock(connection, empty)
             for path, interrogation in asking:
                 key = "sql" if interrogation.kind == "sql" else "evidence"
                 try:

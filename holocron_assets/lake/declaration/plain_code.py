@@ -17,7 +17,7 @@ class PlainCode:
     Attributes:
         text: changes only if the module does something else.
         imports: full names that it imports, at any place in it: modules, and names that may be modules.
-        strings: those in the code, without docstrings. Of an f-string, the constant parts.
+        strings: those in the code, without docstrings and notes. Of an f-string, the constant parts.
     """
 
     text: str

@@ -1,6 +1,9 @@
 """Empty databases, kept open for small questions. Opening one takes 20 ms, and there are hundreds of them."""
 
 import atexit
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
 import duckdb
@@ -16,13 +19,19 @@ def empty_database() -> duckdb.DuckDBPyConnection:
     return _database().cursor()
 
 
-def closed_database() -> duckdb.DuckDBPyConnection:
-    """A new connection to an empty database that opens no file and keeps its settings.
+@contextmanager
+def closed_database() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to an empty database that opens no file and keeps its settings, for what people wrote.
 
-    It is for expressions that people wrote. The caller closes it, and makes nothing there that is not
-    temporary: other connections would see it.
+    All callers in this process share the database and its memory, so a caller makes only what is temporary.
+    An internal error of DuckDB makes a database unusable: the next caller gets a new one.
     """
-    return _closed_database().cursor()
+    try:
+        with _closed_database().cursor() as connection:
+            yield connection
+    except (duckdb.InternalException, duckdb.FatalException):
+        _closed_database.cache_clear()
+        raise
 
 
 @cache
@@ -42,5 +51,20 @@ def _closed_database() -> duckdb.DuckDBPyConnection:
     return database
 
 
-atexit.register(_database.cache_clear)  # DuckDB reports a connection that outlives its module as a leak
-atexit.register(_closed_database.cache_clear)
+_OPENED = (_database, _closed_database)
+_OF_PARENT: list[duckdb.DuckDBPyConnection] = []
+
+
+def _close() -> None:
+    for opened in _OPENED:
+        opened.cache_clear()
+
+
+def _leave_to_parent() -> None:
+    """Leave all open: a forked process has its parent's databases without their threads."""
+    _OF_PARENT.extend(opened() for opened in _OPENED if opened.cache_info().currsize)
+    _close()
+
+
+atexit.register(_close)  # DuckDB reports a connection that outlives its module as a leak
+os.register_at_fork(after_in_child=_leave_to_parent)

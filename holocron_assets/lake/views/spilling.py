@@ -43,7 +43,7 @@ def spilling_database(lake: Lake, *, memory: str, kind: Kind = "open") -> Iterat
 
     Args:
         lake: the lake whose folder takes the spilled data.
-        memory: how much memory DuckDB may use, such as '1GB'. Two threads share it.
+        memory: how much memory DuckDB may use, such as '1GB'. Its threads share it.
         kind: "own" if the caller changes settings of the whole database, which is not kept then; "locked" for
             one that is locked (see `lock`), and is kept for callers with the same lake and memory.
     """

@@ -9,6 +9,7 @@ The files and tables are the same, so Dagster's own classes and these can use th
 Waits for: a setting of Dagster that keeps SQLite's connections open.
 """
 
+import atexit
 import os
 import sqlite3
 from collections import OrderedDict
@@ -77,9 +78,9 @@ class _Engines:
             return engine
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; those of the process that this one was forked from are left alone."""
         while self._kept:
-            self._kept.popitem()[1].dispose()
+            self._kept.popitem()[1].dispose(close=self._owner == os.getpid())
 
 
 def _empty_copy(engine: Engine) -> bytes | None:
@@ -205,6 +206,7 @@ class EventLogStorage(SqliteEventLogStorage):
 
 
 _ONE_FILE = _Engines(2 * _MOST_HOMES)
+atexit.register(_ONE_FILE.close)  # SQLite then folds its log into the database, and removes the log
 
 
 class _OneFile:

@@ -1,5 +1,6 @@
 """The endpoints for machines, over this Holocron's lake and Dagster."""
 
+import atexit
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -82,7 +83,9 @@ class RunReports:
 @cache
 def instance_to_read() -> dg.DagsterInstance:
     """Dagster's instance for a process that only reads, opened once."""
-    return open_to_read()
+    instance = open_to_read()
+    atexit.register(instance.dispose)
+    return instance
 
 
 def instance_if_any() -> dg.DagsterInstance | None:
