@@ -29,7 +29,7 @@ test: $(DEV) ## What to run before each commit: the quick tests, which need noth
 	$(BIN)/pytest -m "not system and not full and not realwiki and not browser" -n $(WORKERS)
 
 test-system: $(DEV) ## Holocron's processes as they run together, real PostgreSQL and Dagster's daemon included
-	$(BIN)/pytest -m "system and not full and not realwiki and not browser" -n $(WORKERS)
+	$(BIN)/pytest -m "system and not full and not realwiki and not browser" -n $(WORKERS) --dist worksteal
 
 test-browser: $(DEV) ## The web pages in a real browser
 	$(BIN)/pytest -m "browser and not full"

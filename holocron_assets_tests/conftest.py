@@ -26,8 +26,12 @@ for name in ("OLLAMA_HOST", "HOLOCRON_MODEL"):
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the reports say which faults their tests injected."""
+    """Let the reports say which faults their tests injected, and long tests start first.
+
+    A long test that starts late is waited for by every other process.
+    """
     note_faults(items)
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

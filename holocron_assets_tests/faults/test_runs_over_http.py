@@ -16,7 +16,7 @@ from whole_holocron import until, whole_holocron
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.settings import PROJECT_FOLDER
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.long]
 
 PAGE = PROJECT_FOLDER / "docs" / "runs-over-http.md"
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)

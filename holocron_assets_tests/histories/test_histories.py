@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from machine import Tally, lived
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.long]
 
 FEW, FEW_STEPS, STEPS = 2, 8, 50
 

@@ -20,7 +20,7 @@ from holocron_assets.lake.tables import ENTITIES, PAGES
 from holocron_assets.planning.work import entities_to_resolve
 from holocron_assets.settings import PROJECT_FOLDER
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.long]
 
 _BIN = Path(sys.executable).parent
 _PATIENCE = 1_200

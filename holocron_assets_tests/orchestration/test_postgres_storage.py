@@ -11,7 +11,7 @@ from whole_holocron import WholeHolocron, until, whole_holocron
 from holocron_assets.lake.tables import ENTITIES, PAGES
 from holocron_assets.orchestration.internals.instance import pool_limits
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.long]
 
 TICKING = ("new_pages", "promotion", "settle")
 

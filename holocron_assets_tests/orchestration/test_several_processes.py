@@ -16,7 +16,7 @@ from tiny_wiki import copy_of_export
 
 from holocron_assets.lake.tables import PAGES
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.long]
 
 HOLOCRON = str(Path(sys.executable).with_name("holocron"))
 SECONDS = 120
