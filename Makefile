@@ -14,6 +14,8 @@ WORKERS ?= 2
 MINUTES ?= 10
 HISTORIES ?= 1000
 
+unexport PYTHONDONTWRITEBYTECODE # what one process compiles, the next one reads
+
 .PHONY: setup run ui test test-system test-browser test-realwiki faults fuzz soak test-all lint format bench bench-quick audit \
   lock clean histories
 
