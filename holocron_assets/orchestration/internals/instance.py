@@ -3,6 +3,7 @@
 Waits for: limits of named pools in `dagster.yaml`.
 """
 
+import atexit
 import os
 import re
 from collections.abc import Mapping
@@ -131,6 +132,12 @@ def open_to_read() -> dg.DagsterInstance:
     with Lake(data_folder()).lock("dagster-home"):
         prepare_home()
         return dg.DagsterInstance.get()
+
+
+def closed_at_exit(instance: dg.DagsterInstance) -> dg.DagsterInstance:
+    """An instance that stays open until the process ends."""
+    atexit.register(instance.dispose)
+    return instance
 
 
 def open_instance() -> dg.DagsterInstance:

@@ -1,6 +1,5 @@
 """The endpoints for machines, over this Holocron's lake and Dagster."""
 
-import atexit
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -20,7 +19,7 @@ from holocron_assets.operations.state.dagster_state import RunTimes
 from holocron_assets.operations.state.totals import read_totals
 from holocron_assets.operations.state.watch import Watch
 from holocron_assets.orchestration.internals.dagster_state import read_dagster_state
-from holocron_assets.orchestration.internals.instance import open_to_read
+from holocron_assets.orchestration.internals.instance import closed_at_exit, open_to_read
 from holocron_assets.orchestration.resources.snapshot import snapshot_now
 from holocron_assets.orchestration.run_reports.listing import list_runs, read_query
 from holocron_assets.orchestration.run_reports.numbers import RunNumbers
@@ -83,9 +82,7 @@ class RunReports:
 @cache
 def instance_to_read() -> dg.DagsterInstance:
     """Dagster's instance for a process that only reads, opened once."""
-    instance = open_to_read()
-    atexit.register(instance.dispose)
-    return instance
+    return closed_at_exit(open_to_read())
 
 
 def instance_if_any() -> dg.DagsterInstance | None:
