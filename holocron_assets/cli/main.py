@@ -1,7 +1,6 @@
 """`holocron`: a table of its commands. The module of a command is imported when the command is called."""
 
 import atexit
-import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -9,10 +8,6 @@ from collections.abc import Mapping
 import click
 
 from holocron_assets.cli.on_demand import CommandsOnDemand
-
-_NEW_OBJECTS = 50_000
-"""New objects after which Python looks for garbage. With its own number, imports take longer."""
-
 
 COMMANDS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "What is known": {
@@ -121,7 +116,6 @@ def program() -> None:
     """
     codes: list[int] = []
     atexit.register(_leave, codes)  # what is registered first is called last
-    gc.set_threshold(_NEW_OBJECTS)
     try:
         main()
     except SystemExit as ended:

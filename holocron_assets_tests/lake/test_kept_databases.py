@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.empty_database import closed_database
 from holocron_assets.lake.views.spilling import another_connection, spilling_database
 
 _MADE = "select table_name from duckdb_tables() where database_name <> 'memory'"
@@ -152,3 +153,41 @@ def test_a_forked_process_opens_its_own(tmp_path: Path) -> None:
     _, status = os.waitpid(child, 0)
 
     assert status == 0
+
+
+def test_a_closed_database_is_shared_and_nothing_temporary_reaches_another_caller() -> None:
+    with closed_database() as one, closed_database() as other:
+        assert _identity(one) == _identity(other)
+        one.execute("create temp table chosen as select 1 as page_id")
+        with pytest.raises(duckdb.CatalogException):
+            other.execute("from chosen")
+        with pytest.raises(duckdb.PermissionException):
+            one.execute("from read_csv('/etc/hostname')")
+
+
+def test_after_an_internal_error_the_next_caller_gets_another_closed_database() -> None:
+    with closed_database() as connection:
+        first = _identity(connection)
+
+    def fail() -> None:
+        with closed_database():
+            raise duckdb.InternalException("as DuckDB raises it")
+
+    with pytest.raises(duckdb.InternalException):
+        fail()
+    with closed_database() as connection:
+        assert _identity(connection) != first
+
+
+def test_a_forked_process_opens_its_own_closed_database_and_leaves_its_parents_open() -> None:
+    with closed_database() as connection:
+        first = _identity(connection)
+
+    if not (child := os.fork()):
+        with closed_database() as connection:
+            os._exit(_identity(connection) == first)
+    _, status = os.waitpid(child, 0)
+
+    assert status == 0
+    with closed_database() as connection:
+        assert _identity(connection) == first

@@ -31,7 +31,7 @@ from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables.retrieval import SPACE_PREFIX
 from holocron_assets.lake.views.database import connect
-from holocron_assets.lake.views.spilling import lock
+from holocron_assets.lake.views.spilling import lock_database
 from holocron_assets.settings import spaces_folder
 
 _MAIN_FILE = "interrogation.yaml"
@@ -348,7 +348,7 @@ def _check_queries(found: Collection[tuple[Path, Interrogation]], tables: Sequen
     with TemporaryDirectory() as folder:
         empty = Lake(Path(folder), tuple(tables))
         with connect(empty, kind="own") as connection:
-            lock(connection, empty)
+            lock_database(connection, empty)
             for path, interrogation in asking:
                 key = "sql" if interrogation.kind == "sql" else "evidence"
                 try:

@@ -27,7 +27,7 @@ from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.kept import keep
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect
-from holocron_assets.lake.views.spilling import lock
+from holocron_assets.lake.views.spilling import lock_database
 from holocron_assets.settings import state_folder
 from holocron_assets.telemetry.logs import logger
 
@@ -161,7 +161,7 @@ def _computed(lake: Lake, interrogation: Interrogation) -> tuple[Digests, bool]:
         values = ", ".join(f"known.{name}" for name in row_names(interrogation.over))
         joined = _JOINED[interrogation.over]
         connection.execute(_ITEMS.format(items=ITEMS, values=values, wanted=wanted, joined=joined))
-        lock(connection, lake)  # so far, only our own SQL and a checked condition were asked
+        lock_database(connection, lake)  # so far, only our own SQL and a checked condition were asked
         for number, digests in enumerate(_of_queries(connection, interrogation)):
             is_whole = is_whole and digests is not None
             for partition, digest in (digests or {}).items():

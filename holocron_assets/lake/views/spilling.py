@@ -45,7 +45,7 @@ def spilling_database(lake: Lake, *, memory: str, kind: Kind = "open") -> Iterat
         lake: the lake whose folder takes the spilled data.
         memory: how much memory DuckDB may use, such as '1GB'. Its threads share it.
         kind: "own" if the caller changes settings of the whole database, which is not kept then; "locked" for
-            one that is locked (see `lock`), and is kept for callers with the same lake and memory.
+            one that is locked (see `lock_database`), and is kept for callers with the same lake and memory.
     """
     _remove_abandoned(lake)
     database = _database(lake, memory, kind)
@@ -66,7 +66,7 @@ def spilling_database(lake: Lake, *, memory: str, kind: Kind = "open") -> Iterat
             shutil.rmtree(database.spill, ignore_errors=True)
 
 
-def lock(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+def lock_database(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
     """Let a database open no file but the lake's, and keep its settings, with one thread.
 
     It could still write into the lake: only checked queries may be asked of it.
@@ -155,7 +155,7 @@ def _database(lake: Lake, memory: str, kind: Kind) -> _Database:
     spill = lake.root / f"{_FOLDER}-{uuid.uuid4().hex}"
     connection.execute(f"set global memory_limit = '{memory}'; set global temp_directory = {_quoted(spill)}")
     if of:
-        lock(connection, lake)
+        lock_database(connection, lake)
     return _Database(connection, spill, of)
 
 
