@@ -161,11 +161,15 @@ class _Revision:
         return self._succeed(before, facts, moment=self._after_other_types(identifier))
 
     def suppress(self, before: Row) -> list[Row]:
-        """The row when no page and no list names it any more. People's decisions and disputes still count."""
+        """The row when no page and no list names it any more. People's decisions and disputes still count.
+
+        They count in the type that had the entity last: in others it stays suppressed.
+        """
         identifier = before["entity_id"]
         known = self.pages.get((before["entity_type"], identifier))
         by_policy = self.policy.suppress(before)
-        if known and known.page and has_left(before, known.page, self.people.keeps):
+        is_here = last_held([before, *held_in(self.elsewhere, identifier)]) is before
+        if not is_here or (known and known.page and has_left(before, known.page, self.people.keeps)):
             left = {**before, **by_policy._asdict(), "merged_into": None}
             return self._succeed(before, left, moment=self._leaves_at(before))
         facts = {**before, **self._state(identifier, by_policy)}
