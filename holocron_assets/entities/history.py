@@ -17,9 +17,9 @@ from holocron_assets.entities.promotion import Decision, PromotionPolicy, by_per
 from holocron_assets.entities.reviews import (
     ACROSS_TYPES,
     PageNow,
-    disputed_ids,
     has_left,
     is_disputed,
+    retyped_ids,
     review_reason,
     settles_review,
 )
@@ -68,8 +68,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
     them against every machine.
 
     A retyped page keeps its id: its old type's file suppresses the entity, and the new type's file holds it
-    under the same id. Only one of the two files holds it unsuppressed. A page that is moved and retyped at
-    once may get another id, if another page took its old title.
+    under the same id. Only one of the two files holds it unsuppressed.
 
     Args:
         entity_type: the type that the file is about.
@@ -98,8 +97,8 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
         raise ValueError(f"entities of type {entity_type}: {now} has no time zone; pass the time in UTC")
     _refuse_wrong_rows(entity_type, candidates, standing)
     current = current_rows(standing)
-    disputed = disputed_ids(current.values(), pages, people.keeps)
-    known = Known(elsewhere, people.keeps, taken, disputed, first_titles)
+    retyped = retyped_ids(current.values(), pages, people.keeps)
+    known = Known(elsewhere, people.keeps, taken, retyped, first_titles)
     ids = identified(candidates, current, known)
 
     here = frozenset(ids.values()) | (taken - current.keys())

@@ -102,10 +102,10 @@ def has_left(held: Row, page: Row, kept: AbstractSet[str] = frozenset()) -> bool
     return is_sure and _is_the_page(held, page) and not is_disputed(held, page, kept)
 
 
-def disputed_ids(
+def retyped_ids(
     rows: Iterable[Row], pages: Mapping[tuple[str, str], PageNow], kept: AbstractSet[str]
 ) -> AbstractSet[str]:
-    """The entities of a type that keep it although their page has another type now.
+    """The entities of a type whose page is there, but has another type now: they keep it or go with it.
 
     Args:
         rows: current rows of `entities`.
@@ -114,7 +114,9 @@ def disputed_ids(
     """
     known = ((row, pages.get((row["entity_type"], row["entity_id"]))) for row in rows)
     return frozenset(
-        row["entity_id"] for row, now in known if now and now.page and is_disputed(row, now.page, kept)
+        row["entity_id"]
+        for row, now in known
+        if now and now.page and (is_disputed(row, now.page, kept) or has_left(row, now.page, kept))
     )
 
 

@@ -201,6 +201,19 @@ def test_the_title_of_a_moved_page_made_anew_in_another_type_has_an_id_of_its_ow
     assert wiki.ids()["Varn"] != before["Varn"]
 
 
+@pytest.mark.parametrize(("old", "new"), [("Species", "Droid"), ("Droid", "Species")])
+def test_pages_that_are_moved_and_retyped_keep_their_ids_where_one_takes_the_place_of_another(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    wiki = wiki_of(tmp_path, Seen("Varn", 4, old), Seen("Gort", 5, new))
+    wiki.resolve_all()
+    before = wiki.ids()
+    wiki.crawl(Seen("Varnite", 4, new, revision_id=101), Seen("Varn", 5, old, revision_id=102))
+    wiki.resolve_all()
+    assert wiki.ids() == {"Varnite": before["Varn"], "Varn": before["Gort"]}
+    assert wiki.stale() == []
+
+
 def test_ids_survive_a_rebuild_in_which_the_type_is_corrected(tmp_path: Path) -> None:
     first = wiki_of(tmp_path / "first", Seen("Varn", 4, "Species"))
     first.resolve_all()
