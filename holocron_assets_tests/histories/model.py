@@ -318,7 +318,7 @@ class Model:
 
     def _fact_problems(self, seen: Mapping[str, Any]) -> Iterator[str]:
         key = f"emblem_{'ab'[self.rule]}"
-        standing = {one.identifier for one in self.lake.entities if one.state != "suppressed"}
+        standing = {one.identifier for one in self.lake.entities if one.state not in {"suppressed", LOST}}
         owners = {one.page_id: one.into or one.identifier for one in self.lake.entities}
         wanted = {}
         for title, page in self.lake.pages.items():
