@@ -134,8 +134,9 @@ BATCH_DERIVATIONS: tuple[Derivation, ...] = (
 def stale_batches(lake: Lake, sources: Iterable[AnySource]) -> list[str]:
     """Fetched batches with a stale derived table: today's code, rules and inputs would give another.
 
-    Stale steps are found in order: what follows a stale one is redone with it.
+    Stale steps are found in order: what follows a stale one is redone with it. A batch whose pages were set
+    aside as damaged waits until they are fetched again.
     """
-    names = {source.name for source in sources}
-    batches = [batch for batch in lake.partitions(BATCH_PAGES) if source_of(batch) in names]
-    return stale_partitions(lake, BATCH_DERIVATIONS, batches)
+    names, fetched = {source.name for source in sources}, set(lake.partitions(PAGES))
+    cut = (batch for batch in lake.partitions(BATCH_PAGES) if batch in fetched)
+    return stale_partitions(lake, BATCH_DERIVATIONS, [batch for batch in cut if source_of(batch) in names])

@@ -29,7 +29,7 @@ from holocron_assets.planning import batch_derivations, work
 from holocron_assets.planning import batch_steps as steps
 from holocron_assets.planning.batch_steps import run_step
 from holocron_assets.planning.page_by_page import PageByPage
-from holocron_assets.planning.work import batches_to_settle
+from holocron_assets.planning.work import batches_to_fetch, batches_to_settle
 
 BATCH_TABLES = (PAGES, PAGE_LINKS, PAGE_SIGNALS, RULE_CLASSIFICATIONS, PAGE_TYPES, ENTITY_CANDIDATES)
 
@@ -197,6 +197,17 @@ def test_a_change_of_code_makes_a_batch_stale(
     replace_step(monkeypatch, RULE_CLASSIFICATIONS)
     (stale,) = batches_to_settle(finished_sample.lake, [finished_sample.source()])
     assert (stale.job, stale.partition) == ("settle_batch", SAMPLE_BATCH)
+
+
+def test_a_stale_batch_whose_pages_are_gone_is_fetched_again_before_it_is_settled(
+    finished_sample: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holocron = finished_sample.copy_to(tmp_path)
+    holocron.lake.file(PAGES, SAMPLE_BATCH).unlink()
+    replace_step(monkeypatch, RULE_CLASSIFICATIONS)
+    sources = [holocron.source()]
+    assert batches_to_settle(holocron.lake, sources) == []
+    assert [work.partition for work in batches_to_fetch(holocron.lake, sources)] == [SAMPLE_BATCH]
 
 
 def test_settling_redoes_exactly_the_stale_tables(
