@@ -1,5 +1,6 @@
 """DuckDB over the lake: one view a table in schema `lake`, and the public views built on them."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -28,6 +29,7 @@ _ERRORS_OF_FILES = (duckdb.Error, duckdb.IOException, duckdb.InvalidInputExcepti
 _NAMELESS = (duckdb.Error, UnicodeDecodeError)
 """Errors of DuckDB's Parquet reader; errors in SQL have types of their own."""
 
+_MAKES_VIEW = re.compile(r"(?:\s|--.*\n)*create (?:or replace )?view (?P<name>\S+) as\b")
 _T = TypeVar("_T")
 
 
@@ -123,8 +125,7 @@ def publish(lake: Lake, *, more_views: str = "") -> Path:
         aside.unlink()  # DuckDB does not accept an empty file as a new database
         with duckdb.connect(aside) as connection:
             connection.execute("begin")  # the disk is waited for once, not for every view and comment
-            for sql in _views(public_views(lake), empty, more_views):
-                connection.execute(sql)
+            _make_views_of_views(connection, _views(public_views(lake), empty, more_views))
             for name, sql in rows.items():
                 connection.execute(f'drop table lake."{name}"; {_view_of_rows(name, sql)}')
             comment_on_views(lake, connection)
@@ -132,6 +133,23 @@ def publish(lake: Lake, *, more_views: str = "") -> Path:
         # A killed client may leave a log of the old file, with which DuckDB refuses to open the new one.
         lake.database.with_name(f"{lake.database.name}.wal").unlink(missing_ok=True)
     return lake.database
+
+
+def _make_views_of_views(connection: duckdb.DuckDBPyConnection, sql: Iterable[str]) -> None:
+    """Run statements over tables without rows. Views are made last, those that read others first.
+
+    For each view that it makes, DuckDB goes through all views behind it. So until a view is made, there is a
+    table in its place.
+    """
+    views: list[tuple[str, str]] = []
+    for statement in connection.extract_statements(";\n".join(sql)):
+        if made := _MAKES_VIEW.match(statement.query):
+            views.append((made["name"], statement.query[made.end() :]))
+            connection.execute("create table {} as {}".format(*views[-1]))
+        else:
+            connection.execute(statement)
+    for name, query_of_view in reversed(views):
+        connection.execute(f"drop table {name}; create view {name} as {query_of_view}")
 
 
 def _views(
