@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asked_lake import ask_lake
 from sample_holocron import SAMPLE_BATCH, Holocron
 
 from holocron_assets.lake.declaration.schema import Table
@@ -15,7 +16,6 @@ from holocron_assets.lake.packs.compaction import compact
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_TYPES
-from holocron_assets.lake.views.database import connect, query
 from holocron_assets.planning.batch_steps import BATCH_STEPS, run_step
 
 (STEP,) = [step for step in BATCH_STEPS if step.table == PAGE_TYPES]
@@ -59,21 +59,16 @@ def test_older_rows_are_read_as_if_they_left_the_new_columns_empty(
     before = read_partition(finished_sample.lake, PAGE_TYPES, SAMPLE_BATCH)
     assert [row["primary_type"] for row in rows] == [row["primary_type"] for row in before]
     assert {row["rules_type"] for row in rows} == {None}
-    with connect(lake) as connection:
-        asked = "select count(*) as pages, count(rules_type) as filled from page_types"
-        assert query(connection, asked) == [{"pages": 180, "filled": 0}]
+    asked = "select count(*) as pages, count(rules_type) as filled from page_types"
+    assert ask_lake(lake, asked) == [{"pages": 180, "filled": 0}]
 
 
 def test_older_and_newer_files_are_read_together(lake: Lake) -> None:
     row = read_partition(lake, PAGE_TYPES, SAMPLE_BATCH)[0]
     newer = {**row, "batch": "sample-000002", "rules_type": "Concept", "title": "One more", "title_key": 1}
     write_partition(lake, PAGE_TYPES, "sample-000002", [newer])
-    with connect(lake) as connection:
-        asked = "select rules_type, count(*) as rows from lake.page_types group by all order by rows"
-        assert query(connection, asked) == [
-            {"rules_type": "Concept", "rows": 1},
-            {"rules_type": None, "rows": 180},
-        ]
+    asked = "select rules_type, count(*) as rows from lake.page_types group by all order by rows"
+    assert ask_lake(lake, asked) == [{"rules_type": "Concept", "rows": 1}, {"rules_type": None, "rows": 180}]
 
 
 def test_older_files_wait_to_be_made_anew_and_are_then_what_they_would_have_been(

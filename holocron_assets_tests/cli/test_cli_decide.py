@@ -6,6 +6,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from asked_lake import ask_lake
 from click.testing import CliRunner, Result
 from sample_dagster import definitions_of
 from sample_holocron import SAMPLE_BATCH, SAMPLE_EXPORT, Holocron
@@ -14,7 +15,6 @@ from holocron_assets.classify.learned.settled import SettledPages
 from holocron_assets.cli.main import main
 from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.decisions.log import all_decisions
-from holocron_assets.lake.views.database import connect, query
 from holocron_assets.planning.batch_derivations import stale_batches
 
 pytestmark = pytest.mark.system
@@ -46,8 +46,7 @@ def entities_of(of: Holocron, title: str) -> list[dict[str, Any]]:
         select entity_id, entity_type, state, method, confidence
         from entities where title = $title order by source
     """
-    with connect(of.lake) as connection:
-        return query(connection, sql, {"title": title})
+    return ask_lake(of.lake, sql, {"title": title})
 
 
 def test_a_decision_moves_a_page_and_its_entity_until_it_is_undone(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asked_lake import ask_lake
 from click.testing import CliRunner, Result
 from known_entities import FACT, RELATION, known_as, lake_of_entities
 from sample_holocron import Holocron
@@ -13,7 +14,6 @@ from sample_holocron import Holocron
 from holocron_assets.cli.main import main
 from holocron_assets.decisions.log import all_decisions, new_decision, record, standing
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.views.database import connect, query
 
 DOCS = Path(__file__).parents[2] / "docs" / "decisions.md"
 SIGNED = ("--reason", "I know", "--author", "ada")
@@ -204,8 +204,7 @@ def test_a_merge_into_an_entity_suppressed_just_now_prints_a_warning(lake: Lake)
 @pytest.mark.system
 def test_the_examples_of_the_docs_can_be_typed_along(finished_sample: Holocron, tmp_path: Path) -> None:
     lake = finished_sample.copy_to(tmp_path / "sample").lake
-    with connect(lake) as connection:
-        facts = query(connection, "select fact_id from entity_facts where title = 'Issa Dorrane' limit 1")
+    facts = ask_lake(lake, "select fact_id from entity_facts where title = 'Issa Dorrane' limit 1")
     for line in DOCS.read_text(encoding="utf-8").splitlines():
         if line.startswith("    holocron "):
             command = line.replace("FACT_ID", facts[0]["fact_id"]).replace(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from asked_lake import ask_lake
 from click import ClickException
 from click.testing import CliRunner, Result
 from sample_dagster import definitions_of
@@ -20,7 +21,6 @@ from holocron_assets.cli.main import main
 from holocron_assets.cli.shared import clear_errors
 from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
-from holocron_assets.lake.views.database import connect, query
 from holocron_assets.telemetry.long_work import progress_lines
 
 pytestmark = pytest.mark.system
@@ -47,8 +47,7 @@ def do_with_history(monkeypatch: pytest.MonkeyPatch, of: Holocron, *arguments: s
 
 
 def titles(holocron: Holocron) -> list[str]:
-    with connect(holocron.lake) as connection:
-        return [row["title"] for row in query(connection, "from current_pages order by batch, position")]
+    return [row["title"] for row in ask_lake(holocron.lake, "from current_pages order by batch, position")]
 
 
 def words(text: str) -> str:
@@ -81,8 +80,7 @@ def test_a_run_goes_back_to_what_the_answers_of_its_own_code_change(
 ) -> None:
     new.add_source("small", copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=40))
     assert do_with_history(monkeypatch, new, "run").exit_code == 0
-    with connect(new.lake) as connection:
-        stated = query(connection, "from entity_relations where method = 'sentence'")
+    stated = ask_lake(new.lake, "from entity_relations where method = 'sentence'")
     assert stated, "sentences are read by code, and relations are made from what it says"
     second = do_with_history(monkeypatch, new, "run")
     assert "Nothing to do: pages, types and entities are up to date." in second.stdout

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.frontier.views import frontier_tables_of
 from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.crawl.sources.source import Seeds, Source
 from holocron_assets.lake.declaration.keys import title_key
@@ -165,7 +165,7 @@ def put_links(lake: Lake, batch: str, *links: tuple[str, str] | tuple[str, str, 
 
 def frontier(lake: Lake, *sources: Source) -> dict[str, dict[str, Any]]:
     """The frontier's rows by title; all sources together."""
-    with connect(lake, more_views=frontier_views(sources, lake)) as connection:
+    with connect(lake, relations=(), more_views=frontier_tables_of(lake, sources)) as connection:
         return {row["title"]: row for row in query(connection, "from frontier order by title")}
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from asked_lake import ask_lake
 from crawl_rows import (
     HOUR,
     LONG_AGO,
@@ -38,7 +39,6 @@ from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.lake import attempts
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.views.database import connect, query
 
 pytestmark = pytest.mark.system
 
@@ -338,9 +338,8 @@ def test_a_crawl_reads_every_page_in_reach_once_and_gives_up_after_four_attempts
         put_seeds(lake, "A", "B")
         while work_on(lake, source, wiki):
             pass
-        with connect(lake) as connection:
-            dead = {row["title"] for row in query(connection, "from dead_letters")}
-            attempted = query(connection, "select requested_title, attempts from lake.pages")
+        dead = {row["title"] for row in ask_lake(lake, "from dead_letters")}
+        attempted = ask_lake(lake, "select requested_title, attempts from lake.pages")
     reach = within_reach(
         links, {title for title in TITLES if failures.get(title, 0) >= attempts.MAX_ATTEMPTS}, depth
     )

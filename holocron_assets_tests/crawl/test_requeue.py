@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+from asked_lake import ask_lake
 from crawl_rows import LONG_AGO, outcome, put_outcomes
 
 from holocron_assets.crawl.frontier.requeue import requeue
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.views.database import connect, query
 
 pytestmark = pytest.mark.system
 
@@ -22,8 +22,7 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def dead(lake: Lake) -> list[tuple[str, str]]:
-    with connect(lake) as connection:
-        return [(row["source"], row["title"]) for row in query(connection, "from dead_letters order by all")]
+    return [(row["source"], row["title"]) for row in ask_lake(lake, "from dead_letters order by all")]
 
 
 def asked(lake: Lake, source: str | None, titles: list[str] | None) -> list[tuple[str, str]]:
@@ -54,10 +53,7 @@ def test_only_what_is_meant_and_dead_comes_back(
 def test_the_author_and_reason_of_a_requeue_are_kept(lake: Lake) -> None:
     requeue(lake, source="wiki", titles=["A"], author="Ann", reason="the wiki was mended")
     requeue(lake, source="wiki", titles=["It's"], author="Ben", reason="so was this")
-    with connect(lake) as connection:
-        rows = query(
-            connection, "select title, author, reason from decisions where kind = 'requeue' order by all"
-        )
+    rows = ask_lake(lake, "select title, author, reason from decisions where kind = 'requeue' order by all")
     assert rows == [
         {"title": "A", "author": "Ann", "reason": "the wiki was mended"},
         {"title": "It's", "author": "Ben", "reason": "so was this"},

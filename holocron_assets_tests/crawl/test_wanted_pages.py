@@ -40,7 +40,7 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def wanted(lake: Lake, source: Source) -> list[dict[str, Any]]:
-    with connect(lake, more_views=frontier_views([source], lake)) as connection:
+    with connect(lake, relations=(), more_views=frontier_views([source], lake)) as connection:
         return query(connection, "from wanted_pages")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from asked import DIGEST, GOOD, interrogation
+from asked_lake import ask_lake
 from fake_ollama import SMALL
 from wiki_lake import BATCH, a_wiki, write_pair
 
@@ -16,7 +17,6 @@ from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.derive.results.requeued import requeued_partitions
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
-from holocron_assets.lake.views.database import connect, query
 
 KINDS = interrogation(rows={})
 IN_CHUNKS = interrogation(
@@ -55,8 +55,7 @@ def give_up(work: PartitionWork, *subjects: str) -> None:
 
 
 def letters(lake: Lake) -> list[dict[str, Any]]:
-    with connect(lake) as connection:
-        return query(connection, "select stage, title, batch, error from dead_letters order by all")
+    return ask_lake(lake, "select stage, title, batch, error from dead_letters order by all")
 
 
 def bring_back(lake: Lake, *titles: str) -> list[str]:

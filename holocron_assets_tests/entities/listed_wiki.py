@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from asked_lake import ask_lake
+
 from holocron_assets.derive.evidence.page_text import page_text
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.entities.mentions.listed_names import listed_names
@@ -15,7 +17,6 @@ from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES, SITES
 from holocron_assets.lake.titles import DEFAULT_SITE
-from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.assets.entity_files import STORES
 from holocron_assets.planning.batch_steps import BATCH_STEPS, run_step
 from holocron_assets.planning.entity_stages import STAGES, partitions_of
@@ -106,8 +107,7 @@ class ListedWiki:
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Ask the lake."""
-        with connect(self.lake) as connection:
-            return query(connection, sql)
+        return ask_lake(self.lake, sql)
 
     def mentions(self) -> dict[str, tuple[str, str, str]]:
         """By name: the type, the way it was found, and the title that is meant."""

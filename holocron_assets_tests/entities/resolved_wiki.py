@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from asked_lake import ask_lake
+
 from holocron_assets.entities.identity.changes import EntityChanges
 from holocron_assets.entities.identity.judgement_store import stale_judgements, store_judgements
 from holocron_assets.entities.identity.pair_store import stale_pairs, store_pairs
@@ -18,7 +20,6 @@ from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import Footer, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_FACTS, PAGE_SIGNALS, PAGE_TYPES, PAGES, SITES
-from holocron_assets.lake.views.database import connect, query
 
 TYPES = ("Droid", "PersonCharacter", "Species")
 _IDENTITY = (stale_pairs, stale_judgements, stale_entities)
@@ -165,8 +166,7 @@ class Wiki:
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Ask the lake."""
-        with connect(self.lake) as connection:
-            return query(connection, sql)
+        return ask_lake(self.lake, sql)
 
     def _now(self) -> datetime:
         return START + timedelta(days=self.batches)

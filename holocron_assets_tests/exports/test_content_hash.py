@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import time_machine
+from asked_lake import ask_lake
 from sample_holocron import SAMPLE_EXPORT, Holocron, derive, fetch, list_seeds_and_cut
 
 from holocron_assets.decisions.files import export_decisions, import_decisions
@@ -16,7 +17,7 @@ from holocron_assets.exports.contents import contents, reading
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, TAGS
-from holocron_assets.lake.views.database import connect, query
+from holocron_assets.lake.views.database import query
 
 pytestmark = pytest.mark.system
 
@@ -99,8 +100,7 @@ def test_decisions_that_are_brought_to_an_empty_lake_give_the_same_hash(
     finished_sample: Holocron, tmp_path: Path
 ) -> None:
     decided = finished_sample.copy_to(tmp_path / "decided")
-    with connect(decided.lake) as connection:
-        standing = query(connection, "select entity_id, title from entities order by title limit 3")
+    standing = ask_lake(decided.lake, "select entity_id, title from entities order by title limit 3")
     first, second, third = standing
     rows = [
         new_decision("suppress", author="ann", reason="no", entity_id=first["entity_id"]),

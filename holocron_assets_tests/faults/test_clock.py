@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 import pytest
 import time_machine
+from asked_lake import ask_lake
 from crawl_rows import outcome, put_changes, put_outcomes, put_seeds, wiki_source
 from dagster import DagsterRunStatus
 from dagster._core.definitions.run_request import InstigatorType
@@ -31,7 +32,6 @@ from holocron_assets.lake.attempts import is_waiting
 from holocron_assets.lake.files.durable import replacing
 from holocron_assets.lake.place.clock import WallClock, utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.internals.clocks import bring_ticks_back
 from holocron_assets.orchestration.sensors.run_requests import run_requests
 from holocron_assets.planning.work import Work
@@ -239,5 +239,4 @@ class AnyReader:
 
 
 def current(lake: Lake) -> list[dict[str, Any]]:
-    with connect(lake) as connection:
-        return query(connection, "select title, revision_id from current_pages order by title")
+    return ask_lake(lake, "select title, revision_id from current_pages order by title")

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from asked_lake import ask_lake
 
 from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.lake.declaration.keys import title_key
@@ -122,8 +123,7 @@ def lake_of(folder: Path, *batches: Iterable[dict[str, Any]]) -> Lake:
 
 
 def asked(lake: Lake, sql: str) -> list[dict[str, Any]]:
-    with connect(lake) as connection:
-        return query(connection, sql)
+    return ask_lake(lake, sql)
 
 
 def current(lake: Lake) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from asked_lake import ask_lake
 
 from holocron_assets.decisions.log import new_decision, record, undo
 from holocron_assets.derive.results.llm_rows import write_attempts
@@ -25,7 +26,6 @@ from holocron_assets.lake.tables import (
     REVIEW_ITEMS,
     SITES,
 )
-from holocron_assets.lake.views.database import connect, query
 from holocron_assets.review.queue import read_queue
 
 pytestmark = pytest.mark.system
@@ -43,8 +43,7 @@ def row_of(table: Table, **values: Any) -> dict[str, Any]:
 
 
 def asked(lake: Lake, sql: str) -> list[dict[str, Any]]:
-    with connect(lake) as connection:
-        return query(connection, sql)
+    return ask_lake(lake, sql)
 
 
 @pytest.mark.parametrize(

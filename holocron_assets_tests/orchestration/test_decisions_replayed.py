@@ -6,6 +6,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from asked_lake import ask_lake
 from click.testing import CliRunner
 from sample_dagster import definitions_of
 from sample_holocron import Holocron, sample_holocron
@@ -13,7 +14,6 @@ from sample_holocron import Holocron, sample_holocron
 from holocron_assets.cli.main import main
 from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.decisions.log import NEEDED, all_decisions, new_decision, record
-from holocron_assets.lake.views.database import connect, query
 
 SIGNED = ("--reason", "I know", "--author", "ada")
 
@@ -73,8 +73,7 @@ def knowledge(of: Holocron) -> dict[str, Any]:
 
 
 def asked(of: Holocron, sql: str) -> list[dict[str, Any]]:
-    with connect(of.lake) as connection:
-        return query(connection, sql)
+    return ask_lake(of.lake, sql)
 
 
 def statement(of: Holocron, sql: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from asked_lake import ask_lake
 from dagster import DagsterRunStatus
 from sample_dagster import run_job
 from sample_holocron import (
@@ -24,7 +25,6 @@ from holocron_assets.entities.store import store_entities
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
-from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.assets import entity_files
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
 from holocron_assets.orchestration.sensors import run_requests
@@ -327,8 +327,9 @@ def test_a_decision_wakes_the_settling_of_its_batch(
     watched.run(request)
     assert watched.tick(sensors.settle).work == []
     watched.run(watched.tick(sensors.promotion).asked[0])
-    with connect(watched.holocron.lake) as connection:
-        stands = query(connection, "from entities where title = 'Issa Dorrane' and state = 'promoted'")
+    stands = ask_lake(
+        watched.holocron.lake, "from entities where title = 'Issa Dorrane' and state = 'promoted'"
+    )
     assert [(row["entity_type"], row["method"]) for row in stands] == [("Droid", "person")]
 
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.derive.code.answers import row_columns
-from holocron_assets.derive.evidence.queries import QueryError, ask_query
+from holocron_assets.derive.evidence.queries import QueryError, ask_query, relations_named, relations_to_open
 from holocron_assets.derive.evidence.room import room_for_evidence
 from holocron_assets.derive.interrogations.answer_schema import sample_answer
 from holocron_assets.derive.interrogations.chains import ChainError, linked, linked_to
@@ -347,7 +347,7 @@ def _check_queries(found: Collection[tuple[Path, Interrogation]], tables: Sequen
         return
     with TemporaryDirectory() as folder:
         empty = Lake(Path(folder), tuple(tables))
-        with connect(empty, kind="own") as connection:
+        with connect(empty, relations=_relations_named(asking, empty), kind="own") as connection:
             lock_database(connection, empty)
             for path, interrogation in asking:
                 key = "sql" if interrogation.kind == "sql" else "evidence"
@@ -361,6 +361,15 @@ def _check_queries(found: Collection[tuple[Path, Interrogation]], tables: Sequen
                     raise _BrokenError(interrogation, f"{path}: {key}: {error}") from error
                 except ConditionError as error:
                     raise _BrokenError(interrogation, f"{path}: {error}") from error
+
+
+def _relations_named(asking: Iterable[tuple[Path, Interrogation]], lake: Lake) -> Collection[str] | None:
+    """What the queries read, since few views are quicker to make than all; None if one is not understood."""
+    queries = (sql for _, interrogation in asking for sql in interrogation.queries)
+    try:
+        return relations_to_open(lake, {named for sql in queries for named in relations_named(sql)})
+    except QueryError:  # it names the file once the query is asked
+        return None
 
 
 def _ask_all(interrogation: Interrogation, connection: duckdb.DuckDBPyConnection) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asked_lake import ask_lake
 from fetching_rig import SwiftClock
 from file_server import Behaviour, FileServer, answer, cut, file, raw
 from reading_rig import BATCH, POLITE, a_list, a_wiki, attempts, imageinfo, read_one, reading, wanted
@@ -23,7 +24,6 @@ from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import FILE_BATCHES
-from holocron_assets.lake.views.database import connect, query
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels" * 1000
 SHA1 = hashlib.sha1(PNG).hexdigest()  # noqa: S324 - what wikis state
@@ -295,8 +295,7 @@ def test_a_failed_file_of_a_batch_has_its_traceback_beside_its_row(tmp_path: Pat
         ("a", "failed", False),
         ("b", "failed", False),
     ]
-    with connect(lake) as connection:
-        shown = query(connection, "from tracebacks order by title")
+    shown = ask_lake(lake, "from tracebacks order by title")
     assert [(row["stage"], row["source"], row["title"], row["error"]) for row in shown] == [
         ("files", "files", row["name"], row["error"]) for row in rows
     ]
