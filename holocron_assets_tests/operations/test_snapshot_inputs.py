@@ -13,6 +13,7 @@ from crawl_rows import key, outcome, put_outcomes, wiki_source
 from knowledge_rows import row_of
 from test_status_views import BATCH, FACTS, MINUTE, put_answers, put_typed
 
+from holocron_assets.crawl.frontier.views import frontier_tables_of
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.derive.results.result_journals import StateJournal, abandoned, begun, journal_path
 from holocron_assets.lake.files.parquet import write_partition
@@ -22,7 +23,7 @@ from holocron_assets.lake.tables import NOTICES, PAGE_TYPES
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.state.snapshot import status_tables
 from holocron_assets.operations.state.staleness import FailedRun, read_staleness
-from holocron_assets.operations.views import all_views
+from holocron_assets.operations.views import all_views, status_views
 
 pytestmark = pytest.mark.system
 
@@ -50,7 +51,9 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def asked(lake: Lake, sql: str, **staleness: Any) -> list[dict[str, Any]]:
-    views = all_views([wiki_source()], lake, read_staleness(lake, **staleness))
+    views = frontier_tables_of(lake, [wiki_source()]) + status_views(
+        "table", read_staleness(lake, **staleness)
+    )
     with connect(lake, tables=status_tables(), more_views=views) as connection:
         return query(connection, sql)
 

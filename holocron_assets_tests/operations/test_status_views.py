@@ -21,6 +21,7 @@ from crawl_rows import (
 from knowledge_rows import row_of
 
 from holocron_assets.crawl.frontier.requeue import requeue
+from holocron_assets.crawl.frontier.views import frontier_tables_of
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.opening import open_lake
@@ -41,7 +42,7 @@ from holocron_assets.lake.tables import (
 from holocron_assets.lake.views.database import connect, publish, query
 from holocron_assets.operations.state.snapshot import status_tables
 from holocron_assets.operations.state.staleness import Staleness
-from holocron_assets.operations.views import all_views
+from holocron_assets.operations.views import all_views, status_views
 from holocron_assets.settings import interrogations_folder
 
 pytestmark = pytest.mark.system
@@ -62,8 +63,8 @@ def now() -> datetime:
 
 
 def asked(lake: Lake, sql: str, *sources: Source, staleness: Staleness | None = None) -> list[dict[str, Any]]:
-    """What is answered now."""
-    views = all_views(sources or [wiki_source()], lake, staleness)
+    """What is answered now, as `holocron status` asks it."""
+    views = frontier_tables_of(lake, sources or [wiki_source()]) + status_views("table", staleness)
     with connect(lake, tables=status_tables(), more_views=views) as connection:
         return query(connection, sql)
 

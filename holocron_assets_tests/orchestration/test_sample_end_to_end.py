@@ -34,7 +34,7 @@ def answers() -> list[dict[str, Any]]:
     return pages
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def lake(finished_sample: Holocron) -> Iterator[duckdb.DuckDBPyConnection]:
     with connect(finished_sample.lake) as connection:
         yield connection

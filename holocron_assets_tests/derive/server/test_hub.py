@@ -29,6 +29,9 @@ class Hub(BaseHTTPRequestHandler):
         self._head(200, len(CONTENTS))
 
     def do_GET(self) -> None:
+        if self.path.startswith("/api/"):  # the client's own question, once a day: is an assistant at work?
+            self.send_error(404)
+            return
         wanted = self.headers.get("Range", "")
         self.asked.append(("GET", wanted))
         start = int(found[1]) if (found := re.search(r"bytes=(\d+)-", wanted)) else 0
