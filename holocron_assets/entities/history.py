@@ -17,9 +17,9 @@ from holocron_assets.entities.promotion import Decision, PromotionPolicy, by_per
 from holocron_assets.entities.reviews import (
     ACROSS_TYPES,
     PageNow,
+    away_ids,
     has_left,
     is_disputed,
-    retyped_ids,
     review_reason,
     settles_review,
 )
@@ -97,8 +97,8 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
         raise ValueError(f"entities of type {entity_type}: {now} has no time zone; pass the time in UTC")
     _refuse_wrong_rows(entity_type, candidates, standing)
     current = current_rows(standing)
-    retyped = retyped_ids(current.values(), pages, people.keeps)
-    known = Known(elsewhere, people.keeps, taken, retyped, first_titles)
+    away = away_ids(current.values(), pages, people.keeps)
+    known = Known(elsewhere, people.keeps, taken, away, first_titles)
     ids = identified(candidates, current, known)
 
     here = frozenset(ids.values()) | (taken - current.keys())

@@ -102,10 +102,13 @@ def has_left(held: Row, page: Row, kept: AbstractSet[str] = frozenset()) -> bool
     return is_sure and _is_the_page(held, page) and not is_disputed(held, page, kept)
 
 
-def retyped_ids(
+def away_ids(
     rows: Iterable[Row], pages: Mapping[tuple[str, str], PageNow], kept: AbstractSet[str]
 ) -> AbstractSet[str]:
-    """The entities of a type whose page is there, but has another type now: they keep it or go with it.
+    """The entities of a type whose page is there, but has another title now, or another type.
+
+    They keep their page, or go with it, so no other page takes its place. But where a page stayed and is
+    about no entity any more, such as a list, another page may be about the thing.
 
     Args:
         rows: current rows of `entities`.
@@ -114,10 +117,15 @@ def retyped_ids(
     """
     known = ((row, pages.get((row["entity_type"], row["entity_id"]))) for row in rows)
     return frozenset(
-        row["entity_id"]
-        for row, now in known
-        if now and now.page and (is_disputed(row, now.page, kept) or has_left(row, now.page, kept))
+        row["entity_id"] for row, now in known if now and now.page and _is_away(row, now.page, kept)
     )
+
+
+def _is_away(held: Row, page: Row, kept: AbstractSet[str]) -> bool:
+    if not _is_the_page(held, page):
+        return False
+    is_moved: bool = held["title_key"] != page["title_key"]
+    return is_moved or is_disputed(held, page, kept) or has_left(held, page, kept)
 
 
 def _is_kept(held: Row, page: Row, kept: AbstractSet[str]) -> bool:

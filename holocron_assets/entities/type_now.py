@@ -16,7 +16,7 @@ from holocron_assets.entities.identity.clusters import Member
 from holocron_assets.entities.identity.identity import Known, held_in, identified, is_mention, last_held
 from holocron_assets.entities.mentions.confidence import mention_confidence
 from holocron_assets.entities.promotion import PromotionPolicy
-from holocron_assets.entities.reviews import has_left, retyped_ids
+from holocron_assets.entities.reviews import away_ids, has_left
 from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.rows import rows_of
@@ -182,8 +182,8 @@ class TypeNow:
 
     def _known(self, free: Sequence[Row]) -> Known:
         snapshot, kept = self._snapshot, self._snapshot.people.keeps
-        retyped = retyped_ids(free, snapshot.pages_now, kept)
-        return Known(snapshot.elsewhere(self._type), kept, self.taken, retyped, snapshot.first_titles)
+        away = away_ids(free, snapshot.pages_now, kept)
+        return Known(snapshot.elsewhere(self._type), kept, self.taken, away, snapshot.first_titles)
 
     @cached_property
     def taken(self) -> AbstractSet[str]:

@@ -214,6 +214,24 @@ def test_pages_that_are_moved_and_retyped_keep_their_ids_where_one_takes_the_pla
     assert wiki.stale() == []
 
 
+def test_a_page_that_moved_gets_its_id_back_whatever_was_written_at_its_old_title(tmp_path: Path) -> None:
+    wiki = wiki_of(tmp_path, Seen("Varn", 4))
+    wiki.resolve_all()
+    before = wiki.ids()
+    wiki.crawl(Seen("Varnite", 4, "ReferenceMeta", revision_id=101))
+    wiki.resolve_all()
+    assert wiki.ids() == {}
+    wiki.crawl(Seen("Varn", 9, revision_id=102))
+    wiki.resolve_all()
+    [(title, identifier)] = wiki.ids().items()
+    assert title == "Varn"
+    assert identifier != before["Varn"]
+    wiki.crawl(Seen("Varnite", 4, revision_id=103))
+    wiki.resolve_all()
+    assert wiki.ids() == {"Varn": identifier, "Varnite": before["Varn"]}
+    assert wiki.stale() == []
+
+
 def test_ids_survive_a_rebuild_in_which_the_type_is_corrected(tmp_path: Path) -> None:
     first = wiki_of(tmp_path / "first", Seen("Varn", 4, "Species"))
     first.resolve_all()

@@ -107,14 +107,14 @@ class Known:
         elsewhere: entities of other types.
         kept: ids of entities that people promoted or merged.
         taken: ids of more entities of the type, which stand for other candidates.
-        retyped: ids of the type's entities whose page has another type now.
+        away: ids of the type's entities whose page is there, but has another title now, or another type.
         first_titles: the first known titles of moved pages.
     """
 
     elsewhere: Sequence[Holders] = ()
     kept: AbstractSet[str] = frozenset()
     taken: AbstractSet[str] = frozenset()
-    retyped: AbstractSet[str] = frozenset()
+    away: AbstractSet[str] = frozenset()
     first_titles: FirstTitles = NO_FIRST_TITLES
 
 
@@ -130,7 +130,7 @@ def identified(candidates: Sequence[Row], current: Mapping[str, Row], known: Kno
         Ids by title key, without the pages that stand for an entity of another type.
     """
     free = [row for row in candidates if not _is_held_elsewhere(row, known)]
-    matched = match_entities(free, current.values(), known.elsewhere, known.retyped)
+    matched = match_entities(free, current.values(), known.elsewhere, known.away)
     unmatched = [row for row in free if row["title_key"] not in matched]
     minted = new_ids(unmatched, current.keys() | known.taken, known.elsewhere, known.first_titles)
     return {key: row["entity_id"] for key, row in matched.items()} | minted
@@ -149,7 +149,7 @@ def match_entities(
     candidates: Iterable[Row],
     current: Iterable[Row],
     elsewhere: Sequence[Holders] = (),
-    retyped: AbstractSet[str] = frozenset(),
+    away: AbstractSet[str] = frozenset(),
 ) -> dict[int, Row]:
     """Find the standing entity that each page stands for.
 
@@ -164,8 +164,8 @@ def match_entities(
         current: the current row of every standing entity, suppressed ones included.
         elsewhere: entities of other types. A page that was retyped took its id with it: a new page at its old
             title does not get that id.
-        retyped: ids of entities whose page has another type now: that page is not gone, so no other takes its
-            place.
+        away: ids of entities whose page is there, but has another title now, or another type: no other page
+            takes its place.
 
     Returns:
         The standing row by the candidate's title key. Nothing is matched twice.
@@ -175,7 +175,7 @@ def match_entities(
     matched: dict[int, Row] = {}
     for stage in _STAGES:
         if stage in _IN_ITS_PLACE:
-            free = [row for row in free if row["entity_id"] not in retyped]
+            free = [row for row in free if row["entity_id"] not in away]
         found = stage(waiting, free)
         matched |= found
         claimed = {row["entity_id"] for row in found.values()}
