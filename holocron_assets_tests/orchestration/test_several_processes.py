@@ -24,8 +24,8 @@ SECONDS = 120
 
 def holocron_of_many_batches(folder: Path) -> Holocron:
     holocron = Holocron(folder)
-    export = copy_of_export(SAMPLE_EXPORT, folder / "export.xml", pages=40)
-    holocron.add_source("sample", export, more="batch_size: 4\n")
+    export = copy_of_export(SAMPLE_EXPORT, folder / "export.xml", pages=16)
+    holocron.add_source("sample", export, more="batch_size: 2\n")
     return holocron
 
 
