@@ -97,7 +97,7 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
             process.wait()
 
 
-def test_launch_refresh_waits_and_reports_how_the_run_ended(daemon: Daemon) -> None:
+def test_a_refresh_can_be_launched_by_either_command_and_says_how_it_ended(daemon: Daemon) -> None:
     done = daemon.holocron_command("launch", "refresh", "--source", "small", "--wait")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "launched refresh: run " in done.stdout
@@ -112,10 +112,7 @@ def test_launch_refresh_waits_and_reports_how_the_run_ended(daemon: Daemon) -> N
     assert "list_seeds of gone" in failed.stderr
     assert str(daemon.holocron.folder / "gone.xml") in failed.stderr
 
-
-def test_dagsters_job_launch_exits_with_0_once_the_run_is_queued_and_the_run_says_how_it_ended(
-    daemon: Daemon,
-) -> None:
+    # Dagster's own command exits with 0 once the run is queued
     job = ("job", "launch", "-w", "workspace.yaml", "-j", "refresh", "--config-json")
     for source, expected in (("small", DagsterRunStatus.SUCCESS), ("gone", DagsterRunStatus.FAILURE)):
         config = json.dumps({"ops": {"refresh_sources": {"config": {"source": source}}}})
@@ -125,7 +122,7 @@ def test_dagsters_job_launch_exits_with_0_once_the_run_is_queued_and_the_run_say
         with dagster_at(daemon.holocron.environment["DAGSTER_HOME"]) as instance:
             (run,) = instance.get_runs(RunsFilter(job_name="refresh"), limit=1)
         assert run.status == expected, source
-    assert len(read_partition(daemon.holocron.lake, PAGES, "small-000001")) == 8
+    assert len(read_partition(lake, PAGES, "small-000001")) == 8
 
 
 def test_sensors_alone_take_a_new_source_to_entities(daemon: Daemon) -> None:
