@@ -9,7 +9,7 @@ import pytest
 from asked_lake import ask_lake
 from click.testing import CliRunner, Result
 from sample_dagster import definitions_of
-from sample_holocron import SAMPLE_BATCH, SAMPLE_EXPORT, Holocron
+from sample_holocron import SAMPLE_BATCH, SAMPLE_EXPORT, Holocron, derive, fetch, list_seeds_and_cut
 
 from holocron_assets.classify.learned.settled import SettledPages
 from holocron_assets.cli.main import main
@@ -151,11 +151,13 @@ def test_a_decision_that_cannot_be_made_is_reported(
 
 
 def test_a_title_that_two_sources_have_is_decided_in_the_one_that_is_named(
-    finished_sample: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    finished_sample: Holocron, tmp_path: Path
 ) -> None:
     of = finished_sample.copy_to(tmp_path)
     of.add_source("twin", SAMPLE_EXPORT)
-    run(monkeypatch, of, "--source", "twin")
+    batches = list_seeds_and_cut(of, "twin")
+    fetch(of, batches, "twin")
+    derive(of, batches)
     command = ("decide", "classify", TITLE, *DROID, "--reason", "x")
     refused = holocron(of, *command)
     assert "may be 'Issa Dorrane' of sample or 'Issa Dorrane' of twin" in " ".join(refused.stderr.split())

@@ -78,7 +78,7 @@ def test_run_does_everything_and_a_second_run_nothing(
 def test_a_run_goes_back_to_what_the_answers_of_its_own_code_change(
     new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    new.add_source("small", copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=40))
+    new.add_source("small", copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=30))
     assert do_with_history(monkeypatch, new, "run").exit_code == 0
     stated = ask_lake(new.lake, "from entity_relations where method = 'sentence'")
     assert stated, "sentences are read by code, and relations are made from what it says"
@@ -128,14 +128,14 @@ def test_run_reports_what_failed_and_still_does_the_other_sources(
 
 
 def test_run_with_a_broken_source_file_does_the_others_and_fails(
-    new: Holocron, monkeypatch: pytest.MonkeyPatch
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    new.add_source("sample", SAMPLE_EXPORT)
+    new.add_source("small", copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=2))
     (new.sources_folder / "broken.yaml").write_text("name: broken\nenabled: perhaps\n")
     result = do(monkeypatch, new, "run")
     assert result.exit_code == 1
     assert "broken.yaml" in result.stderr
-    assert new.lake.partitions(PAGES) == ["sample-000001"]
+    assert new.lake.partitions(PAGES) == ["small-000001"]
 
 
 def test_import_makes_the_source_and_goes_to_entities(
