@@ -23,7 +23,7 @@ from holocron_assets.entities.names.aliases import Redirects, redirects_by_targe
 from holocron_assets.entities.names.first_titles import FirstTitles, first_titles
 from holocron_assets.entities.people import People
 from holocron_assets.entities.reviews import IN_DISPUTE, PageNow
-from holocron_assets.lake.declaration.keys import content_hash, rows_hash_sql
+from holocron_assets.lake.declaration.keys import content_hash, rows_mark_sql
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.rows import rows_of
 from holocron_assets.lake.place.paths import Lake
@@ -57,7 +57,7 @@ _OF_CANDIDATE = """
     has_lead
 """
 _CANDIDATE_MARKS = f"""
-    select entity_type, count(*) || '-' || {rows_hash_sql(_OF_CANDIDATE)} as mark
+    select entity_type, {rows_mark_sql(_OF_CANDIDATE)} as mark
     from present_candidates
     group by entity_type
 """  # noqa: S608 - a query of our own
@@ -71,9 +71,7 @@ _REDIRECTS = """
     )
 """
 _REDIRECTS_MARK = f"""
-    select
-        count(*) || '-'
-        || coalesce({rows_hash_sql("source, from_title, target_title, revision_id")}, 0) as mark
+    select {rows_mark_sql("source, from_title, target_title, revision_id")} as mark
     from ({{redirects}})
 """  # noqa: S608 - the same
 _CHANGED = pa.schema(
@@ -98,7 +96,7 @@ _OF_PAGE = """
     source, title_key, page_id, revision_id, primary_type, confidence, method, model, learned_type
 """
 _PAGES_MARK = f"""
-    select count(*) || '-' || coalesce({rows_hash_sql(_OF_PAGE)}, 0) as mark
+    select {rows_mark_sql(_OF_PAGE)} as mark
     from lake.page_types as types
     semi join present_answers as present
         on types.batch = present.batch and types.title_key = present.title_key
@@ -140,9 +138,7 @@ _TOLD = """
         )
 """
 _TOLD_MARK = f"""
-    select
-        count(*) || '-'
-        || coalesce({rows_hash_sql("title_key, revision_id, kind, key, value, target")}, 0) as mark
+    select {rows_mark_sql("title_key, revision_id, kind, key, value, target")} as mark
     from ({_TOLD})
 """  # noqa: S608 - a query of our own
 _MERGER_NOTICES = """

@@ -387,6 +387,24 @@ def test_a_published_database_shows_new_files_of_tables_that_had_some(tmp_path: 
         assert client.execute("select count(*) from current_pages").fetchall() == [(2,)]
 
 
+def test_a_published_database_has_only_views_whatever_else_their_statements_say(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, [page("Varn")])
+    more = """
+        create schema if not exists aside;
+        -- a view; of a view
+        create or replace view aside.titles as select title from current_pages; -- no more
+        create or replace macro first_of(text) as text[1];
+        create view initials as
+        with named as (from aside.titles) -- of titles
+        select first_of(title) || ';' as initial from named
+    """
+    with duckdb.connect(publish(lake, more_views=more), read_only=True) as client:
+        assert client.execute("from initials").fetchall() == [("V;",)]
+        assert client.execute("from duckdb_tables()").fetchall() == []
+        lake_of(tmp_path, [page("Varn")], [page("Gort")])
+        assert client.execute("from initials order by all").fetchall() == [("G;",), ("V;",)]
+
+
 def test_publishing_again_while_a_client_reads_disturbs_neither(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, [page("Varn")])
     with duckdb.connect(publish(lake), read_only=True) as client:

@@ -29,7 +29,7 @@ from holocron_assets.entities.facts.model_tables import (
 from holocron_assets.entities.facts.vocabulary import load_vocabulary, trusted_keys
 from holocron_assets.entities.mentions.mentions import clean_name
 from holocron_assets.entities.snapshot import Snapshot
-from holocron_assets.lake.declaration.keys import content_hash, rows_hash_sql
+from holocron_assets.lake.declaration.keys import content_hash, rows_mark_sql
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.files.rows import rows_of
@@ -50,21 +50,18 @@ _HOLDERS = _FOLDER.joinpath("holders.sql").read_text(encoding="utf-8")
 _STATEMENTS = _FOLDER.joinpath("statements.sql").read_text(encoding="utf-8")
 _MODEL_FACTS = _FOLDER.joinpath("model_facts.sql").read_text(encoding="utf-8")
 _ANSWERS_MARK = f"""
-    select count(*) || '-' || coalesce({rows_hash_sql("title_key, batch")}, 0) as mark from present_answers
+    select {rows_mark_sql("title_key, batch")} as mark from present_answers
 """  # noqa: S608 - a query of our own
 _HOLDERS_MARKS = f"""
     select
         entity_type,
-        count(*) || '-'
-        || {rows_hash_sql("title_key, source, title, name, continuity, entity_id")} as mark
+        {rows_mark_sql("title_key, source, title, name, continuity, entity_id")} as mark
     from holders
     group by entity_type
     order by entity_type
 """  # noqa: S608 - the same
 _NAMES_MARK = f"""
-    select
-        count(*) || '-'
-        || coalesce({rows_hash_sql("source, name, side, entity_id, entity_type")}, 0) as mark
+    select {rows_mark_sql("source, name, side, entity_id, entity_type")} as mark
     from known_names
 """  # noqa: S608 - the same
 _PLACED = """

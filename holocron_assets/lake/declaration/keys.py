@@ -50,6 +50,15 @@ def rows_hash_sql(columns: str) -> str:
     return f"bit_xor(hash(hash({columns})))"
 
 
+def rows_mark_sql(columns: str) -> str:
+    """DuckDB's SQL of a text that changes when rows do, in any order: an aggregate.
+
+    Args:
+        columns: of a row, separated by commas.
+    """
+    return f"count(*) || '-' || coalesce({rows_hash_sql(columns)}, 0)"
+
+
 def table_hash(table: pa.Table) -> str:
     """The 128-bit hash of a table's values in row order, the same on every machine and at every time.
 
