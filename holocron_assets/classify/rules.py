@@ -13,7 +13,7 @@ from holocron_assets.classify.rules_of_language import in_language
 from holocron_assets.classify.taxonomy import WORK, Taxonomy, load_taxonomy
 from holocron_assets.classify.title_stage import TitleStage
 from holocron_assets.classify.vocabulary import Vocabulary
-from holocron_assets.classify.weighing import Verdict, read_weighing, weigh
+from holocron_assets.classify.weighing import Verdict, Weighing, read_weighing, weigh
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.languages.language import ENGLISH, language_code, load_language
 
@@ -107,7 +107,13 @@ def classify_page(signals: Row, book: RuleBook | None = None) -> Row:
 
 def is_open(rules: Row) -> bool:
     """Whether the rules leave a page's type open (`rules` is its row of table rule_classifications)."""
-    return bool(rules["needs_review"] or rules["confidence"] < load_rules().weighing.settled)
+    return bool(rules["needs_review"] or rules["confidence"] < _weighing().settled)
+
+
+@cache
+def _weighing() -> Weighing:
+    """The project's thresholds alone: to read all rules takes a third of a second."""
+    return read_weighing(RULES_FOLDER / _WEIGHING_FILE)
 
 
 def unclassified_row(signals: Row) -> Row:
