@@ -194,11 +194,13 @@ def _decisions_mark(snapshot: Snapshot, partition: _Partition) -> str:
 
 def _placed(snapshot: Snapshot) -> dict[str, _Partition]:
     reading, lake = _reading(snapshot), snapshot.lake
-    if reading.placed is None:
+    if reading.placed is None and not snapshot.decisions.statements:
+        reading.placed = {}  # an Arrow table of Python values would import pandas
+    elif reading.placed is None:
         decided = [{"statement_id": name} for name in snapshot.decisions.statements]
         _put(snapshot, "decided_ids", {"statement_id": pa.string()}, decided)
         placed = _PLACED.format(facts=rows_of(lake, ENTITY_FACTS), relations=rows_of(lake, ENTITY_RELATIONS))
-        rows = query(snapshot.connection, placed) if decided else ()
+        rows = query(snapshot.connection, placed)
         reading.placed = {row["statement_id"]: (row["of_table"], row["entity_type"]) for row in rows}
     return reading.placed
 
