@@ -92,6 +92,7 @@ def test_nothing_is_registered_to_be_done_at_exit_before_a_command_begins() -> N
     assert done.stdout == "0\n"
 
 
+@pytest.mark.system
 def test_a_run_that_ended_leaves_no_log_of_a_database(tmp_path: Path) -> None:
     holocron = Holocron(tmp_path)
     holocron.add_source("small", copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=2))

@@ -49,8 +49,8 @@ class Crawl:
 
 @contextmanager
 def crawling(state_folder: Path, **politeness: Any) -> Iterator[Crawl]:
-    """A fake wiki and a client of it, whose requests may take 0.4 s. By default, it reads no robots.txt."""
-    with FakeWiki() as wiki, HttpClient(AGENT, deadline_seconds=0.4, private_hosts=["127.0.0.1"]) as http:
+    """A fake wiki and a client of it, whose requests may take 1.5 s. By default, it reads no robots.txt."""
+    with FakeWiki() as wiki, HttpClient(AGENT, deadline_seconds=1.5, private_hosts=["127.0.0.1"]) as http:
         crawl = Crawl(wiki, http, state_folder, **politeness)
         with crawl.limits:
             yield crawl

@@ -63,6 +63,7 @@ def test_any_pages_of_any_export_are_those_that_reading_it_whole_gives(
         assert list(index.read(wanted)) == [page for page in whole if page.ordinal in wanted]
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("suffix", PACKERS)
 def test_a_batch_costs_what_it_holds_wherever_it_lies(tmp_path: Path, suffix: str) -> None:
     export = write_export(tmp_path / f"wiki.xml{suffix}", many_pages(3_000))

@@ -98,6 +98,7 @@ def test_rows_of_a_run_that_failed_are_stored(tmp_path: Path) -> None:
     assert stored(Lake(tmp_path)) == ["one"]
 
 
+@pytest.mark.system
 def test_rows_of_killed_runs_are_stored_once_by_the_next(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     for names in (["one", "two"], ["three"]):
@@ -108,6 +109,7 @@ def test_rows_of_killed_runs_are_stored_once_by_the_next(tmp_path: Path) -> None
     assert stored(lake) == ["one", "two", "three", "four"]
 
 
+@pytest.mark.system
 def test_rows_that_a_killed_reading_left_yesterday_are_stored_by_the_next_of_its_kind(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     scopes = ("wiki-changes-20261120", "wiki-recheck-20261120", "other-wiki-changes-20261120")

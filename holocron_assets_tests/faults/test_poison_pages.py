@@ -139,6 +139,7 @@ def test_a_page_that_a_parser_raises_on_is_dead_at_once_and_costs_no_other(
     assert report["stuck"].endswith(expected_status)
 
 
+@pytest.mark.system
 def test_why_prints_the_traceback_of_a_page_that_a_parser_raises_on_until_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -303,6 +303,7 @@ def test_the_numbers_say_how_retries_ended(client: TestClient, instance: dg.Dags
     assert client.get(f"/runs/{saved}").json()["retry_count"] == 1
 
 
+@pytest.mark.system
 def test_the_last_twenty_failures_are_shown_the_newest_first(
     client: TestClient, instance: dg.DagsterInstance
 ) -> None:

@@ -49,6 +49,7 @@ def test_a_file_that_breaks_off_under_tls_is_resumed(tmp_path: Path, monkeypatch
     assert 0 < second.start <= 2_000_000
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("fault", ["another certificate is trusted", "the certificate is of another host"])
 def test_no_request_goes_to_a_server_whose_certificate_is_not_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
