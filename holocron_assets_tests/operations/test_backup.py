@@ -356,7 +356,8 @@ def test_settings_of_another_user_keep_no_lake_back_and_are_named_with_where_the
 
 
 def test_all_that_people_write_is_in_a_backup() -> None:
-    data, made = PROJECT_FOLDER / "data", {"lake", "dagster", "locks", "quarantine", "sample", "exports"}
+    data = PROJECT_FOLDER / "data"
+    made = {"lake", "dagster", "locks", "quarantine", "search", "sample", "exports"}
     settings = {path.name for path in data.iterdir() if path.is_dir() or path.suffix == ".yaml"} - made
     assert settings - set(written_by_people({})) == set()
     assert all(path == data / name for name, path in written_by_people({}).items())
