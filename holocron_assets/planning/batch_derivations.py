@@ -137,6 +137,7 @@ def stale_batches(lake: Lake, sources: Iterable[AnySource]) -> list[str]:
     Stale steps are found in order: what follows a stale one is redone with it. A batch whose pages were set
     aside as damaged waits until they are fetched again.
     """
-    names, fetched = {source.name for source in sources}, set(lake.partitions(PAGES))
-    cut = (batch for batch in lake.partitions(BATCH_PAGES) if batch in fetched)
-    return stale_partitions(lake, BATCH_DERIVATIONS, [batch for batch in cut if source_of(batch) in names])
+    names = {source.name for source in sources}
+    cut, fetched = lake.partitions(BATCH_PAGES), set(lake.partitions(PAGES))
+    batches = [batch for batch in cut if batch in fetched and source_of(batch) in names]
+    return stale_partitions(lake, BATCH_DERIVATIONS, batches)

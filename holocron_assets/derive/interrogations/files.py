@@ -347,7 +347,7 @@ def _check_queries(found: Collection[tuple[Path, Interrogation]], tables: Sequen
         return
     with TemporaryDirectory() as folder:
         empty = Lake(Path(folder), tuple(tables))
-        with connect(empty, relations=_relations_named(asking, empty), kind="own") as connection:
+        with connect(empty, relations=_relations_to_check(asking, empty), kind="own") as connection:
             lock_database(connection, empty)
             for path, interrogation in asking:
                 key = "sql" if interrogation.kind == "sql" else "evidence"
@@ -363,7 +363,7 @@ def _check_queries(found: Collection[tuple[Path, Interrogation]], tables: Sequen
                     raise _BrokenError(interrogation, f"{path}: {error}") from error
 
 
-def _relations_named(asking: Iterable[tuple[Path, Interrogation]], lake: Lake) -> Collection[str] | None:
+def _relations_to_check(asking: Iterable[tuple[Path, Interrogation]], lake: Lake) -> Collection[str] | None:
     """What the queries read, since few views are quicker to make than all; None if one is not understood."""
     queries = (sql for _, interrogation in asking for sql in interrogation.queries)
     try:

@@ -193,16 +193,20 @@ def _decisions_mark(snapshot: Snapshot, partition: _Partition) -> str:
 
 
 def _placed(snapshot: Snapshot) -> dict[str, _Partition]:
-    reading, lake = _reading(snapshot), snapshot.lake
-    if reading.placed is None and not snapshot.decisions.statements:
-        reading.placed = {}  # an Arrow table of Python values would import pandas
-    elif reading.placed is None:
+    """Where each statement is that a person decided about, if a file has it."""
+    reading = _reading(snapshot)
+    if reading.placed is None:
         decided = [{"statement_id": name} for name in snapshot.decisions.statements]
-        _put(snapshot, "decided_ids", {"statement_id": pa.string()}, decided)
-        placed = _PLACED.format(facts=rows_of(lake, ENTITY_FACTS), relations=rows_of(lake, ENTITY_RELATIONS))
-        rows = query(snapshot.connection, placed)
-        reading.placed = {row["statement_id"]: (row["of_table"], row["entity_type"]) for row in rows}
+        # An Arrow table of Python values imports pandas, also one without rows.
+        reading.placed = _find_placed(snapshot, decided) if decided else {}
     return reading.placed
+
+
+def _find_placed(snapshot: Snapshot, decided: Sequence[Mapping[str, Any]]) -> dict[str, _Partition]:
+    facts, relations = rows_of(snapshot.lake, ENTITY_FACTS), rows_of(snapshot.lake, ENTITY_RELATIONS)
+    _put(snapshot, "decided_ids", {"statement_id": pa.string()}, decided)
+    rows = query(snapshot.connection, _PLACED.format(facts=facts, relations=relations))
+    return {row["statement_id"]: (row["of_table"], row["entity_type"]) for row in rows}
 
 
 def _reading(snapshot: Snapshot) -> _Reading:

@@ -144,12 +144,13 @@ def _make_views_of_views(connection: duckdb.DuckDBPyConnection, sql: Iterable[st
     views: list[tuple[str, str]] = []
     for statement in connection.extract_statements(";\n".join(sql)):
         if made := _MAKES_VIEW.match(statement.query):
-            views.append((made["name"], statement.query[made.end() :]))
-            connection.execute("create table {} as {}".format(*views[-1]))
+            name, asked = made["name"], statement.query[made.end() :]
+            views.append((name, asked))
+            connection.execute(f"create table {name} as {asked}")
         else:
             connection.execute(statement)
-    for name, query_of_view in reversed(views):
-        connection.execute(f"drop table {name}; create view {name} as {query_of_view}")
+    for name, asked in reversed(views):
+        connection.execute(f"drop table {name}; create view {name} as {asked}")
 
 
 def _views(
