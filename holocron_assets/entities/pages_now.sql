@@ -5,7 +5,7 @@ with entities as (
 ),
 titles_absent as (
     select pages.batch, pages.position
-    from lake.pages as pages
+    from page_outcomes as pages
     semi join entities on pages.title_key = entities.title_key
     where pages.status in ('missing', 'invalid') or pages.redirect_target is not null
 ),
@@ -37,7 +37,7 @@ asked as (
 found as (
     select asked.entity_type as held_as, asked.entity_id, 1 as place, pages.batch, pages.position
     from asked
-    join lake.pages as pages using (source, page_id)
+    join page_outcomes as pages using (source, page_id)
     semi join present_answers as present using (batch, position)
     union all
     select asked.entity_type, asked.entity_id, 2, present.batch, present.position
@@ -54,6 +54,6 @@ select
     types.learned_type
 from asked
 left join found on found.held_as = asked.entity_type and found.entity_id = asked.entity_id
-left join lake.pages as pages using (batch, position)
+left join page_outcomes as pages using (batch, position)
 left join lake.page_types as types on types.batch = pages.batch and types.title_key = pages.title_key
 qualify row_number() over (partition by asked.entity_type, asked.entity_id order by found.place) = 1;

@@ -21,7 +21,7 @@ from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.rows import rows_of
 from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
-from holocron_assets.lake.views.database import query
+from holocron_assets.lake.views.database import arrow, query
 
 _CANDIDATE = pa.schema(
     [
@@ -119,7 +119,10 @@ _LEFT = (
 _CHANGED = f"select {_COLUMNS} from of_type.candidates anti join of_type.kept using (title_key)"  # noqa: S608 - the same
 _CURRENT = "from of_type.entities anti join of_type.kept using (entity_id) where valid_to is null"
 _HELD = "from of_type.entities where valid_to is null and entity_id in (select unnest($ids::varchar[]))"
-_TAKEN = "select entity_id, count(*) filter (valid_to is null) as current from of_type.entities group by all"
+_TAKEN = "select distinct entity_id from of_type.entities"
+_NOT_ONE_CURRENT = """
+    select entity_id from of_type.entities group by all having count(*) filter (valid_to is null) <> 1
+"""
 _TOUCHED = """
     select 1 as touched
     where exists (from of_type.candidates semi join changed_rows using (title_key))
@@ -192,10 +195,10 @@ class TypeNow:
         Raises:
             ValueError: an entity has no current row, or several.
         """
-        counted = self._query(_TAKEN)
-        if any(row["current"] != 1 for row in counted):
+        if self._query(_NOT_ONE_CURRENT):
             current_rows(self._query("from of_type.entities"))
-        return frozenset(row["entity_id"] for row in counted)
+        ids = arrow(self._snapshot.connection, self._of_type(_TAKEN)).column("entity_id")
+        return frozenset(ids.to_pylist())
 
     def identified(self, ids: AbstractSet[str] | None = None) -> list[dict[str, Any]]:
         """The candidates, with the id of the entity that each stands for, or will stand for.

@@ -23,11 +23,16 @@ import time_machine
 from click.testing import CliRunner
 from dying_at_points import Points, watch
 
+from holocron_assets.classify.rules import load_rules
 from holocron_assets.cli.main import main as holocron
 from holocron_assets.cli.work import local_run
 from holocron_assets.crawl.politeness import limits
 from holocron_assets.decisions.log import all_decisions, undone
 from holocron_assets.derive.opening import open_lake
+from holocron_assets.entities.facts.rules import load_rule_book
+from holocron_assets.entities.facts.sentences import load_sentences
+from holocron_assets.entities.facts.stated_keys import load_keys
+from holocron_assets.entities.identity.policy import shipped_policy
 from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_TYPES
@@ -36,7 +41,7 @@ from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.internals.instance import open_instance
 from holocron_assets.orchestration.local import run as local
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
-from holocron_assets.settings import data_folder
+from holocron_assets.settings import data_folder, infobox_rules_folder
 
 _PAGES = "select title, page_id || '@' || revision_id as key from current_pages where status = 'ok'"
 _TYPES = "select title, primary_type, method, confidence, model_type, rules_type from page_types"
@@ -147,9 +152,19 @@ def serve(connection: socket.socket, life: Life) -> None:
             lines.flush()
 
 
+def prepare() -> None:
+    """Make once what each life would: the definitions, and what they read of the larger YAML files."""
+    local_run.definitions()
+    load_rules()
+    load_rule_book("live", infobox_rules_folder())
+    load_keys()
+    load_sentences()
+    shipped_policy()
+
+
 def main(address: str) -> None:
     """Fork a life for each connection. It says first how far its clock is ahead, in seconds."""
-    local_run.definitions()  # made once, and not by each life
+    prepare()
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(f"{address}.new")
         door.listen()
@@ -161,13 +176,20 @@ def main(address: str) -> None:
                 return
             connection, _ = door.accept()
             if not os.fork():
-                door.close()
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                ahead = float(connection.recv(32).decode())
-                connection.sendall(b"\n")
-                serve(connection, Life(ahead))
-                os._exit(0)
+                try:
+                    door.close()
+                    live(connection)
+                finally:
+                    os._exit(0)  # by Python's way out, it would wait for threads that only its parent has
             connection.close()
+
+
+def live(connection: socket.socket) -> None:
+    """Live the life that a connection is for."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    ahead = float(connection.recv(32).decode())
+    connection.sendall(b"\n")
+    serve(connection, Life(ahead))
 
 
 if __name__ == "__main__":

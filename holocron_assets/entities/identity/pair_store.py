@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -71,8 +70,7 @@ def store_pairs(
     blocks = [blocks_of(record, reader, spelling, policy.words) for record in fresh]
     names = _compared(fresh, marks, blocks)
     if compared is not None and changed is not None:
-        left = compared.filter(_is_one_of(compared, marks.keys() - changed))
-        names = pa.concat_tables([left, names])
+        names = pa.concat_tables([_unchanged(compared, marks, changed), names])
         near = _near(names, changed | {row[side] for row in kept for side in ("first_id", "second_id")})
         fresh += records_of(now.identified(near - changed), snapshot, singling_out)
     found = pair_rows(fresh, policy, changed=changed, kept=kept, reader=reader)
@@ -92,6 +90,11 @@ def _changed(marks: Mapping[str, str], compared: pa.Table | None) -> AbstractSet
     return {name for name, found in marks.items() if known.get(name) != found}
 
 
+def _unchanged(compared: pa.Table, marks: Mapping[str, str], changed: AbstractSet[str]) -> pa.Table:
+    gone = set(compared.column("entity_id").to_pylist()) - marks.keys()
+    return compared.filter(pc.invert(_is_one_of(compared, changed | gone)))
+
+
 def _compared(records: Sequence[Record], marks: Mapping[str, str], blocks: Sequence[list[int]]) -> pa.Table:
     """Rows of `compared_names`."""
     ids = [record.entity_id for record in records]
@@ -105,10 +108,10 @@ def _near(names: pa.Table, asked: AbstractSet[str]) -> AbstractSet[str]:
     Whoever is in no block of theirs is compared with none of them, and takes no place beside them in a block.
     """
     blocks = names.column("blocks").combine_chunks()
-    numbers, rows = blocks.flatten().to_numpy(), pc.list_parent_indices(blocks).to_numpy()
-    is_asked = _is_one_of(names, asked).to_numpy()
-    found = np.unique(rows[np.isin(numbers, np.unique(numbers[is_asked[rows]]))])
-    return set(names.column("entity_id").take(pa.array(found)).to_pylist())
+    numbers, rows = blocks.flatten(), pc.list_parent_indices(blocks)
+    of_asked = numbers.filter(_is_one_of(names, asked).combine_chunks().take(rows)).unique()
+    found = rows.filter(pc.is_in(numbers, value_set=of_asked)).unique()
+    return set(names.column("entity_id").take(found).to_pylist())
 
 
 def _is_one_of(names: pa.Table, ids: AbstractSet[str]) -> pa.ChunkedArray:

@@ -12,14 +12,18 @@ from holocron_assets.lake.views.database import query
 Page = tuple[str, int | None]
 """A wiki's page, whatever its title: source and page id."""
 
+# Few pages were ever moved, and keys tell which: only theirs are read.
 _MOVED = """
-    select pages.source, pages.page_id, arg_min(pages.title, answers.moment) as title
-    from lake.pages as pages
-    join answers using (batch, position)
-    where answers.status = 'ok' and pages.page_id is not null
+    with read as (from answers where status = 'ok' and page_id is not null),
+    moved as (
+        select source, page_id from read group by all having min(title_key) <> max(title_key)
+    )
+    select read.source, read.page_id, arg_min(pages.title, moment) as title
+    from read
+    semi join moved using (source, page_id)
+    join lake.pages as pages using (batch, position)
     group by all
-    having min(pages.title) <> max(pages.title)
-    order by min(answers.moment)
+    order by min(moment)
 """
 
 

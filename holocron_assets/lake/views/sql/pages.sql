@@ -7,7 +7,7 @@ create view pages as from lake.pages;
 create view page_outcomes as
 select
     source, batch, position, requested_title, requested_key, title, title_key, namespace, page_id, depth,
-    status, http_status, attempts, error, due_at, fetched_at, revision_id, revision_at
+    redirect_target, status, http_status, attempts, error, due_at, fetched_at, revision_id, revision_at
 from lake.pages;
 
 -- Answers with their time: for a dump that of the revision, for a wiki that of the answer. No two are equal.
