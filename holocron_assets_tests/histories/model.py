@@ -193,7 +193,8 @@ class Model:
         both = [*held.items(), *self.wiki.items()]
         lake.pages = {title: page for title, page in both if page.key == shown.get(title)}
         lake.touched.update(title for title, _ in held.items() ^ lake.pages.items())
-        self._resolve()
+        if seen["knows_site"]:  # without, nothing is read from pages
+            self._resolve()
 
     def _resolve(self) -> None:
         """Give each thing its entity, and each entity its type, its state and what it is merged into."""

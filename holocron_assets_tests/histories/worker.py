@@ -35,7 +35,7 @@ from holocron_assets.entities.facts.stated_keys import load_keys
 from holocron_assets.entities.identity.policy import shipped_policy
 from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import PAGE_TYPES
+from holocron_assets.lake.tables import PAGE_TYPES, SITES
 from holocron_assets.lake.views import spilling
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.internals.instance import open_instance
@@ -124,6 +124,7 @@ class Life:
             seen: dict[str, Any] = {name: query(connection, sql) for name, sql in _SEEN.items()}
             seen["pages"] = {row["title"]: row["key"] for row in seen["pages"]}
             seen["dead"] = [row["title"] for row in query(connection, _DEAD)]
+        seen["knows_site"] = bool(lake.partitions(SITES))
         seen["decisions"] = [
             [row["decision_id"], row["kind"], row["decision_id"] not in gone] for row in made
         ]
