@@ -1,7 +1,8 @@
 """Further processes of `holocron run`. Each takes some of its runs, since Python uses one core a process.
 
 A run belongs to one process, so a partition still has one writer. A helper that dies gives its run back. If
-the process that started it is gone, a helper ends in order, as after Ctrl+C.
+the process that started it is gone, a helper ends in order, as after Ctrl+C. It takes three seconds to start,
+so it is kept for the next runs; and it is closed before others need the memory that it holds.
 """
 
 import os
@@ -10,7 +11,6 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
 from functools import cache
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -55,6 +55,11 @@ class Helper:
         self._connection = Connection(own.detach())
         self._connection.send(dict(tags))
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether its process has not ended."""
+        return self._process.poll() is None
+
     def finish(self, work: Work) -> FinishedRun:
         """Do a run and wait for its end.
 
@@ -76,6 +81,27 @@ class Helper:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+class Helpers:
+    """The helpers that are there: started when they are needed, and kept until `close`."""
+
+    def __init__(self, tags: Mapping[str, str]) -> None:
+        """Have none yet. Their runs will have a person's `tags`."""
+        self._tags = tags
+        self._kept: list[Helper] = []
+
+    def started(self, number: int) -> Sequence[Helper]:
+        """So many helpers; those that are gone are replaced."""
+        self._kept = [helper for helper in self._kept if helper.is_alive]
+        while len(self._kept) < number:
+            self._kept.append(Helper(self._tags))
+        return self._kept[:number]
+
+    def close(self) -> None:
+        """Let all end, as `Helper.close`."""
+        while self._kept:
+            self._kept.pop().close()
 
 
 class _Left:
@@ -108,20 +134,18 @@ def finished_together(
         runs: those of this process. `starting` is called for runs of helpers, too, from another thread.
         work: in the order in which it is begun.
         startable: whether some work may be begun, asked just before; if not, it is left out.
-        helpers: the further processes; closed at the end.
+        helpers: the further processes.
 
     Yields:
         Each run soon after it ended.
     """
     left, ended = _Left(work, startable), Ended()
-    with ExitStack() as stack:
-        threads = [Thread(target=_give, args=(helper, runs, left, ended), daemon=True) for helper in helpers]
-        for helper, thread in zip(helpers, threads, strict=True):
-            stack.enter_context(closing(helper))
-            thread.start()
-        yield from _finished_here(runs, left, ended)
-        for thread in threads:
-            thread.join()
+    threads = [Thread(target=_give, args=(helper, runs, left, ended), daemon=True) for helper in helpers]
+    for thread in threads:
+        thread.start()
+    yield from _finished_here(runs, left, ended)
+    for thread in threads:
+        thread.join()
     yield from _finished_here(runs, left, ended)  # work of helpers that are gone
 
 

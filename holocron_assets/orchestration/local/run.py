@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -25,7 +25,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.checks.quality import concerns
-from holocron_assets.orchestration.local.helpers import Helper, finished_together
+from holocron_assets.orchestration.local.helpers import Helpers, finished_together
 from holocron_assets.orchestration.local.models import ModelStage
 from holocron_assets.orchestration.local.progress import FilesFetched, answers_counted, files_counted
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
@@ -131,6 +131,11 @@ class LocalRun:
     processes: int = 1
     report: RunReport = field(default_factory=RunReport)
     _at_rest: str = ""
+    _helpers: Helpers = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Have no helpers yet."""
+        self._helpers = Helpers(self.tags)
 
     def finish(self) -> RunReport:
         """Work until nothing is pending; it waits for pages that failed for now.
@@ -139,7 +144,8 @@ class LocalRun:
         tried again if its wiki answered before, and only asks for a pause. Work that a person holds back is
         left as it is, also if the hold is set meanwhile, and the report names it.
         """
-        return repairing(self._finish, _not_reported)
+        with closing(self._helpers):
+            return repairing(self._finish, _not_reported)
 
     def _finish(self) -> RunReport:
         free = self._free(self.sources)
@@ -162,8 +168,9 @@ class LocalRun:
     def finish_given(self, batches: Sequence[str]) -> RunReport:
         """Work on given batches of the first source, and on all that follows. Nothing else is fetched."""
         host = self.sources[0].host
-        self._run([Work(BATCH_JOB, batch, "added", host) for batch in batches])
-        return repairing(self._conclude, _not_reported)
+        with closing(self._helpers):
+            self._run([Work(BATCH_JOB, batch, "added", host) for batch in batches])
+            return repairing(self._conclude, _not_reported)
 
     def ask_sites(self) -> RunReport:
         """Ask new wikis for their site information."""
@@ -182,6 +189,7 @@ class LocalRun:
         return False
 
     def _ask_models(self, models: ModelStage) -> None:
+        self._helpers.close()  # they would hold memory while the model is asked
         with models.server():
             self.report.no_model = models.lacking()
             self._ask_unsure(models)
@@ -270,6 +278,8 @@ class LocalRun:
         """Have code answer what it can, resolve entities, tag, review and index, until nothing is stale."""
 
         def run(work: Sequence[Work]) -> bool:
+            if work and not any(map(_is_shared, work)):
+                self._helpers.close()  # to resolve entities takes much memory
             return self._run(work) and not any(last.error for last in self.report.finished[-1:])
 
         # Answers that cannot be read are named by the report.
@@ -321,7 +331,7 @@ class LocalRun:
 
     def _finished_together(self, runs: LocalRuns, work: Sequence[Work]) -> Iterator[FinishedRun]:
         """Do runs in several processes; give each that ended."""
-        helpers = [Helper(self.tags) for _ in range(min(self.processes, len(work)) - 1)]
+        helpers = self._helpers.started(min(self.processes, len(work)) - 1)
         startable = lambda item: bool(self._startable([item]))  # noqa: E731 - a person may hold it back by now
         return finished_together(runs, work, startable, helpers)
 
