@@ -17,6 +17,12 @@ where signals.page_id is not null or (signals.is_redirect and signals.redirect_t
 create temp table present_pages as
 select source, page_id, title, title_key from present_signals where page_id is not null;
 
+-- The title that statements about an entity stand under: that of its page now, or else the one that it had. It has
+-- none if its page is gone and another page is there: what that one says is not said of the entity.
+create temp macro title_key_now(of_page, own, own_page) as coalesce(
+    of_page, if(own_page is null or own not in (select title_key from present_pages), own, null)
+);
+
 create temp table present_candidates as
 select candidates.*
 from lake.entity_candidates as candidates

@@ -73,6 +73,23 @@ def test_an_entity_carries_the_tags_of_its_page_and_not_of_its_old_title(tmp_pat
     assert carriers == {"category:cities": VEX, "category:people": person_called_vex(wiki)}
 
 
+def test_a_page_that_is_no_entity_says_nothing_of_a_gone_page_whose_title_it_has(tmp_path: Path) -> None:
+    """The first "Vex" was deleted, but a person promoted it; a person said of the second that it is none."""
+    wiki = WikiWithFacts(tmp_path)
+    tagged = "[[Category:People]]"
+    wiki.crawl({"Vex": page("Character", "Vex", "|gender=Male") + tagged})
+    wiki.resolve()
+    decided(wiki, "promote", entity_id=VEX)
+    wiki.put_pages({"Vex": 9})
+    decided(wiki, "classify", source=SOURCE, title="Vex", value="ReferenceMeta")
+    wiki.crawl({"Vex": page("Character", "Vex", "|gender=Female\n|homeworld=[[Thuum]]") + tagged})
+    wiki.resolve()
+    assert [row["state"] for row in wiki.query("from entities where title = 'Vex'")] == ["adjudicated"]
+    assert (wiki.facts("Vex"), wiki.relations("Vex")) == ([], [])
+    assert wiki.query(f"from lake.entity_tags where entity_id = '{VEX}'") == []
+    assert wiki.resolve() == []
+
+
 def test_a_person_who_was_a_member_twice_has_two_relations(tmp_path: Path) -> None:
     wiki = WikiWithFacts(tmp_path)
     wiki.crawl({"Vex": page("Character", "Vex")})

@@ -6,7 +6,7 @@ create or replace temp table records as
 select
     entities.entity_id, entities.entity_type, entities.source, entities.name, entities.continuity,
     coalesce(pages.title, entities.title) as title,
-    coalesce(pages.title_key, entities.title_key) as title_key,
+    title_key_now(pages.title_key, entities.title_key, entities.page_id) as title_key,
     pages.page_id is not null as is_its_page,
     coalesce(entities.merged_into, entities.entity_id) as now_id
 from ({entities}) as entities
@@ -22,6 +22,7 @@ select records.title_key, records.source, records.title, records.name, records.c
     now.entity_id, now.entity_type
 from records
 join records as now on now.entity_id = records.now_id
+where records.title_key is not null
 qualify row_number() over (
     partition by records.title_key order by records.is_its_page desc, records.entity_id
 ) = 1;

@@ -2,7 +2,7 @@
 with current_rows as (
     select
         entities.entity_id, coalesce(entities.merged_into, entities.entity_id) as survivor, entities.state,
-        coalesce(pages.title_key, entities.title_key) as title_key
+        title_key_now(pages.title_key, entities.title_key, entities.page_id) as title_key
     from ({entities}) as entities
     left join present_pages as pages using (source, page_id)
     where entities.valid_to is null and entities.state <> 'suppressed'

@@ -31,7 +31,8 @@ _TYPE_MARKS = f"""
     with members as (
         select
             entities.entity_id, coalesce(entities.merged_into, entities.entity_id) as survivor,
-            entities.state = 'merged' as is_merged, coalesce(pages.title_key, entities.title_key) as title_key
+            entities.state = 'merged' as is_merged,
+            title_key_now(pages.title_key, entities.title_key, entities.page_id) as title_key
         from ({{entities}}) as entities
         left join present_pages as pages using (source, page_id)
         where entities.valid_to is null and entities.state <> 'suppressed'

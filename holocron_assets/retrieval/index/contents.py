@@ -31,10 +31,10 @@ RELATIONS = (
 _PAGES = """
 create or replace temp table indexed_pages as
 with standing as (
-    select entity_id, entity_type, state, name, source, title_key
+    select entity_id, entity_type, state, name, source, title_key, page_id
     from entities
     where state not in ('merged', 'suppressed') and origin = 'page'
-    qualify row_number() over (partition by source, title_key order by entity_id) = 1
+    qualify row_number() over (partition by source, title_key, page_id order by entity_id) = 1
 ),
 named as (
     select standing.title_key, alias as name
@@ -55,7 +55,9 @@ from lake.page_signals as signals
 semi join current_answers as current
     on signals.batch = current.batch and signals.title_key = current.title_key
 left join lake.page_types as types on types.batch = signals.batch and types.title_key = signals.title_key
-left join standing on standing.source = signals.source and standing.title_key = signals.title_key
+left join standing
+    on standing.source = signals.source and standing.title_key = signals.title_key
+    and standing.page_id is not distinct from signals.page_id
 left join names on names.title_key = signals.title_key
 where not signals.is_redirect and coalesce(types.primary_type, 'Unknown') <> 'TechnicalSitePage'
 union all
