@@ -121,8 +121,8 @@ class World:
         Relations only to pages whose type is known: to others, none is read.
         """
         read, relations = page_read(page), load_vocabulary().relations
-        subject = read.subject(read.title, owner=True)
-        sentences = [plain(one) for one in read.sentences if any(mentions(subject, one))]
+        subject = read.subject(read.title)
+        sentences = [plain(one) for one in read.sentences if any(mentions(subject, one, owner=True))]
         for key, value in sorted(self.told[page.case.title].said):
             is_known = value in self._known if key in relations else key in load_vocabulary().facts
             if is_known and any(f" {value} " in f" {one} " for one in sentences):

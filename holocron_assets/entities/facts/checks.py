@@ -79,8 +79,7 @@ def failed_checks(said: Said, page: PageRead) -> list[Check]:
     if page.is_own(said.other) and page.is_own(said.subject):
         return ["repeats"]
     failed: list[Check] = []
-    subjects = page.subject(said.subject, owner=said.kind == "fact")
-    if not any(mentions(subjects, sentence)):
+    if not any(mentions(page.subject(said.subject), sentence, owner=said.kind == "fact")):
         failed.append("subject")
     if not re.search(name_pattern(said.other), sentence, re.IGNORECASE):
         failed.append("other")
@@ -101,7 +100,7 @@ def _reads(said: Said, key: str, sentence: str, page: PageRead, words: Vocabular
     if len(sentence) > LONGEST_SENTENCE:
         return ["pattern"]
     if said.kind == "fact":
-        patterns, subjects = words.facts[key].says, page.subject(said.subject, owner=True)
+        patterns, subjects = words.facts[key].says, page.subject(said.subject)
         return (
             [] if any(states_fact(one, said.other, sentence, subjects) for one in patterns) else ["pattern"]
         )

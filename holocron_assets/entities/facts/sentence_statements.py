@@ -83,12 +83,12 @@ def stated_facts(page: PageRead, page_type: str) -> Iterator[dict[str, str]]:
     Yields:
         Rows as `statements_of_page` gives them.
     """
-    subjects = page.subject(page.title, owner=True)
+    subjects = page.subject(page.title)
     keys = [(key, one) for key, one in load_vocabulary().facts.items() if not one.of or page_type in one.of]
     seen = set()
     for sentence in _plain(page):
         values = [(key, entry, value) for key, entry in keys for value in _values(entry, sentence)]
-        for key, entry, value in values if values and _names(sentence, subjects) else ():
+        for key, entry, value in values if values and _names(sentence, subjects, owner=True) else ():
             stated = any(states_fact(one, value, sentence, subjects) for one in entry.says)
             if stated and (key, value) not in seen:
                 seen.add((key, value))
@@ -123,6 +123,6 @@ def _plain(page: PageRead) -> Iterator[str]:
             yield sentence
 
 
-def _names(sentence: str, subjects: str) -> bool:
+def _names(sentence: str, subjects: str, *, owner: bool = False) -> bool:
     """Whether a sentence names the subject."""
-    return any(mentions(subjects, sentence))
+    return any(mentions(subjects, sentence, owner=owner))

@@ -21,6 +21,7 @@ LONGEST_SENTENCE = 800
 """Characters. A longer one is a list or a table, which no pattern reads."""
 
 _ANOTHER = "another"
+_OWNER = "owner"
 """Group of a pattern of names that matches a longer name of another: 'Ben Solo' is not Han Solo."""
 
 _SHORTEST_NAME = 3
@@ -163,17 +164,16 @@ class PageRead:
         other_name = rf"(?:(?!{whole}){_NAME}\s+)+(?!{whole}){part}|{part}\s+(?!{whole}){_NAME}"
         return rf"{whole}|(?P<{_ANOTHER}>{other_name})|{part}"
 
-    def subject(self, name: str, *, owner: bool = False) -> str:
+    def subject(self, name: str) -> str:
         """A pattern of a name before its verb: also a pronoun, if it is the page's own subject.
 
         Args:
             name: the name.
-            owner: whether what it has may follow: "her", "its".
         """
         if not self.is_own(name):
             return name_pattern(name)
         words = load_sentences()
-        pronouns = _any((*words.pronouns, *(words.possessives if owner else ())))
+        pronouns = rf"{_any(words.pronouns)}|(?P<{_OWNER}>{_any(words.possessives)})"
         return rf"{self.name(name)}|\b(?i:{pronouns})\b"
 
     @cached_property
@@ -181,16 +181,18 @@ class PageRead:
         return [0, *_sentence_ends(self.text), len(self.text)]
 
 
-def mentions(names: str, sentence: str) -> Iterator[re.Match[str]]:
+def mentions(names: str, sentence: str, *, owner: bool = False) -> Iterator[re.Match[str]]:
     """Where a sentence has some names.
 
     Args:
         names: a pattern, from `PageRead` or `name_pattern`.
         sentence: the sentence.
+        owner: whether a word that says whose something is counts as a name: "her", "its".
     """
     words = load_sentences()
     for found in re.finditer(names, sentence):
-        is_another = found.groupdict().get(_ANOTHER)
+        groups = found.groupdict()
+        is_another = groups.get(_ANOTHER) or (groups.get(_OWNER) and not owner)
         if not is_another and not words.speaks_of_another(found[0], sentence[: found.start()]):
             yield found
 
@@ -263,7 +265,7 @@ def states_fact(pattern: str, value: str, sentence: str, subjects: str) -> bool:
     )
     compiled = re.compile(rf"\b(?:{own})" if own[:1].isalpha() else own, re.IGNORECASE)
     starts_with_verb = pattern.startswith("(was")
-    for one in mentions(subjects, sentence):
+    for one in mentions(subjects, sentence, owner=True):
         rest = sentence[one.end() :]
         for found in compiled.finditer(rest):
             lead = rest[: found.start()]
