@@ -6,15 +6,21 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import dagster as dg
 import pytest
 from dagster_at import dagster_at
 from fake_ollama import comes_true
 from sample_holocron import SAMPLE_EXPORT, Holocron
 from tiny_wiki import copy_of_export
 
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
+from holocron_assets.orchestration.local.helpers import Helpers, finished_together
+from holocron_assets.orchestration.runs.waiting import LocalRuns
+from holocron_assets.planning.work import Work
 
 pytestmark = [pytest.mark.system, pytest.mark.long]
 
@@ -86,8 +92,8 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_two_processes_share_the_batches_and_make_the_same_rows(tmp_path: Path, expected: str) -> None:
     holocron = holocron_of_many_batches(tmp_path)
     finished(holocron, 2, "run")
-    assert len(processes_that_ran(holocron, "crawl_batch")) == 2
-    assert len(processes_that_ran(holocron, "derive_code")) == 2
+    assert len(ran := processes_that_ran(holocron, "crawl_batch")) == 2
+    assert processes_that_ran(holocron, "derive_code") == ran, "a process is kept for what comes next"
     assert finished(holocron, 1, "hash") == expected
     assert "Nothing to do" in finished(holocron, 2, "run")
 
@@ -102,6 +108,30 @@ def test_the_work_of_a_helper_that_is_killed_is_done_all_the_same(tmp_path: Path
         output, _ = command.communicate()
     assert command.returncode == 0, output
     assert finished(holocron, 1, "hash") == expected
+
+
+def test_helpers_are_kept_while_they_live_and_end_with_a_stage_that_fails(tmp_path: Path) -> None:
+    def fail(_: Work) -> bool:
+        raise KeyboardInterrupt
+
+    with dg.DagsterInstance.ephemeral() as instance, closing(Helpers({})) as helpers:
+        runs = LocalRuns(instance, Lake(tmp_path), no_job)
+        assert list(finished_together(runs, [], bool, helpers, 1)) == []
+        [first] = helpers_of(os.getpid())
+        helpers.started(1)
+        assert helpers_of(os.getpid()) == [first]
+        os.kill(first, signal.SIGKILL)
+        assert comes_true(lambda: not lives(first), seconds=SECONDS)
+        helpers.started(1)
+        [second] = helpers_of(os.getpid())
+        assert second != first
+        with pytest.raises(KeyboardInterrupt):
+            list(finished_together(runs, [Work("crawl_batch", "sample-000001", "")], fail, helpers, 0))
+        assert not lives(second)
+
+
+def no_job(name: str) -> dg.JobDefinition:
+    raise AssertionError(name)
 
 
 @pytest.mark.fault(1, "SIGKILL of `holocron run` while a helper works")

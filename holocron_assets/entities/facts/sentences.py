@@ -21,8 +21,9 @@ LONGEST_SENTENCE = 800
 """Characters. A longer one is a list or a table, which no pattern reads."""
 
 _ANOTHER = "another"
-_OWNER = "owner"
 """Group of a pattern of names that matches a longer name of another: 'Ben Solo' is not Han Solo."""
+_OWNER = "owner"
+"""Group that matches a word that says whose something is: 'her' is no subject of a verb."""
 
 _SHORTEST_NAME = 3
 """Characters of a part of a name that may stand for all of it."""

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cache
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -93,7 +94,9 @@ class Helpers:
 
     def started(self, number: int) -> Sequence[Helper]:
         """So many helpers; those that are gone are replaced."""
-        self._kept = [helper for helper in self._kept if helper.is_alive]
+        for gone in [helper for helper in self._kept if not helper.is_alive]:
+            self._kept.remove(gone)
+            gone.close()
         while len(self._kept) < number:
             self._kept.append(Helper(self._tags))
         return self._kept[:number]
@@ -126,7 +129,8 @@ def finished_together(
     runs: LocalRuns,
     work: Sequence[Work],
     startable: Callable[[Work], bool],
-    helpers: Sequence[Helper],
+    helpers: Helpers,
+    number: int,
 ) -> Iterator[FinishedRun]:
     """Do runs in this process and in helpers, each of which takes the next when it is free.
 
@@ -134,19 +138,26 @@ def finished_together(
         runs: those of this process. `starting` is called for runs of helpers, too, from another thread.
         work: in the order in which it is begun.
         startable: whether some work may be begun, asked just before; if not, it is left out.
-        helpers: the further processes.
+        helpers: the further processes; closed if this ends early, since their runs would go on.
+        number: how many of them are to take part.
 
     Yields:
         Each run soon after it ended.
     """
     left, ended = _Left(work, startable), Ended()
-    threads = [Thread(target=_give, args=(helper, runs, left, ended), daemon=True) for helper in helpers]
-    for thread in threads:
-        thread.start()
-    yield from _finished_here(runs, left, ended)
-    for thread in threads:
-        thread.join()
-    yield from _finished_here(runs, left, ended)  # work of helpers that are gone
+    with ExitStack() as stack:
+        stack.callback(helpers.close)
+        threads = [
+            Thread(target=_give, args=(helper, runs, left, ended), daemon=True)
+            for helper in helpers.started(number)
+        ]
+        for thread in threads:
+            thread.start()
+        yield from _finished_here(runs, left, ended)
+        for thread in threads:
+            thread.join()
+        yield from _finished_here(runs, left, ended)  # work of helpers that are gone
+        stack.pop_all()  # they are free, and kept
 
 
 def _give(helper: Helper, runs: LocalRuns, left: _Left, ended: Ended) -> None:

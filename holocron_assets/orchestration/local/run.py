@@ -331,9 +331,8 @@ class LocalRun:
 
     def _finished_together(self, runs: LocalRuns, work: Sequence[Work]) -> Iterator[FinishedRun]:
         """Do runs in several processes; give each that ended."""
-        helpers = self._helpers.started(min(self.processes, len(work)) - 1)
         startable = lambda item: bool(self._startable([item]))  # noqa: E731 - a person may hold it back by now
-        return finished_together(runs, work, startable, helpers)
+        return finished_together(runs, work, startable, self._helpers, min(self.processes, len(work)) - 1)
 
     def _take_in(self, finished: Iterable[FinishedRun]) -> None:
         for run in finished:
