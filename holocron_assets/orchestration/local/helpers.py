@@ -2,7 +2,7 @@
 
 A run belongs to one process, so a partition still has one writer. A helper that dies gives its run back. If
 the process that started it is gone, a helper ends in order, as after Ctrl+C. It takes three seconds to start,
-so it is kept for the next runs; and it is closed before others need the memory that it holds.
+so it is kept for the next shared runs; it ends before a run that only one process can do.
 """
 
 import os

@@ -34,7 +34,14 @@ from holocron_assets.orchestration.runs.waiting import QUIET, FinishedRun, Local
 from holocron_assets.orchestration.sensors.run_requests import priority_of
 from holocron_assets.planning.file_work import files_step, files_to_fetch, files_to_list
 from holocron_assets.planning.holding import hold_on
-from holocron_assets.planning.job_names import BATCH_JOB, FILES_JOB, OUTCOME_TAG, QUALITY_JOB, SETTLE_JOB
+from holocron_assets.planning.job_names import (
+    BATCH_JOB,
+    FILES_JOB,
+    LINKS_JOB,
+    OUTCOME_TAG,
+    QUALITY_JOB,
+    SETTLE_JOB,
+)
 from holocron_assets.planning.loop import crawl_step, knowledge_step, learning_step, named
 from holocron_assets.planning.repair import repairing
 from holocron_assets.planning.work import (
@@ -189,7 +196,6 @@ class LocalRun:
         return False
 
     def _ask_models(self, models: ModelStage) -> None:
-        self._helpers.close()  # they would hold memory while the model is asked
         with models.server():
             self.report.no_model = models.lacking()
             self._ask_unsure(models)
@@ -278,8 +284,6 @@ class LocalRun:
         """Have code answer what it can, resolve entities, tag, review and index, until nothing is stale."""
 
         def run(work: Sequence[Work]) -> bool:
-            if work and not any(map(_is_shared, work)):
-                self._helpers.close()  # to resolve entities takes much memory
             return self._run(work) and not any(last.error for last in self.report.finished[-1:])
 
         # Answers that cannot be read are named by the report.
@@ -325,6 +329,8 @@ class LocalRun:
             self._take_in(self._finished_together(runs, shared))
             work = [item for item in work if not _is_shared(item)]
         for item in work:
+            if item.job != LINKS_JOB:  # which takes a second, between batches and what code answers of them
+                self._helpers.close()  # this run may take hours, or need the memory that they hold
             with self._watched(item):
                 self._take_in(runs.finish(self._startable([item])))  # a person may hold it back by now
         return bool(work or shared)
