@@ -42,7 +42,9 @@ class Llama:
             base_url=address,
             headers={"Authorization": f"Bearer {key}"},
             timeout=_NO_TIMEOUT,
-            limits=httpx.Limits(max_connections=None),
+            # llama.cpp closes some connections after a streamed answer without saying so: one that is used
+            # again may then end before it answers.
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
             trust_env=False,  # a proxy knows nothing of this machine's own ports
             verify=_tls_context(trust_env=False),
         )

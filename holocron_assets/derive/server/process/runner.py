@@ -70,8 +70,10 @@ class Runner:
         return (problems or ["llama.cpp can make no grammar of the schema"])[-1]
 
     async def last_words(self) -> str:
-        """Why it ended, as far as its log says; call this after its end."""
+        """Why it ended, as far as its log says; call this after its end, or when it seems to have ended."""
         await asyncio.wait({self.ended, self._logging}, timeout=_SECONDS_TO_END)
+        if self._process.returncode is None:
+            return "it closed a connection, but its process still runs"
         if self._process.returncode == -signal.SIGKILL:
             return "it was killed, as happens when a machine is out of memory"
         # Its own last line is in the log. The output may be read after it, and must not push it out.
