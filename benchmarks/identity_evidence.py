@@ -23,7 +23,6 @@ from zlib import crc32
 
 from fact_agreement import box_wikitext
 from resolve_wiki import FILES, NOW, SHARED, TYPES, WORTHY, known, pages_of
-from ruamel.yaml import YAML
 from type_accuracy import SITE
 
 from holocron_assets.entities.facts.page_facts import page_fact_rows
@@ -35,6 +34,7 @@ from holocron_assets.entities.identity.policy import shipped_policy
 from holocron_assets.entities.snapshot import Snapshot, open_snapshot
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_FACTS, PAGE_SIGNALS, PAGES
 from holocron_assets.signals.infobox.values import InfoboxValue, infobox_values
@@ -53,7 +53,7 @@ def main() -> None:
     show = parser.parse_args().show
     if not SHARED.exists():
         sys.exit(f"needs {SHARED}, which is not next to this checkout")
-    templates = YAML(typ="safe").load(Path(__file__).with_name("type_scoring.yaml"))
+    templates = load_yaml(Path(__file__).with_name("type_scoring.yaml").read_text(encoding="utf-8"))
     wiki, copies = (list(pages_of(source, templates)) for source in FILES)
     halves = [(FIRST if sha256(page["title"].encode()).digest()[0] & 1 else SECOND, page) for page in wiki]
     both = [*((FIRST, page) for page in wiki), *((SECOND, page) for page in copies)]

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import xxhash
-from ruamel.yaml import YAML
 from type_accuracy import SCORING_FILE, SHARED, SITE, SOURCE, Case, page_row, percent, without_infobox
 
 from holocron_assets.classify.merge import page_type_row
@@ -40,6 +39,7 @@ from holocron_assets.derive.server.process.connection import model_server
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS, PAGE_SIGNALS, PAGES, RULE_CLASSIFICATIONS, SITES
@@ -118,7 +118,7 @@ def main() -> None:
 
 def all_pages() -> list[Page]:
     """Every page with prose, in a fixed order."""
-    scoring: dict[str, Any] = YAML(typ="safe", pure=True).load(SCORING_FILE.read_text(encoding="utf-8"))
+    scoring: dict[str, Any] = load_yaml(SCORING_FILE.read_text(encoding="utf-8"))
     found = []
     for case in without_infobox():
         signals = signal_row(page_row(case), SITE)

@@ -32,7 +32,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table as Printed
-from ruamel.yaml import YAML
 
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.entities.departures import store_departures
@@ -43,6 +42,7 @@ from holocron_assets.entities.store import store_aliases, store_entities
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_SIGNALS, PAGE_TYPES, PAGES
 from holocron_assets.lake.views.database import connect, query
@@ -144,7 +144,7 @@ def main() -> None:
     if not SHARED.exists():
         sys.exit(f"needs {SHARED}, which is not next to this checkout")
     console = Console(width=200)
-    templates = YAML(typ="safe").load(Path(__file__).with_name("type_scoring.yaml"))
+    templates = load_yaml(Path(__file__).with_name("type_scoring.yaml").read_text(encoding="utf-8"))
     with working_folder(options.folder) as folder:
         lakes = {order: Lake(folder / order) for order in ORDERS}
         for source in FILES:

@@ -12,9 +12,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
+import yaml
 
 from holocron_assets.entities.promotion import DEFAULT_WORTH_FILE
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
 
@@ -42,13 +43,13 @@ def main() -> None:
     found = counted(Lake(parser.parse_args().lake))
     with DEFAULT_WORTH_FILE.open("w", encoding="utf-8") as file:
         file.write(HEAD)
-        YAML().dump({"rules": found}, file)
+        yaml.safe_dump({"rules": found}, file, sort_keys=False)
     print(DEFAULT_WORTH_FILE.read_text(encoding="utf-8"))
 
 
 def counted(lake: Lake) -> dict[str, dict[str, int]]:
     """Right answers and all, by rule, the most frequent first."""
-    truths: dict[str, Any] = YAML(typ="safe").load(SCORING_FILE)
+    truths: dict[str, Any] = load_yaml(SCORING_FILE.read_text(encoding="utf-8"))
     right, pages = Counter[str](), Counter[str]()
     with connect(lake) as connection:
         for row in query(connection, ANSWERS):

@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 from model_accuracy import asked
 from rich.console import Console
 from rich.table import Table
-from ruamel.yaml import YAML
 from search_quality import imported, shared_rows, texts
 from type_accuracy import SCORING_FILE
 
@@ -39,6 +38,7 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES
 from holocron_assets.retrieval.index.index import SearchIndex
@@ -97,7 +97,7 @@ def wiki(folder: Path) -> Lake:
 
 def drawn(searcher: Searcher, count: int, seed: int) -> list[Thing]:
     """Things that no page is about and several name, as many of each type as of any other."""
-    scoring: dict[str, Any] = YAML(typ="safe", pure=True).load(SCORING_FILE.read_text(encoding="utf-8"))
+    scoring: dict[str, Any] = load_yaml(SCORING_FILE.read_text(encoding="utf-8"))
     there = {title for title, _ in texts()}
     words = {word for _, text in texts() for word in _SMALL.findall(text)}
     by_type: dict[str, list[Thing]] = defaultdict(list)

@@ -14,13 +14,13 @@ from typing import Literal
 
 from fact_agreement import box_wikitext, shared_rows
 from model_accuracy import Page
-from ruamel.yaml import YAML
 from type_accuracy import SCORING_FILE, SHARED, SITE, SOURCE
 
 from holocron_assets.entities.facts.page_facts import page_fact_rows
 from holocron_assets.entities.facts.rules import load_rule_book
 from holocron_assets.entities.facts.sentences import PageRead, mentions
 from holocron_assets.entities.facts.vocabulary import Kind, load_vocabulary
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.signals.infobox.values import infobox_values
 
 Verdict = Literal["right", "turned", "other", "untold"]
@@ -73,7 +73,7 @@ class World:
 
     def __init__(self, titles: Iterable[str]) -> None:
         wanted = set(titles)
-        scoring = YAML(typ="safe", pure=True).load(SCORING_FILE.read_text(encoding="utf-8"))
+        scoring = load_yaml(SCORING_FILE.read_text(encoding="utf-8"))
         self.types: dict[str, str] = {}
         self.told: dict[str, Told] = defaultdict(lambda: Told(frozenset()))
         for row in shared_rows("infobox_pages"):

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import xxhash
-from ruamel.yaml import YAML
 
 from holocron_assets.classify.rules import classify_page, load_rules
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.titles import Site
 from holocron_assets.signals.extract import signal_row
 
@@ -80,7 +80,7 @@ def main() -> None:
     errors = parser.parse_args().errors
     if not (SHARED / "wookieepedia").is_dir():
         sys.exit(f"{SHARED / 'wookieepedia'} is missing; this measurement needs it")
-    scoring: dict[str, Any] = YAML(typ="safe", pure=True).load(SCORING_FILE.read_text(encoding="utf-8"))
+    scoring: dict[str, Any] = load_yaml(SCORING_FILE.read_text(encoding="utf-8"))
     bench = Bench(scoring)
     for name, cases in (("With infobox", with_infobox()), ("Infobox removed", without_infobox())):
         scored = [bench.score(case) for case in cases]

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from dagster._config import process_config
 from dagster_k8s import K8sRunLauncher
 from dagster_k8s.job import UserDefinedDagsterK8sConfig
-from ruamel.yaml import YAML
 
 from holocron_assets.cli.main import main
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.orchestration.internals.instance import prepare_home
 from holocron_assets.settings import PROJECT_FOLDER, crawlers, written_by_people
 
@@ -24,7 +24,7 @@ ONLY_WITH_WORKERS = {"run_launcher", "concurrency"}
 
 
 def parsed(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    found: dict[str, Any] = load_yaml(path.read_text(encoding="utf-8"))
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
-from ruamel.yaml.error import YAMLError
+from yaml import YAMLError
 
 from holocron_assets.classify.taxonomy import TAXONOMY_FILE, WORK, load_taxonomy
 from holocron_assets.errors import PermanentError, details_of

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from pydantic import ConfigDict, Field, ValidationError
-from ruamel.yaml.error import YAMLError
+from yaml import YAMLError
 
 from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.frozen_model import FrozenModel

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from ruamel.yaml.error import YAMLError
+from yaml import YAMLError
 
 from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.lake.files.people_yaml import load_yaml
@@ -54,7 +54,7 @@ def types_completed(content: Any) -> Any:
     return {**content, "types": completed}
 
 
-# The stages of each type read the same few files, and ruamel.yaml takes 50 ms for one.
+# The stages of each type read the same few files, and checking one takes some milliseconds.
 @lru_cache(maxsize=16)
 def _parsed(text: str, model: type[BaseModel]) -> Any:
     return model.model_validate(load_yaml(text))

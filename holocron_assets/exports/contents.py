@@ -7,10 +7,10 @@ from importlib.resources import files
 
 import duckdb
 from pydantic import Field
-from ruamel.yaml import YAML
 
 from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.lake.views.public_views import public_views
@@ -48,7 +48,7 @@ class _File(FrozenModel):
 
 @cache
 def _file() -> _File:
-    return _File.model_validate(YAML(typ="safe").load(_FILE.read_text(encoding="utf-8")))
+    return _File.model_validate(load_yaml(_FILE.read_text(encoding="utf-8")))
 
 
 def contents() -> dict[str, Content]:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
-from ruamel.yaml import YAML
 
 from holocron_assets.exports.formats import select_rows
 from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.views.spilling import another_connection
 
 DEFAULT_BASE = "urn:holocron:"
@@ -58,7 +58,7 @@ _MORE = {
 @cache
 def vocabulary() -> _Vocabulary:
     """The names of types and terms."""
-    return _Vocabulary.model_validate(YAML(typ="safe").load(_FILE.read_text(encoding="utf-8")))
+    return _Vocabulary.model_validate(load_yaml(_FILE.read_text(encoding="utf-8")))
 
 
 class Addresses(NamedTuple):

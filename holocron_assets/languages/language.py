@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
-from ruamel.yaml.error import YAMLError
+from yaml import YAMLError
 
 from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.frozen_model import FrozenModel

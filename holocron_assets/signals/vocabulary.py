@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from ruamel.yaml import YAML
-
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.titles import Site
 from holocron_assets.languages.language import ENGLISH, Language, language_code, load_language
 
@@ -99,7 +98,7 @@ def parse_vocabulary(text: str) -> Vocabulary:
         KeyError: a section is missing.
         re.error: a pattern is no regular expression.
     """
-    data = YAML(typ="safe").load(text)
+    data = load_yaml(text)
     continuity, templates = data["continuity"], data["templates"]
     return Vocabulary(
         continuity=ContinuityWords(

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lxml import etree
-from ruamel.yaml import YAML
 
 from holocron_assets.classify.rules import classify_page
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.titles import Site
 from holocron_assets.signals.extract import signal_row
 
@@ -37,10 +37,7 @@ class Judged(NamedTuple):
 
 @cache
 def judged() -> dict[str, Judged]:
-    expected = {
-        page["title"]: page
-        for page in YAML(typ="safe", pure=True).load(EXPECTED.read_text(encoding="utf-8"))["pages"]
-    }
+    expected = {page["title"]: page for page in load_yaml(EXPECTED.read_text(encoding="utf-8"))["pages"]}
     root = etree.parse(str(EXPORT)).getroot()
     site = site_of(root)
     answers = [classify_page(signal_row(page_row(page), site)) for page in root.iterfind("m:page", XMLNS)]

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from holocron_assets.derive.evidence.quotes import is_quoted
 from holocron_assets.derive.evidence.room import room_for_evidence
@@ -39,8 +39,7 @@ def write(folder: Path, name: str = "kinds", **changes: Any) -> Path:
     """A file of an interrogation; a change to None leaves the key out."""
     content = {key: value for key, value in {**KINDS, **changes}.items() if value is not None}
     path = folder / f"{name}.yaml"
-    with path.open("w", encoding="utf-8") as file:
-        YAML(typ="safe", pure=True).dump(content, file)
+    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     return path
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from asked import GOOD, interrogation
 from click.testing import CliRunner, Result
 from fake_ollama import LARGE, SMALL, FakeOllama, drops_the_connection, malformed
-from ruamel.yaml import YAML
 from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
 from holocron_assets.cli.main import main
@@ -31,7 +31,7 @@ def lake(tmp_path: Path) -> Lake:
     folder.mkdir()
     for name, changes in (("kinds", {}), ("kinds_next", {"version": 2, "shadow": True})):
         written = interrogation(rows={}, **changes).model_dump(mode="json", exclude_defaults=True)
-        YAML().dump(written, folder / f"{name}.yaml")
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(written, sort_keys=False), encoding="utf-8")
     return a_wiki(tmp_path / "data", TEXTS)
 
 

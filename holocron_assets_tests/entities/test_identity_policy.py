@@ -4,21 +4,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from holocron_assets.entities.data_files import DataFileError
 from holocron_assets.entities.identity.policy import DEFAULT_IDENTITY_FILE, load_identity_policy
+from holocron_assets.lake.files.people_yaml import load_yaml
 
 
 def written(folder: Path, **changes: Any) -> Path:
-    content = YAML(typ="safe").load(DEFAULT_IDENTITY_FILE)
+    content = load_yaml(DEFAULT_IDENTITY_FILE.read_text(encoding="utf-8"))
     file = folder / "identity.yaml"
-    YAML(typ="safe").dump({**content, **changes}, file)
+    file.write_text(yaml.safe_dump({**content, **changes}, sort_keys=False), encoding="utf-8")
     return file
 
 
 def fuzzy(**types: Any) -> dict[str, Any]:
-    default = YAML(typ="safe").load(DEFAULT_IDENTITY_FILE)["fuzzy"]["default"]
+    default = load_yaml(DEFAULT_IDENTITY_FILE.read_text(encoding="utf-8"))["fuzzy"]["default"]
     return {"default": default, "types": types}
 
 

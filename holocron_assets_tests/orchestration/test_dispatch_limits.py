@@ -12,8 +12,8 @@ import pytest
 from asked_holocron import write_interrogation
 from dagster._core.execution.plan.instance_concurrency_context import InstanceConcurrencyContext
 from dagster_at import dagster_at
-from ruamel.yaml import YAML
 
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.orchestration.internals.instance import open_instance, pool_limits
 from holocron_assets.orchestration.internals.run_queue import sleep_while_pools_are_full
 from holocron_assets.orchestration.internals.runs import limit_pool
@@ -27,7 +27,7 @@ REMOTE = "pools: {remote: {models: ['*-cloud'], limit: 3}}"
 
 @pytest.mark.parametrize("file", ["dagster.yaml", "deploy/postgres/dagster.yaml"])
 def test_one_run_at_a_time_bears_the_gpu_s_tag_whatever_its_value(file: str) -> None:
-    settings: dict[str, Any] = YAML(typ="safe").load(PROJECT_FOLDER / file)
+    settings: dict[str, Any] = load_yaml((PROJECT_FOLDER / file).read_text(encoding="utf-8"))
     limits = settings["concurrency"]["runs"]["tag_concurrency_limits"]
     assert {"key": "holocron/gpu_model", "limit": 1} in limits
     assert "holocron/gpu_model" in run_tags("gpu", "small:1b")

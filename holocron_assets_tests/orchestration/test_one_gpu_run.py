@@ -17,15 +17,16 @@ from typing import Any
 
 import dagster as dg
 import pytest
+import yaml
 from asked_holocron import AskedHolocron, asked_holocron, write_interrogation
 from dagster import DagsterRunStatus
 from fake_ollama import LARGE, SMALL, Chat, FakeOllama
-from ruamel.yaml import YAML
 from whole_holocron import BIN, kill_group, start_group, until
 
 from holocron_assets.derive.gpu.gpu_log import Span
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.tables import LLM_ATTEMPTS
 from holocron_assets.orchestration.assets.partitions import BATCHES
 from holocron_assets.planning.job_names import GPU_JOB, GPU_MODEL_TAG
@@ -269,13 +270,12 @@ def prepare(contest: Contest, monkeypatch: pytest.MonkeyPatch, guards: Sequence[
 
 
 def forget_tag_limit(file: Path) -> None:
-    yaml = YAML()
-    settings = yaml.load(file.read_text())
+    settings = load_yaml(file.read_text())
     runs = settings["concurrency"]["runs"]
     kept = [one for one in runs["tag_concurrency_limits"] if one["key"] != GPU_MODEL_TAG]
     assert len(kept) == len(runs["tag_concurrency_limits"]) - 1
     runs["tag_concurrency_limits"] = kept
-    yaml.dump(settings, file)
+    file.write_text(yaml.safe_dump(settings))
 
 
 def expect_guards(contest: Contest, guards: Sequence[str]) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import duckdb
 import pytest
-from ruamel.yaml import YAML
 from sample_holocron import Holocron
 
 from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.views.database import connect, query
 
 EXPECTED = Path(__file__).parents[1] / "sample" / "expected_pages.yaml"
@@ -25,7 +25,7 @@ MOST_WITHOUT_A_CANON_CONTEXT = 6
 
 @cache
 def expected() -> dict[str, Any]:
-    answers: dict[str, Any] = YAML(typ="safe").load(EXPECTED.read_text(encoding="utf-8"))
+    answers: dict[str, Any] = load_yaml(EXPECTED.read_text(encoding="utf-8"))
     return answers
 
 

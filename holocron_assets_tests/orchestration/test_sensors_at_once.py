@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from dagster_at import dagster_at
 from receiver import SECRET_ENV, SECRET_VALUE, Receiver, webhooks_yaml
-from ruamel.yaml import YAML
 from sample_holocron import SAMPLE_EXPORT, Holocron
 from tiny_wiki import copy_of_export
 
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES
 from holocron_assets.operations.notifications.notifications import Notice, open_book
@@ -25,7 +25,7 @@ CONFIGURATIONS = ["dagster.yaml", "deploy/postgres/dagster.yaml", "deploy/celery
 
 
 def settings(name: str) -> dict[str, Any]:
-    read: dict[str, Any] = YAML(typ="safe").load(PROJECT_FOLDER / name)
+    read: dict[str, Any] = load_yaml((PROJECT_FOLDER / name).read_text(encoding="utf-8"))
     return read
 
 

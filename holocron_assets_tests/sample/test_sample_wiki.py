@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lxml import etree
-from ruamel.yaml import YAML
+
+from holocron_assets.lake.files.people_yaml import load_yaml
 
 EXPORT = Path(__file__).parents[2] / "data" / "sample" / "wiki.xml"
 EXPECTED = Path(__file__).with_name("expected_pages.yaml")
@@ -89,7 +90,7 @@ def exported_page(element: Any) -> ExportedPage:
 
 @cache
 def expected() -> dict[str, Any]:
-    answers: dict[str, Any] = YAML(typ="safe").load(EXPECTED.read_text(encoding="utf-8"))
+    answers: dict[str, Any] = load_yaml(EXPECTED.read_text(encoding="utf-8"))
     return answers
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 from fake_ollama import FakeOllama, drops_the_connection, malformed
 from listed_wiki import SOURCE
 from review_lake import write
-from ruamel.yaml import YAML
 from wiki_lake import write_pair
 from wiki_with_facts import WikiWithFacts, page
 
@@ -116,7 +116,7 @@ def changed(tmp_path: Path, shipped_key: str, **changes: Any) -> Path:
     [shipped] = [one for one in load_interrogations() if one.name == shipped_key]
     file = tmp_path / "new.yaml"
     written = {**shipped.model_dump(mode="json", exclude_defaults=True), **changes}
-    YAML().dump(written, file)
+    file.write_text(yaml.safe_dump(written, sort_keys=False), encoding="utf-8")
     return file
 
 

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from importlib import resources
 from typing import Any, Literal
 
-from ruamel.yaml import YAML
+from holocron_assets.lake.files.people_yaml import load_yaml
 
 Outcome = Literal[
     "ok",
@@ -196,5 +196,5 @@ def is_challenge(headers: Mapping[str, str], body: bytes) -> bool:
 @cache
 def _challenges() -> dict[str, Any]:
     text = (resources.files(__package__) / "challenges.yaml").read_text(encoding="utf-8")
-    known: dict[str, Any] = YAML(typ="safe", pure=True).load(text)
+    known: dict[str, Any] = load_yaml(text)
     return known

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from ruamel.yaml.reader import ReaderError
+from yaml import MarkedYAMLError, YAMLError
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from yaml.reader import ReaderError
 
 from holocron_assets.crawl.sources.file_source import FILE_KINDS, FileSource
 from holocron_assets.crawl.sources.problems import KeyPath, dotted, explain
@@ -169,7 +169,9 @@ def set_enabled(folder: Path, name: str, *, enabled: bool) -> None:
     text = _read_text(path)
     source = _parse(path, text)
     value = _node_at(_read_yaml(path, text)[0], ("enabled",))
-    edited = f"{text[: value.start_mark.index]}{str(enabled).lower()}{text[value.end_mark.index :]}"
+    order_mark = len(text) - len(text.removeprefix("\ufeff"))
+    start, end = (order_mark + mark.index for mark in (value.start_mark, value.end_mark))
+    edited = f"{text[:start]}{str(enabled).lower()}{text[end:]}"
     if not _says(path, edited, source.model_copy(update={"enabled": enabled})):
         raise SourceError(path, Problem(_line(value), "enabled", "cannot be replaced here: edit it by hand"))
     _replace(path.resolve(), edited)

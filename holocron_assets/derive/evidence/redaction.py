@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
-from ruamel.yaml import YAML
-
 from holocron_assets.derive.evidence.payment_cards import Issuer, Issuers, by_first_digit, find_cards
+from holocron_assets.lake.files.people_yaml import load_yaml
 
 _WITHOUT_MEANING = re.compile(r"[\s().\-\u2010-\u2013/]")
 
@@ -76,7 +75,7 @@ def _comparable(kind: str, secret: str) -> str:
 
 @cache
 def _rules() -> tuple[tuple[_Pattern, ...], Issuers]:
-    rules = YAML(typ="safe").load(files(__package__).joinpath("redaction.yaml").read_text(encoding="utf-8"))
+    rules = load_yaml(files(__package__).joinpath("redaction.yaml").read_text(encoding="utf-8"))
     patterns = tuple(_Pattern(rule["kind"], re.compile(rule["pattern"])) for rule in rules["patterns"])
     issuers = [Issuer(tuple(rule["first"]), frozenset(rule["lengths"])) for rule in rules["cards"]]
     return patterns, by_first_digit(issuers)

@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 from pydantic import ValidationError
-from ruamel.yaml.error import YAMLError
+from yaml import YAMLError
 
 from holocron_assets.derive.code.answers import row_columns
 from holocron_assets.derive.evidence.queries import QueryError, ask_query, relations_named, relations_to_open

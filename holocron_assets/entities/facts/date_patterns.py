@@ -6,8 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ruamel.yaml import YAML
-
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.languages.language import Dates, Language, load_language
 
 _ERAS_FILE = Path(__file__).with_name("eras.yaml")
@@ -67,7 +66,7 @@ def _any(patterns: Iterable[str]) -> str:
 
 def _eras(language: Language) -> dict[str, tuple[str, int]]:
     """Names of eras; those of the language replace a calendar's English ones, since the letters may clash."""
-    english = YAML(typ="safe", pure=True).load(_ERAS_FILE.read_text(encoding="utf-8"))
+    english = load_yaml(_ERAS_FILE.read_text(encoding="utf-8"))
     return {
         name.upper(): (calendar, -1 if side == "before" else 1)
         for calendar, sides in {**english, **language.dates.eras}.items()

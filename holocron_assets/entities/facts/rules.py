@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
-from ruamel.yaml.error import YAMLError
+from yaml import YAMLError
 
 from holocron_assets.entities.facts.stated_keys import StatedKind, why_not_stated
 from holocron_assets.entities.facts.vocabulary import Key, Text

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import AfterValidator, ConfigDict, StrictStr, ValidationError
 from pydantic_core import ErrorDetails
-from ruamel.yaml.error import YAMLError
+from yaml import YAMLError
 
 from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.frozen_model import FrozenModel

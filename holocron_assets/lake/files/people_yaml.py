@@ -1,19 +1,70 @@
 """YAML that people write, read within limits, so that no small file can fill the memory."""
 
 import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from yaml import CSafeLoader, MappingNode, Node, ScalarNode, SequenceNode, YAMLError
+from yaml.composer import Composer, ComposerError
 
 MOST_CHARACTERS = 1_000_000
 MOST_VALUES = 100_000
-_ANCHOR = re.compile(r"(?:^|[\s\[{,:?-])&\S", re.MULTILINE)
+
+_TAG = "tag:yaml.org,2002:"
+_CORE_SCHEMA: dict[str, tuple[Iterable[str], str]] = {
+    "bool": ("tTfF", r"true|True|TRUE|false|False|FALSE"),
+    "int": ("-+0123456789", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"),
+    "float": (
+        "-+.0123456789",
+        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+    ),
+    "null": (("~", "n", "N", ""), r"~|null|Null|NULL|"),
+    "merge": ("<", r"<<"),
+}
+"""First characters and patterns of what is no text without quotes, as in YAML 1.2.2, section 10.3.2, and the
+merge key of 1.1. The 1.1 that PyYAML reads by itself takes `no` for false and `1:30` for 90."""
 
 
 class UnreadableYAMLError(YAMLError):
     """A text is longer or deeper than any file of ours, or holds an impossible number or date."""
+
+
+class _Loader(Composer, CSafeLoader):
+    """Reads YAML 1.2 by libyaml's scanner.
+
+    Nodes are made in Python: libyaml's wrapper makes them by recursion in C, which ends the process where the
+    text is nested very deeply.
+    """
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own
+
+    def __init__(self, text: str) -> None:
+        CSafeLoader.__init__(self, text)
+        Composer.__init__(self)
+
+    def compose_mapping_node(self, anchor: Any) -> MappingNode:
+        node: MappingNode = super().compose_mapping_node(anchor)
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, ScalarNode) and key.tag != f"{_TAG}merge":
+                if (key.tag, key.value) in seen:
+                    problem = f'found duplicate key "{key.value}"'
+                    raise ComposerError("while composing a mapping", node.start_mark, problem, key.start_mark)
+                seen.add((key.tag, key.value))
+        return node
+
+
+def _whole_number(loader: _Loader, node: ScalarNode) -> int:
+    text = str(loader.construct_scalar(node))
+    return int(text, {"0x": 16, "0o": 8}.get(text[:2], 10))
+
+
+for _kind, (_first, _pattern) in _CORE_SCHEMA.items():
+    _Loader.add_implicit_resolver(_TAG + _kind, re.compile(f"(?:{_pattern})\\Z"), list(_first))
+for _tag, _known in CSafeLoader.yaml_implicit_resolvers["2"]:
+    if _tag == f"{_TAG}timestamp":
+        _Loader.add_implicit_resolver(_tag, _known, list("0123456789"))
+_Loader.add_constructor(f"{_TAG}int", _whole_number)
 
 
 def load_yaml(text: str) -> Any:
@@ -27,28 +78,30 @@ def load_yaml(text: str) -> Any:
     Raises:
         YAMLError: it is no YAML, has more than `MOST_CHARACTERS`, or more than `MOST_VALUES` values.
     """
-    if _ANCHOR.search(text):
-        compose_yaml(text)
-    return _within_bounds(text, "load")
+    return _within_bounds(text, lambda loader, root: root and loader.construct_document(root))
 
 
 def compose_yaml(text: str) -> Node | None:
     """The nodes of a YAML file that a person wrote, with their lines; None if the file is empty.
 
+    The indexes of their marks do not count a byte order mark at the text's beginning.
+
     Raises:
         YAMLError: as for `load_yaml`.
     """
-    root: Node | None = _within_bounds(text, "compose")
-    if root is not None and _values(root, {}) > MOST_VALUES:
-        raise UnreadableYAMLError(f"it stands for more than {MOST_VALUES:,} values: repeat less by `*name`")
+    root: Node | None = _within_bounds(text, lambda _, root: root)
     return root
 
 
-def _within_bounds(text: str, how: str) -> Any:
+def _within_bounds(text: str, then: Callable[[_Loader, Node | None], Any]) -> Any:
     if len(text) > MOST_CHARACTERS:
         raise UnreadableYAMLError(f"it is longer than {MOST_CHARACTERS:,} characters: split it")
     try:
-        return getattr(YAML(typ="safe", pure=True), how)(text)
+        loader = _Loader(text)
+        root = loader.get_single_node()
+        if root and _values(root, {}) > MOST_VALUES:
+            raise UnreadableYAMLError(f"it has over {MOST_VALUES:,} values: repeat less by `*name`")
+        return then(loader, root)
     except RecursionError:
         raise UnreadableYAMLError("it is nested too deeply") from None
     except ValueError as error:  # for example, a 31st of February

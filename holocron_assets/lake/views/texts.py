@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import duckdb
 from pydantic import Field
-from ruamel.yaml import YAML
 
 from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.public_views import public_views
 
@@ -54,7 +54,7 @@ class ViewText(NamedTuple):
 @cache
 def declared_texts() -> Mapping[str, DeclaredText]:
     """The entries of `views.yaml`, by view."""
-    raw = YAML(typ="safe").load(_FILE.read_text(encoding="utf-8"))
+    raw = load_yaml(_FILE.read_text(encoding="utf-8"))
     return {name: DeclaredText.model_validate(text) for name, text in raw.items()}
 
 

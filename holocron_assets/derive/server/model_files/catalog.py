@@ -4,10 +4,10 @@ from functools import cache
 from pathlib import Path
 
 from pydantic import Field
-from ruamel.yaml import YAML
 
 from holocron_assets.derive.server.errors import UnknownModelError
 from holocron_assets.frozen_model import FrozenModel
+from holocron_assets.lake.files.people_yaml import load_yaml
 
 _SHIPPED = Path(__file__).with_name("catalog.yaml")
 _REGISTRY = ("registry.ollama.ai/", "library/")
@@ -119,7 +119,7 @@ def full_name(name: str) -> str:
 
 def read_catalog(file: Path) -> Catalog:
     """Read a catalog file."""
-    return Catalog.model_validate(YAML(typ="safe").load(file))
+    return Catalog.model_validate(load_yaml(file.read_text(encoding="utf-8")))
 
 
 @cache
