@@ -269,8 +269,8 @@ def llama_process(model: Model, slots: int) -> Iterator[tuple[str, str]]:
     ) as process:
         assert process.stdin  # noqa: S101 - both are pipes
         assert process.stdout  # noqa: S101
-        told = {**vars(order), "path": str(path), "key": key, "parent": os.getpid()}
-        process.stdin.write(json.dumps(told) + "\n")
+        message = {**vars(order), "path": str(path), "key": key, "parent": os.getpid()}
+        process.stdin.write(json.dumps(message) + "\n")
         process.stdin.flush()
         line = next((line for line in process.stdout if line.startswith('{"address"')), None)
         if line is None:

@@ -120,25 +120,40 @@ def report_keys(read: Read, pages: Sequence[Page], world: World, marks: Marks) -
     by_key: defaultdict[str, list[Statement]] = defaultdict(list)
     for one in once:
         by_key[one.key].append(one)
-    told = [(page.case.title, *pair) for page in pages for pair in world.told_by_lead(page)]
+    both = [(page.case.title, *pair) for page in pages for pair in world.stated_by_lead(page)]
     trusted = {(row["key"]) for row in trusted_keys() if row["model"] == "sentence"}
     print(f"\n== patterns over {len(pages)} pages: {len(once)} statements in {read.seconds:.0f} s CPU")
-    columns = ("said", "right", "turned", "other", "untold", "told", "recall", "marked", "right", "at least")
+    columns = (
+        "said",
+        "right",
+        "turned",
+        "other",
+        "unstated",
+        "both",
+        "recall",
+        "marked",
+        "right",
+        "at least",
+    )
     print(f"{'':20}" + "".join(f"{name:>9}" for name in columns))
     lines = [(key, found) for key, found in by_key.items() if len(found) >= ENOUGH or key in trusted]
     for name, found in [("all", once), *sorted(lines, key=lambda line: -len(line[1]))]:
         verdicts = Counter(world.verdict(one) for one in found)
-        wanted = [one for one in told if name in ("all", one[1])]
+        wanted = [one for one in both if name in ("all", one[1])]
         has = {(one.page, one.key, plain(one.other)) for one in found}
         recall = f"{sum(one in has for one in wanted) / len(wanted):.2f}" if wanted else ""
-        cells = (len(found), *(verdicts[one] for one in ("right", "turned", "other", "untold")), len(wanted))
+        cells = (
+            len(found),
+            *(verdicts[one] for one in ("right", "turned", "other", "unstated")),
+            len(wanted),
+        )
         print(f"{name:20}" + "".join(f"{cell:9}" for cell in cells) + f"{recall:>9}" + marked(found, marks))
 
 
 def report_designs(designs: Mapping[str, Read], pages: Sequence[Page], world: World, marks: Marks) -> None:
     """One line a design. 'right' and 'wrong' are by the sheet where it has a mark, else by the infobox."""
-    told = sum(1 for page in pages for _ in world.told_by_lead(page))
-    print(f"\n== designs over {len(pages)} pages; infobox and lead tell {told} things")
+    both = sum(1 for page in pages for _ in world.stated_by_lead(page))
+    print(f"\n== designs over {len(pages)} pages; infobox and lead tell {both} things")
     columns = ("said", "twice", "unmapped", "by box", "turned", "marked", "right", "at least")
     print(f"{'':12}" + "".join(f"{name:>9}" for name in columns) + f"{'s a page':>10}{'right a min':>13}")
     for name, read in designs.items():

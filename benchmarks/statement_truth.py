@@ -23,7 +23,7 @@ from holocron_assets.entities.facts.vocabulary import Kind, load_vocabulary
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.signals.infobox.values import infobox_values
 
-Verdict = Literal["right", "turned", "other", "untold"]
+Verdict = Literal["right", "turned", "other", "unstated"]
 """By an infobox: it says so; it says so the other way round; it says something else of this key; nothing."""
 
 _SUFFIX = re.compile(r"\s*\([^)]*\)$")
@@ -57,7 +57,7 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Told:
+class Stated:
     """What a page's infobox says in keys of the vocabulary: pairs of key and value."""
 
     said: frozenset[tuple[str, str]]
@@ -75,12 +75,12 @@ class World:
         wanted = set(titles)
         scoring = load_yaml(SCORING_FILE.read_text(encoding="utf-8"))
         self.types: dict[str, str] = {}
-        self.told: dict[str, Told] = defaultdict(lambda: Told(frozenset()))
+        self.stated: dict[str, Stated] = defaultdict(lambda: Stated(frozenset()))
         for row in shared_rows("infobox_pages"):
             if row["infobox_template"] in scoring:
                 self.types[row["title"]] = scoring[row["infobox_template"]]["types"][0]
             if row["title"] in wanted:
-                self.told[row["title"]] = Told(frozenset(_told(row)))
+                self.stated[row["title"]] = Stated(frozenset(_stated(row)))
         self._titles = _titles(self.types)
         self._known = {plain(name) for name, title in self._titles.items() if title in self.types}
 
@@ -106,16 +106,16 @@ class World:
 
     def verdict(self, one: Statement) -> Verdict:
         """What the page's infobox says of a statement."""
-        told, other = self.told[one.page], plain(one.other)
-        if any(key == one.key and _same(other, value) for key, value in told.said):
+        stated, other = self.stated[one.page], plain(one.other)
+        if any(key == one.key and _same(other, value) for key, value in stated.said):
             return "right"
         relation = load_vocabulary().relations.get(one.key) if one.kind == "relation" else None
         back = relation.inverse if relation and relation.inverse != one.key else None
-        if any(key == back and _same(other, value) for key, value in told.said):
+        if any(key == back and _same(other, value) for key, value in stated.said):
             return "turned"
-        return "other" if one.key in told.keys else "untold"
+        return "other" if one.key in stated.keys else "unstated"
 
-    def told_by_lead(self, page: Page) -> Iterator[tuple[str, str]]:
+    def stated_by_lead(self, page: Page) -> Iterator[tuple[str, str]]:
         """What the infobox tells and one sentence of the lead says too, by naming subject and value.
 
         Relations only to pages whose type is known: to others, none is read.
@@ -123,7 +123,7 @@ class World:
         read, relations = page_read(page), load_vocabulary().relations
         subject = read.subject(read.title)
         sentences = [plain(one) for one in read.sentences if any(mentions(subject, one, owner=True))]
-        for key, value in sorted(self.told[page.case.title].said):
+        for key, value in sorted(self.stated[page.case.title].said):
             is_known = value in self._known if key in relations else key in load_vocabulary().facts
             if is_known and any(f" {value} " in f" {one} " for one in sentences):
                 yield key, value
@@ -146,7 +146,7 @@ def lead_text(wikitext: str) -> str:
     return text.replace("'''", "").replace("''", "").split("\n==")[0].strip()
 
 
-def _told(row: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def _stated(row: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     template, rules, words = str(row["infobox_template"]), load_rule_book(SOURCE), load_vocabulary()
     also: dict[str, set[str]] = defaultdict(set)
     for same in words.same_relations():

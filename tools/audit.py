@@ -192,12 +192,12 @@ def advisories(locks: Iterable[Path], ask: Callable[[Path], Any]) -> Iterator[st
                 f"the advisory service knows nothing of {_CANARY}, which is known to be vulnerable"
             )
     for lock in locks:
-        told = ask(lock)["dependencies"]
-        for known in told:
+        packages = ask(lock)["dependencies"]
+        for known in packages:
             for hole in known.get("vulns", ()):
                 fixed = ", ".join(hole["fix_versions"]) or "no version yet"
                 yield f"{known['name']} {known['version']}: {hole['id']}, mended by {fixed}"
-        if skipped := [known["name"] for known in told if "skip_reason" in known]:
+        if skipped := [known["name"] for known in packages if "skip_reason" in known]:
             raise AdvisoryError(f"the advisory service does not know {', '.join(skipped)}")
 
 

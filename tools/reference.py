@@ -101,7 +101,10 @@ def _section(title: str, about: str, table: Sequence[Sequence[str]]) -> str:
 
 
 def _settings() -> list[Sequence[str]]:
-    return [("variable", "what it says"), *((f"`{name}`", told) for name, told in VARIABLES.items())]
+    return [
+        ("variable", "what it says"),
+        *((f"`{name}`", described) for name, described in VARIABLES.items()),
+    ]
 
 
 def _keys(model: type[BaseModel]) -> list[Sequence[str]]:
@@ -110,12 +113,12 @@ def _keys(model: type[BaseModel]) -> list[Sequence[str]]:
 
 def _key_rows(model: type[BaseModel], prefix: str) -> Iterator[Sequence[str]]:
     attributes = inspect.cleandoc(model.__doc__ or "").partition("Attributes:\n")[2]
-    told = dict(_ATTRIBUTE.findall(textwrap.dedent(attributes)))
+    described = dict(_ATTRIBUTE.findall(textwrap.dedent(attributes)))
     if model is InfoboxRule:
-        told |= dict(_COMMENT.findall(_GENERIC_RULES.read_text(encoding="utf-8")))
+        described |= dict(_COMMENT.findall(_GENERIC_RULES.read_text(encoding="utf-8")))
     for name, field in model.model_fields.items():
         inner = _models_in(field.annotation)
-        says = field.description or told.get(name) or _summary([*inner, model])
+        says = field.description or described.get(name) or _summary([*inner, model])
         yield f"`{prefix}{name}`", _needed(field), " ".join(says.split()).rstrip(".")
         # What a person names is a key of its own.
         named = "NAME." if _is_mapping(field.annotation) else ""
@@ -196,8 +199,8 @@ def _commands(command: click.Command, name: str, above: click.Context | None = N
 
 
 def _option_row(option: click.Option, context: click.Context) -> Sequence[str]:
-    names, told = option.get_help_record(context) or ("", "")
-    return f"`{names}`", " ".join(told.split())
+    names, described = option.get_help_record(context) or ("", "")
+    return f"`{names}`", " ".join(described.split())
 
 
 def _drawn(lines: Iterable[Sequence[str]]) -> str:

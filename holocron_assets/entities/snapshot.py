@@ -125,7 +125,7 @@ _UNHELD = """
     )
 """
 _NAMED_REDIRECTS = "select source, from_title, name, target_title, revision_id from present_redirects"
-_TOLD = """
+_STATED = """
     select facts.title_key, facts.source, facts.title as from_title, facts.revision_id,
         facts.kind, facts.key, facts.value, facts.target
     from lake.page_facts as facts
@@ -137,9 +137,9 @@ _TOLD = """
             select title_key from lake.page_facts where kind = 'external_id'
         )
 """
-_TOLD_MARK = f"""
+_STATED_MARK = f"""
     select {rows_mark_sql("title_key, revision_id, kind, key, value, target")} as mark
-    from ({_TOLD})
+    from ({_STATED})
 """  # noqa: S608 - a query of our own
 _MERGER_NOTICES = """
     select pages.title_key, [
@@ -260,7 +260,7 @@ class Snapshot:
         with `key`, `value` and `target`.
         """
         rows: defaultdict[int, list[Row]] = defaultdict(list)
-        for row in (*query(self._connection, _TOLD, self._singling_out), *self._names_in_lists()):
+        for row in (*query(self._connection, _STATED, self._singling_out), *self._names_in_lists()):
             rows[row["title_key"]].append(row)
         return rows
 
@@ -313,7 +313,7 @@ class Snapshot:
         """A mark of the data that gives candidates further names, and of their wikis and languages."""
         redirects = query(self._connection, _REDIRECTS_MARK.format(redirects=_NAMED_REDIRECTS))
         marks = [
-            row["mark"] for row in (*redirects, *query(self._connection, _TOLD_MARK, self._singling_out))
+            row["mark"] for row in (*redirects, *query(self._connection, _STATED_MARK, self._singling_out))
         ]
         return f"{marks} {sorted(self.wikis.items())} {sorted(self.languages.items())}"
 

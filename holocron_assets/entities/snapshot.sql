@@ -1,4 +1,4 @@
--- One look at the lake: what entities and their names are made from, each read once however many types there are.
+-- One snapshot of the lake: what entities and their names are made from, each read once however many types there are.
 
 create temp table present_answers as
 select source, title_key, batch, position from current_answers;

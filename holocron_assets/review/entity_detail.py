@@ -125,7 +125,7 @@ def _detail(reader: Reader, entity: Row) -> EntityDetail:
     facts = by_predicate(statement for statement in standing_ones if "fact_key" in statement.row)
     of_others = relations_to(reader, entity_id, decided, _MOST_RELATIONS_TO)
     names = reader.find(ENTITY_ALIASES, "entity_id = $id order by kind, alias", about, within=of_type)
-    told = reader.answers(_TIMELINES, "entity_id = $id order by position", about, within=of_type)
+    answers = reader.answers(_TIMELINES, "entity_id = $id order by position", about, within=of_type)
     return EntityDetail(
         entity,
         summary_of(reader, entity, facts),
@@ -140,7 +140,7 @@ def _detail(reader: Reader, entity: Row) -> EntityDetail:
             if (of_status := [one for one in statements if one.status == status])
         },
         of_others,
-        timeline([*standing_ones, *of_others], told),
+        timeline([*standing_ones, *of_others], answers),
         mentions_of(reader.lake, entity, [row["alias"] for row in names]),
         reader.find(ENTITY_TAGS, "entity_id = $id order by weight desc, tag_id", about, within=of_type),
         pictures_of(reader, entity),

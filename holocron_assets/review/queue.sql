@@ -159,7 +159,7 @@ disputes as (
         entity_id, entity_type, fact_key,
         arg_max(struct_pack(source, title, title_key, batch), (confidence, fact_id)) as page,
         list(fact_id order by confidence desc, fact_id) as statement_ids,
-        list(distinct value order by value) as told
+        list(distinct value order by value) as said
     from lake.entity_facts
     where is_disputed and status in ('stated', 'accepted')
     group by entity_id, entity_type, fact_key
@@ -168,7 +168,7 @@ disputes as (
 
 unsupported as (
     select
-        fact_id as statement_id, entity_id, entity_type, fact_key as told_of, value, source, title, title_key, batch
+        fact_id as statement_id, entity_id, entity_type, fact_key as about_key, value, source, title, title_key, batch
     from lake.entity_facts
     where status = 'unsupported' and source = $source
     union all
@@ -179,16 +179,16 @@ unsupported as (
 
 statement_items as (
     select
-        'statement-' || entity_id || '.' || fact_key as item_id, page.source, fact_key as told_of,
+        'statement-' || entity_id || '.' || fact_key as item_id, page.source, fact_key as about_key,
         'Which is right?' as question,
-        format('{} values stand side by side: {}', len(told), array_to_string(told, '; ')) as reason,
+        format('{} values stand side by side: {}', len(said), array_to_string(said, '; ')) as reason,
         page.title, page.title_key, page.batch, entity_type, entity_id, statement_ids,
-        1 - 1 / len(told) as uncertainty
+        1 - 1 / len(said) as uncertainty
     from disputes
     where page.source = $source
     union all
     select
-        'statement-' || statement_id, source, told_of,
+        'statement-' || statement_id, source, about_key,
         'Is it so?', format('The page does not have the words that are given for it: {}', value),
         title, title_key, batch, entity_type, entity_id, [statement_id], 0.2
     from unsupported
@@ -204,14 +204,14 @@ items as (
     from promotion_items
     union all
     select
-        statements.item_id, 'statement', statements.source, standing.name || ': ' || replace(statements.told_of, '_', ' '),
+        statements.item_id, 'statement', statements.source, standing.name || ': ' || replace(statements.about_key, '_', ' '),
         statements.question, statements.reason, statements.title, statements.title_key, statements.batch, statements.entity_type,
         statements.entity_id, null, null, statements.statement_ids, statements.uncertainty, null, null, null, null
     from statement_items as statements
     join standing using (entity_id)
 ),
 
--- Two that become one change what is told of the lesser: that is counted.
+-- Two that become one change what is said of the lesser: that is counted.
 reach as (
     select
         items.* exclude (other_key),

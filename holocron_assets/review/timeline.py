@@ -52,7 +52,7 @@ def timeline(statements: Iterable[Statement], answers: Iterable[Row]) -> list[Er
         statements: facts and relations that count; those without a date are left out.
         answers: the entity's rows of `derived_entity_timeline`.
     """
-    found = [*_stated(statements), *map(_told, answers)]
+    found = [*_stated(statements), *map(_answered, answers)]
     once = {
         (event.calendar, event.when.casefold(), event.what.casefold()): event for event in reversed(found)
     }
@@ -83,7 +83,7 @@ def _stated(statements: Iterable[Statement]) -> Iterator[Event]:
         yield Event(row["calendar"], since, when, what, row["evidence"], row["title"], one.is_disputed)
 
 
-def _told(row: Row) -> Event:
+def _answered(row: Row) -> Event:
     """An event that a model read from a page; its calendar follows from the words of its date."""
     date = next(iter(find_dates(row["date"])), None)
     since = next((year for year in date[2:4] if year is not None), None) if date else row["year"]

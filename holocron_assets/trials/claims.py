@@ -10,7 +10,7 @@ from holocron_assets.entities.facts.checks import Said, plain_key, statement_of
 from holocron_assets.entities.facts.sentences import PageRead
 from holocron_assets.entities.facts.vocabulary import load_vocabulary
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.trials.beside import Identity
+from holocron_assets.trials.comparison import Identity
 
 _PARENTHESES = re.compile(r"\s*\([^)]*\)\s*$")
 _ABOUT_THE_ANSWER = frozenset({"confidence", "rationale", "needs_review"})

@@ -21,8 +21,8 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, LLM_RUNS
 from holocron_assets.lake.views.database import connect, query
-from holocron_assets.trials.beside import JudgedRow, Matched, beside, side_totals
 from holocron_assets.trials.claims import claim_of, compared_columns, identity_of, words_of
+from holocron_assets.trials.comparison import JudgedRow, Matched, side_by_side, side_totals
 from holocron_assets.trials.cost import call_figures, cost_of, seconds_asked
 from holocron_assets.trials.report import Cost, Report, Totals, TriedItem
 from holocron_assets.trials.truth import Truth
@@ -141,7 +141,7 @@ class _Reporting:
         def identity(row: Row) -> tuple[str, ...]:
             return identity_of(row, claim_of(row, title), self._columns)
 
-        for matched in beside(new, self._live_rows.get(_place(item), ()), identity):
+        for matched in side_by_side(new, self._live_rows.get(_place(item), ()), identity):
             yield self._judged(item, matched, title)
 
     def _judged(self, item: Item, matched: Matched, title: str) -> JudgedRow:

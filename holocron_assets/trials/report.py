@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from holocron_assets.trials.beside import JudgedRow, SideTotals
+from holocron_assets.trials.comparison import JudgedRow, SideTotals
 
 LiveStatus = Literal["answered", "given up", "not asked"]
 
@@ -136,7 +136,7 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """Everything, as JSON values; each row also with the verdict that counts."""
-        told = asdict(self)
-        for item, row_item in zip(told["items"], self.items, strict=True):
+        report = asdict(self)
+        for item, row_item in zip(report["items"], self.items, strict=True):
             item["rows"] = [{**asdict(row), "verdict": row.verdict} for row in row_item.rows]
-        return {**told, "tried_at": self.tried_at.isoformat()}
+        return {**report, "tried_at": self.tried_at.isoformat()}

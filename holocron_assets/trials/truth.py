@@ -25,8 +25,8 @@ from holocron_assets.lake.tables import (
     RULE_CLASSIFICATIONS,
 )
 from holocron_assets.lake.views.database import connect, query
-from holocron_assets.trials.beside import Basis, Verdict
 from holocron_assets.trials.claims import Claim, plain
+from holocron_assets.trials.comparison import Basis, Verdict
 
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 _DECIDED = """
@@ -40,7 +40,7 @@ _READ = ("title_key", "kind", "key", "value", "target", "number", "unit")
 
 
 @dataclass(frozen=True)
-class Told:
+class Stated:
     """What an infobox says of its page's subject, under a key of the vocabulary."""
 
     value: str
@@ -68,7 +68,7 @@ class Truth:
         batches = sorted({item.partition for item in items if item.interrogation.over == "pages"})
         self._decided = _decided_statements(lake, keys) if self._decisions.statements else {}
         self._decided_types = _decided_types(lake, batches, keys)
-        self._told, self._types = _told(lake, batches, keys), _certain_types(lake, batches, keys)
+        self._stated, self._types = _stated(lake, batches, keys), _certain_types(lake, batches, keys)
 
     def verdicts(self, item: Item, claim: Claim) -> dict[Basis, Verdict]:
         """How each basis judges a claim about an item; those that do not say are left out."""
@@ -111,23 +111,23 @@ class Truth:
         seen = _from_the_page(claim, PageRead(item.row.get("title", ""), ""))
         if seen is None:
             return None
-        agreeing = [is_told(seen, told) for told in self._told.get((key, seen.kind, seen.key), ())]
+        agreeing = [is_stated(seen, stated) for stated in self._stated.get((key, seen.kind, seen.key), ())]
         if True in agreeing:
             return True
         return False if agreeing and None not in agreeing and is_single(seen) else None
 
 
-def is_told(claim: Claim, told: Told) -> bool | None:
+def is_stated(claim: Claim, stated: Stated) -> bool | None:
     """Whether an infobox's value is a claim's; None if one is part of the other, or their units differ."""
-    known = {plain(told.value), plain(told.target or "")} - {""}
+    known = {plain(stated.value), plain(stated.target or "")} - {""}
     said = plain(claim.other)
     if said in known or plain(f"{claim.other} {claim.unit}") in known:
         return True
     number = _NUMBER.search(claim.other)
-    if number and told.number is not None:
-        if claim.unit and told.unit and claim.unit[:1].lower() != told.unit[:1].lower():
+    if number and stated.number is not None:
+        if claim.unit and stated.unit and claim.unit[:1].lower() != stated.unit[:1].lower():
             return None
-        return float(number[0].replace(",", "")) == told.number
+        return float(number[0].replace(",", "")) == stated.number
     words = set(said.split())
     return None if any(words & set(one.split()) for one in known) else False
 
@@ -160,22 +160,22 @@ def _decided_statements(lake: Lake, keys: Iterable[int]) -> dict[tuple[int, Any]
     }
 
 
-def _told(
+def _stated(
     lake: Lake, batches: Iterable[str], keys: Iterable[int]
-) -> Mapping[tuple[int, str, str], Sequence[Told]]:
+) -> Mapping[tuple[int, str, str], Sequence[Stated]]:
     """What infoboxes say, by title key, kind and key of the vocabulary."""
     words, wanted = load_vocabulary(), set(keys)
     also: dict[str, list[str]] = defaultdict(list)
     for same in words.same_relations():
         if not same["is_turned"]:
             also[same["said"]].append(same["key"])
-    found: dict[tuple[int, str, str], list[Told]] = defaultdict(list)
+    found: dict[tuple[int, str, str], list[Stated]] = defaultdict(list)
     for row in _rows(lake, PAGE_FACTS, batches, _READ):
         if row["title_key"] in wanted and row["kind"] in {"fact", "relation"}:
             own = words.key_of(row["kind"], row["key"]) or row["key"]
-            told = Told(row["value"], row["target"], row["number"], row["unit"])
+            stated = Stated(row["value"], row["target"], row["number"], row["unit"])
             for key in {own, *(also[row["key"]] if row["kind"] == "relation" else ())}:
-                found[row["title_key"], row["kind"], key].append(told)
+                found[row["title_key"], row["kind"], key].append(stated)
     return found
 
 

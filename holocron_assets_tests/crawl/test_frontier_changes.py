@@ -103,7 +103,12 @@ def test_a_page_that_was_missing_is_fetched_when_it_is_there(lake: Lake) -> None
 def test_a_change_revives_a_page_that_had_died(lake: Lake) -> None:
     put_changes(lake, ("Dead", "edit", READ_AT + MINUTE), revision_id=3)
     (page,) = pending_pages(lake, wiki_source(), limit=9)
-    assert (page.title, page.reason, page.failures, page.told_at) == ("Dead", "changed", 0, READ_AT + MINUTE)
+    assert (page.title, page.reason, page.failures, page.reported_at) == (
+        "Dead",
+        "changed",
+        0,
+        READ_AT + MINUTE,
+    )
     put_outcomes(lake, "wiki-000002", outcome("Dead", "dead", attempts=4, fetched_at=READ_AT + 9 * MINUTE))
     assert statuses(lake, wiki_source())["Dead"] == "dead"
 

@@ -23,7 +23,7 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import REPEAT_ANSWERS
 from holocron_assets.settings import dispatch_file, marked_statements_folder
-from holocron_assets.trials.beside import JudgedRow
+from holocron_assets.trials.comparison import JudgedRow
 from holocron_assets.trials.judging import Trial, report_of
 from holocron_assets.trials.report import Report, TriedItem
 from holocron_assets.trials.store import keep_trial

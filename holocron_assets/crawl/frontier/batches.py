@@ -261,11 +261,11 @@ def _due(changed: Sequence[PendingPage], batch_size: int, now: datetime, *, gath
 
 
 def _reported_at(page: PendingPage) -> datetime:
-    if page.told_at is None:
+    if page.reported_at is None:
         raise ValueError(
             f"page {page.title!r} is pending because it changed, and nothing says when that was reported"
         )
-    return page.told_at
+    return page.reported_at
 
 
 def _more_may_come(
@@ -326,7 +326,7 @@ def _write_manifest(
 
 def _cut_at(page: PendingPage, now: datetime) -> datetime:
     """Later than the last request and the change, even if the clock was set back: the later fetch counts."""
-    moments = (now, page.told_at, page.asked_at + SMALLEST_STEP if page.asked_at else None)
+    moments = (now, page.reported_at, page.asked_at + SMALLEST_STEP if page.asked_at else None)
     return max(moment for moment in moments if moment)
 
 
@@ -344,7 +344,7 @@ def next_number(lake: Lake, source_name: str, tables: Iterable[Table]) -> int:
     )
 
 
-_TOLD = (
+_REPORTED = (
     "position",
     "requested_title",
     "requested_key",
@@ -379,7 +379,7 @@ def _restore_manifests(lake: Lake, source: Source) -> list[str]:
 
 
 def _restore(lake: Lake, source: Source, batch: str) -> bool:
-    pages = read_partition(lake, PAGES, batch, _TOLD)
+    pages = read_partition(lake, PAGES, batch, _REPORTED)
     if not pages:
         return False  # the batch has no pages, so there is nothing to restore
     ordinals = _ordinals(lake, source, [page["requested_key"] for page in pages])

@@ -117,7 +117,7 @@ def _made(lake: Lake, source: Source) -> Footer:
         spilling_database(lake, memory=_MEMORY) as connection,
         replacing(file) as aside,
     ):
-        query(connection, relations([source], {**rows, "told": rows_of(lake, PAGE_CHANGES, [])}))
+        query(connection, relations([source], {**rows, "reported": rows_of(lake, PAGE_CHANGES, [])}))
         query(connection, sql_part("new_rows", relation="table"))
         _measure_depths(connection, source)
         query(connection, sql_part("known_titles", relation="view"))

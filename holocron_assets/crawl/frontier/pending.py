@@ -16,11 +16,11 @@ from holocron_assets.lake.views.spilling import spilling_database
 _MEMORY = "1GB"
 _PENDING = """
     with chosen as materialized (
-        select title, title_key, namespace, depth, failures, reason, ordinal, told_at, via_key, inbound,
+        select title, title_key, namespace, depth, failures, reason, ordinal, reported_at, via_key, inbound,
             asked_at
         from frontier
         where status = 'pending'
-        order by reason <> 'changed', told_at, ordinal nulls last, inbound desc, title
+        order by reason <> 'changed', reported_at, ordinal nulls last, inbound desc, title
         limit $limit
     ),
     linking as (
@@ -35,9 +35,9 @@ _PENDING = """
     )
     select
         chosen.title, chosen.title_key, namespace, coalesce(depth, 0) as depth, failures, reason, ordinal,
-        linking.title as discovered_from, told_at, asked_at
+        linking.title as discovered_from, reported_at, asked_at
     from chosen left join linking on linking.title_key = chosen.via_key
-    order by reason <> 'changed', told_at, ordinal nulls last, inbound desc, chosen.title
+    order by reason <> 'changed', reported_at, ordinal nulls last, inbound desc, chosen.title
 """
 _OUTLOOK = """
     select
@@ -59,7 +59,7 @@ class PendingPage:
         reason: 'new', 'changed', 'retry', 'requeue' or 'added'.
         ordinal: its place in the dump, if it is in one.
         discovered_from: the page before it on a shortest way from a seed; None for a seed.
-        told_at: when its change was reported; None if the reason is another.
+        reported_at: when its change was reported; None if the reason is another.
         asked_at: when it was last asked for; None if it never was.
     """
 
@@ -71,7 +71,7 @@ class PendingPage:
     reason: str
     ordinal: int | None = None
     discovered_from: str | None = None
-    told_at: datetime | None = None
+    reported_at: datetime | None = None
     asked_at: datetime | None = None
 
 

@@ -109,7 +109,7 @@ def rows_now(lake: Lake, held: Mapping[str, Coverage]) -> Rows:
             lake, PAGE_LINKS, [batch for one in held.values() for batch in one.new_with_links]
         ),
         "manifests": rows_of(lake, BATCH_PAGES, [batch for one in held.values() for batch in one.unfinished]),
-        "told": rows_of(lake, PAGE_CHANGES, [name for name in held if lake.has(PAGE_CHANGES, name)]),
+        "reported": rows_of(lake, PAGE_CHANGES, [name for name in held if lake.has(PAGE_CHANGES, name)]),
         "sites": rows_of(lake, SITES, [name for name in held if lake.has(SITES, name)]),
         "requeues": _requeues(lake),
     }
@@ -189,7 +189,7 @@ _ROWS_AT_ANY_TIME: Rows = {
     "new_outcomes": f"from lake.pages {_OF_A_SOURCE}",
     "new_links": f"from lake.page_links {_OF_A_SOURCE}",
     "manifests": f"from lake.batch_pages {_OF_A_SOURCE} anti join lake.pages using (batch)",
-    "told": f"from lake.page_changes {_OF_A_SOURCE}",
+    "reported": f"from lake.page_changes {_OF_A_SOURCE}",
     "sites": f"from lake.sites {_OF_A_SOURCE}",
     "requeues": f"from lake.decisions {_OF_A_SOURCE} where kind = 'requeue'",
 }

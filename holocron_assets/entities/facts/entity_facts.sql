@@ -5,7 +5,7 @@ with stated as (
         source, title, title_key, batch, revision_id, evidence, evidence_start, evidence_end, supported,
         'infobox' as method, rule_id, null::varchar as model, confidence, position,
         '' as subject, true as is_mapped, null::varchar as failed_checks
-    from told
+    from infobox_facts
     where entity_type = $type and kind in ('fact', 'external_id')
     union all
     select

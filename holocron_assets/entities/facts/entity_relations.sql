@@ -2,14 +2,14 @@
 -- page links to, and else by a name that only one entity goes by.
 with stated as (
     select
-        told.entity_id as from_id, told.entity_type, told.continuity, told.key as relation, told.value as to_name,
-        told.target as to_title, told.target_key, told.qualifier, told.calendar, told.start_time, told.end_time,
-        told.starts_from, told.ends_to, told.work, told.source, told.title, told.title_key, told.batch,
-        told.revision_id, told.evidence, told.evidence_start, told.evidence_end, told.supported,
-        'infobox' as method, told.rule_id, null::varchar as model, told.confidence, told.position, '' as subject,
+        fact.entity_id as from_id, fact.entity_type, fact.continuity, fact.key as relation, fact.value as to_name,
+        fact.target as to_title, fact.target_key, fact.qualifier, fact.calendar, fact.start_time, fact.end_time,
+        fact.starts_from, fact.ends_to, fact.work, fact.source, fact.title, fact.title_key, fact.batch,
+        fact.revision_id, fact.evidence, fact.evidence_start, fact.evidence_end, fact.supported,
+        'infobox' as method, fact.rule_id, null::varchar as model, fact.confidence, fact.position, '' as subject,
         true as is_mapped, null::varchar as failed
-    from told
-    where told.entity_type = $type and told.kind = 'relation'
+    from infobox_facts as fact
+    where fact.entity_type = $type and fact.kind = 'relation'
     union all
     select
         from_id, entity_type, continuity, relation, to_name,
@@ -22,7 +22,7 @@ with stated as (
 ),
 identified as (
     select
-        -- Two stints are two. What is not told is left out by `concat_ws`, so each is told apart by a word.
+        -- Two stints are two. `concat_ws` leaves out what is missing, so a word stands for each.
         md5(concat_ws(
             chr(31), source, title, subject, relation, to_name, coalesce(to_title, ''), coalesce(qualifier, ''), method,
             'since ' || nullif(start_time, ''), 'until ' || nullif(end_time, ''), 'in ' || nullif(work, '')

@@ -139,7 +139,7 @@ where sentences.kind = 'relation';
 
 -- Other voices for what is proposed: infoboxes, and what was read on other pages and no check speaks against.
 create or replace temp table fact_voices as
-select entity_id, key, plain_text(value) as said, title_key, 'infobox' as method from told where kind = 'fact'
+select entity_id, key, plain_text(value) as said, title_key, 'infobox' as method from infobox_facts where kind = 'fact'
 union all
 select entity_id, fact_key, plain_text(value), title_key, method from model_facts
 where supported and is_mapped and failed = '' and fits;
@@ -147,14 +147,14 @@ where supported and is_mapped and failed = '' and fits;
 create or replace temp table relation_voices as
 with said as (
     select
-        told.entity_id as from_id, told.key, coalesce(linked.entity_id, named.entity_id) as to_id, told.title_key,
+        fact.entity_id as from_id, fact.key, coalesce(linked.entity_id, named.entity_id) as to_id, fact.title_key,
         'infobox' as method
-    from told
-    left join ends as linked on linked.title_key = told.target_key
+    from infobox_facts as fact
+    left join ends as linked on linked.title_key = fact.target_key
     left join known_names as named
-        on told.target is null and named.source = told.source and named.name = lower(told.value)
-        and named.side = side_of(told.continuity)
-    where told.kind = 'relation'
+        on fact.target is null and named.source = fact.source and named.name = lower(fact.value)
+        and named.side = side_of(fact.continuity)
+    where fact.kind = 'relation'
     union all
     select relations.from_id, relations.relation, coalesce(linked.entity_id, named.entity_id), relations.title_key, method
     from model_relations as relations

@@ -2,7 +2,7 @@
 
 A relation is read where a pattern of `vocabulary.yaml` stands between the subject and a name that the page
 links. So the other end is known by its link, and its type is checked when the link's entity is known. A fact
-is read where its values can be told in a text: words of a list, dates and numbers.
+is read where a text shows its values: words of a list, dates and numbers.
 """
 
 import re
@@ -74,7 +74,7 @@ def stated_relations(page: PageRead, links: Mapping[str, str], page_type: str) -
 
 
 def stated_facts(page: PageRead, page_type: str) -> Iterator[dict[str, str]]:
-    """The facts of a page's subject that its sentences state, each once; of keys whose values can be told.
+    """The facts of a page's subject that its sentences state, each once; of keys whose values a text shows.
 
     Args:
         page: the page.

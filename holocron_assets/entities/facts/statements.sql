@@ -15,7 +15,7 @@ create or replace temp macro side_of(continuity) as
     case when continuity in ('canon', 'legends') then continuity else '' end;
 
 -- What infoboxes of current pages say.
-create or replace temp table told as
+create or replace temp table infobox_facts as
 select facts.*, holders.entity_id, holders.entity_type, holders.continuity
 from lake.page_facts as facts
 semi join present_answers as present on facts.batch = present.batch and facts.title_key = present.title_key
@@ -23,7 +23,7 @@ join holders on holders.title_key = facts.title_key
 where facts.kind <> 'name';
 
 create or replace temp table single_keys as
-select distinct key from told where is_single;
+select distinct key from infobox_facts where is_single;
 
 create or replace temp table work_titles as
 select source, title, min(entity_id) as entity_id from ends group by source, title;

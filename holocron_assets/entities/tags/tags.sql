@@ -1,4 +1,4 @@
--- What tags are made from, once a look: the tags of pages as they are now, a mark of each page's, and category pages.
+-- What tags are made from, once a snapshot: the tags of pages as they are now, a mark of each page's, and category pages.
 
 create temp view if not exists present_page_tags as
 select tags.*

@@ -246,8 +246,8 @@ def _no_progress(queues: Sequence[Queue], rule: ProgressRule | None, status: Sta
         ]
         if late and all(queue.last_done_at is None or queue.last_done_at <= moment for queue in group):
             name, depth = _named(stage, source or None), sum(queue.depth for queue in late)
-            told_of = f"{depth:,} of {name} wait, and none was done in the last {rule.minutes:g} minutes"
-            yield Finding("no_progress", name, depth, rule.minutes, told_of)
+            description = f"{depth:,} of {name} wait, and none was done in the last {rule.minutes:g} minutes"
+            yield Finding("no_progress", name, depth, rule.minutes, description)
 
 
 def _place(queue: Queue) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from holocron_assets.operations.why.answers import Answer, Topics, at, named
 
 _BEFORE = """
     with pending as (
-        select title_key, row(reason <> 'changed', told_at, ordinal, -inbound, title) as place
+        select title_key, row(reason <> 'changed', reported_at, ordinal, -inbound, title) as place
         from frontier
         where status = 'pending' and source = $source
     )

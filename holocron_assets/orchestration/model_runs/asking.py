@@ -29,7 +29,7 @@ from holocron_assets.settings import dispatch_file
 
 _SENSOR_TAG = "dagster/sensor_name"
 _SAMPLES = 5
-_TOLD = ("subject", "status", "calls", "tokens_in", "tokens_out", "unsupported", "output", "error")
+_SHOWN = ("subject", "status", "calls", "tokens_in", "tokens_out", "unsupported", "output", "error")
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def written_event(lake: Lake, work: PartitionWork, footer: Footer) -> dg.AssetMa
 def answers_metadata(lake: Lake, work: PartitionWork, footer: Footer) -> dict[str, Any]:
     """Items, calls and tokens of a partition, and some answers."""
     asked = lake.has(LLM_RUNS, work.scope)  # a table without wanted items may be missing
-    runs = read_partition(lake, LLM_RUNS, work.scope, columns=_TOLD) if asked else []
+    runs = read_partition(lake, LLM_RUNS, work.scope, columns=_SHOWN) if asked else []
     states = Counter(run["status"] for run in runs)
     answered = [run for run in runs if run["status"] == "ok"]
     step = max(len(answered) // _SAMPLES, 1)

@@ -13,7 +13,7 @@ from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.web.app import make_app
 from holocron_assets.review.web.desk import Desk
-from holocron_assets.trials.beside import JudgedRow, side_totals
+from holocron_assets.trials.comparison import JudgedRow, side_totals
 from holocron_assets.trials.report import Cost, Report, Totals, TriedItem
 from holocron_assets.trials.store import keep_trial
 

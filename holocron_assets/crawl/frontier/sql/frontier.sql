@@ -13,8 +13,8 @@ with known as (
                 when wanted_revision is null then answered_at >= least(site.fetched_at, listed_at)
                 else coalesce(answered_revision >= wanted_revision, false)
             end as is_answered,
-        change.title_key is not null as is_told,
-        change.seen_at as told_at,
+        change.title_key is not null as is_reported,
+        change.seen_at as reported_at,
         change.surely_at,
         not is_settled(
             change.kind, change.revision_id, change.seen_at, change.surely_at,
@@ -86,11 +86,11 @@ select
         when status in ('waiting', 'dead') then error
         when status <> 'pending' then null
         when last_status = 'failed' then 'retry'
-        when has_changed or (last_status is null and is_told and not is_seed) then 'changed'
+        when has_changed or (last_status is null and is_reported and not is_seed) then 'changed'
         when last_status = 'dead' then 'requeue'
         else 'new'
     end as reason,
-    case when reason = 'changed' then told_at end as told_at,
+    case when reason = 'changed' then reported_at end as reported_at,
     via_key,
     asked_at,
     answered_status as answer,

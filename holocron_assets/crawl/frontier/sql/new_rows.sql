@@ -108,12 +108,12 @@ where not is_dump and length <= farthest;
 
 -- If every page of a wiki is wanted, a page is as good as a seed as soon as its change is reported, and while it stands.
 create or replace view crawl.standing_titles as
-with told as (from crawl.changes where kind <> 'delete'),
+with reported as (from crawl.changes where kind <> 'delete'),
 standing as (
-    select source, title_key, title, namespace from told
+    select source, title_key, title, namespace from reported
     union all
     select source, title_key, title, namespace
-    from crawl.asked anti join told using (title_key)
+    from crawl.asked anti join reported using (title_key)
     where answered_status = 'ok'
 )
 select source, title_key, title, namespace

@@ -10,7 +10,7 @@ select
     titles.source, status, titles.due_at,
     case when status in ('skipped', 'pending') then reason end as reason,
     case
-        when reason = 'changed' then told_at
+        when reason = 'changed' then reported_at
         when reason = 'requeue' then decided_at
         else coalesce(listed_at, read.asked_at)
     end as known_at,

@@ -85,12 +85,12 @@ order by list_position(['pages', 'page_types', 'interrogations', 'entities', 'fi
 create or replace $relation failures as
 with failed as (
     select
-        stage, source, interrogation, null::varchar as job, subject, outcome, coalesce(error, outcome) as told,
+        stage, source, interrogation, null::varchar as job, subject, outcome, coalesce(error, outcome) as message,
         ended_at
     from recent_outcomes
     where outcome <> 'done'
     union all
-    -- Runs that failed since other runs did, or since items did, are told of by those.
+    -- Runs that failed since other runs did, or since items did, are counted by those.
     select 'runs', source, null, job, coalesce(partition, job), 'failed', coalesce(error, 'failed'), ended_at
     from failed_runs
     where ended_at > coalesce(getvariable('now')::timestamptz, now()) - interval 24 hour
@@ -100,9 +100,9 @@ shortened as (
     select
         *,
         case
-            when starts_with(told, subject || ': ') then substr(told, length(subject) + 3)
-            when starts_with(told, '''' || subject || ''': ') then substr(told, length(subject) + 5)
-            else told
+            when starts_with(message, subject || ': ') then substr(message, length(subject) + 3)
+            when starts_with(message, '''' || subject || ''': ') then substr(message, length(subject) + 5)
+            else message
         end as reason,
         -- A number that stands there bare is another's, such as a status.
         if(

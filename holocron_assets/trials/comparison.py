@@ -64,7 +64,9 @@ class JudgedRow:
         return next((self.verdicts[basis] for basis in BASES if basis in self.verdicts), None)
 
 
-def beside(new: Sequence[Row], live: Sequence[Row], identity: Callable[[Row], Identity]) -> list[Matched]:
+def side_by_side(
+    new: Sequence[Row], live: Sequence[Row], identity: Callable[[Row], Identity]
+) -> list[Matched]:
     """The rows of two answers, those that say the same as one.
 
     First come the new answer's rows, then those that only the other has. What an answer says twice is matched

@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 from asked import interrogation
 
-from holocron_assets.trials.beside import JudgedRow, beside, side_totals
 from holocron_assets.trials.claims import Claim, claim_of, compared_columns, identity_of, words_of
-from holocron_assets.trials.truth import Told, is_single, is_told
+from holocron_assets.trials.comparison import JudgedRow, side_by_side, side_totals
+from holocron_assets.trials.truth import Stated, is_single, is_stated
 
 
 def sides(new: str, live: str) -> list[tuple[str, str, bool]]:
     """Each letter is a row that says it, in whatever case."""
     rows = [[{"says": letter} for letter in answer] for answer in (new, live)]
-    found = beside(rows[0], rows[1], lambda row: (row["says"].lower(),))
+    found = side_by_side(rows[0], rows[1], lambda row: (row["says"].lower(),))
     return [(one.side, one.row["says"], one.is_double) for one in found]
 
 
@@ -70,25 +70,25 @@ def test_other_rows_are_the_same_if_all_but_quotes_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "unit", "told", "agrees"),
+    ("said", "unit", "stated", "agrees"),
     [
-        ("green", "", Told("Green"), True),
-        ("Varn", "", Told("the world Varn", "Varn (planet)"), True),
-        ("1.8", "metres", Told("1.80 meters", number=1.8, unit="meters"), True),
-        ("1.80", "", Told("1.8 meters", number=1.8, unit="meters"), True),
-        ("180", "centimetres", Told("1.8 meters", number=1.8, unit="meters"), None),
-        ("2", "metres", Told("1.8 meters", number=1.8, unit="meters"), False),
-        ("brown", "", Told("brown and grey"), None),
-        ("9 ABY", "", Told("22 BBY"), False),
+        ("green", "", Stated("Green"), True),
+        ("Varn", "", Stated("the world Varn", "Varn (planet)"), True),
+        ("1.8", "metres", Stated("1.80 meters", number=1.8, unit="meters"), True),
+        ("1.80", "", Stated("1.8 meters", number=1.8, unit="meters"), True),
+        ("180", "centimetres", Stated("1.8 meters", number=1.8, unit="meters"), None),
+        ("2", "metres", Stated("1.8 meters", number=1.8, unit="meters"), False),
+        ("brown", "", Stated("brown and grey"), None),
+        ("9 ABY", "", Stated("22 BBY"), False),
     ],
 )
 def test_an_infobox_agrees_contradicts_or_is_unsure(
     said: str,
     unit: str,
-    told: Told,
+    stated: Stated,
     agrees: bool | None,  # noqa: FBT001 - as the table says
 ) -> None:
-    assert is_told(Claim("fact", "", "height", said, unit), told) is agrees
+    assert is_stated(Claim("fact", "", "height", said, unit), stated) is agrees
 
 
 def test_only_what_can_be_true_once_is_contradicted() -> None:
