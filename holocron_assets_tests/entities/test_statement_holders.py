@@ -76,7 +76,7 @@ def test_an_entity_carries_the_tags_of_its_page_and_not_of_its_old_title(tmp_pat
 def test_a_page_that_is_no_entity_says_nothing_of_a_gone_page_whose_title_it_has(tmp_path: Path) -> None:
     """The first "Vex" was deleted, but a person promoted it; a person said of the second that it is none."""
     wiki = WikiWithFacts(tmp_path)
-    tagged = "[[Category:People]]"
+    tagged = "[[File:Vex.png|thumb]][[Category:People]]"
     wiki.crawl({"Vex": page("Character", "Vex", "|gender=Male") + tagged})
     wiki.resolve()
     decided(wiki, "promote", entity_id=VEX)
@@ -87,6 +87,9 @@ def test_a_page_that_is_no_entity_says_nothing_of_a_gone_page_whose_title_it_has
     assert [row["state"] for row in wiki.query("from entities where title = 'Vex'")] == ["adjudicated"]
     assert (wiki.facts("Vex"), wiki.relations("Vex")) == ([], [])
     assert wiki.query(f"from lake.entity_tags where entity_id = '{VEX}'") == []
+    assert wiki.query("select name, entity_id from file_uses") == [
+        {"name": "File:Vex.png", "entity_id": None}
+    ]
     assert wiki.resolve() == []
 
 

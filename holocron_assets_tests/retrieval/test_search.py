@@ -14,9 +14,10 @@ from embedded import DIGEST, embed, searched_sample
 
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITIES, PAGE_CHUNKS, PAGE_TYPES
+from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, PAGE_CHUNKS, PAGE_TYPES
 from holocron_assets.retrieval import word_queries
 from holocron_assets.retrieval.asking import NoVectorError, QueryVector
+from holocron_assets.retrieval.fusing import NAME, WORDS
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.index.joined import groups_of
 from holocron_assets.retrieval.index.nearest import SpaceArrays
@@ -208,17 +209,22 @@ def test_a_changed_type_is_found_by_its_filter(changed: Lake) -> None:
 def test_a_page_is_found_without_the_entity_of_a_gone_page_that_had_its_title(changed: Lake) -> None:
     rows = [dict(row) for row in read_partition(changed, ENTITIES, "PersonCharacter")]
     row = next(row for row in rows if row["title"] == "Issa Dorrane")
-    assert _found_page(changed, "Issa Dorrane")["entity_id"] == row["entity_id"]
+    aliases = [dict(each) for each in read_partition(changed, ENTITY_ALIASES, "PersonCharacter")]
+    next(each for each in aliases if each["entity_id"] == row["entity_id"])["alias"] = "Quorblint"
+    write_partition(changed, ENTITY_ALIASES, "PersonCharacter", aliases)
+    SearchIndex(changed).update()
+    assert _found_page(changed, "Quorblint")["entity_id"] == row["entity_id"]
     row["page_id"] = 999_999
     write_partition(changed, ENTITIES, "PersonCharacter", rows)
     SearchIndex(changed).update()
     found = _found_page(changed, "Issa Dorrane")
     assert (found["entity_id"], found["type"]) == (None, "PersonCharacter")
+    assert Searcher(changed, embed).search("Quorblint", by=[NAME, WORDS]).hits == []
 
 
-def _found_page(lake: Lake, title: str) -> "Mapping[str, Any]":
-    hits = Searcher(lake, embed).search(title).hits
-    return next(hit.row for hit in hits if hit.row["title"] == title)
+def _found_page(lake: Lake, text: str) -> "Mapping[str, Any]":
+    hits = Searcher(lake, embed).search(text).hits
+    return next(hit.row for hit in hits if hit.row["title"] == "Issa Dorrane")
 
 
 def test_a_searcher_of_before_an_update_goes_on(changed: Lake) -> None:

@@ -30,11 +30,24 @@ RELATIONS = (
 
 _PAGES = """
 create or replace temp table indexed_pages as
-with standing as (
-    select entity_id, entity_type, state, name, source, title_key, page_id
+with present as (
+    select
+        signals.batch, signals.source, signals.title, signals.title_key, signals.page_id, signals.revision_id,
+        signals.continuity, signals.name
+    from lake.page_signals as signals
+    semi join current_answers as current
+        on signals.batch = current.batch and signals.title_key = current.title_key
+    where not signals.is_redirect
+),
+-- By the page's id, too: another page may be at the title of an entity whose page is gone.
+standing as (
+    select entity_id, entity_type, state, name, source, title_key
     from entities
+    semi join present
+        on entities.source = present.source and entities.title_key = present.title_key
+        and entities.page_id is not distinct from present.page_id
     where state not in ('merged', 'suppressed') and origin = 'page'
-    qualify row_number() over (partition by source, title_key, page_id order by entity_id) = 1
+    qualify row_number() over (partition by source, title_key order by entity_id) = 1
 ),
 named as (
     select standing.title_key, alias as name
@@ -51,15 +64,11 @@ select
     standing.entity_id, standing.entity_type,
     coalesce(standing.name, signals.name) as name,
     coalesce(names.names, []) as names
-from lake.page_signals as signals
-semi join current_answers as current
-    on signals.batch = current.batch and signals.title_key = current.title_key
+from present as signals
 left join lake.page_types as types on types.batch = signals.batch and types.title_key = signals.title_key
-left join standing
-    on standing.source = signals.source and standing.title_key = signals.title_key
-    and standing.page_id is not distinct from signals.page_id
+left join standing on standing.source = signals.source and standing.title_key = signals.title_key
 left join names on names.title_key = signals.title_key
-where not signals.is_redirect and coalesce(types.primary_type, 'Unknown') <> 'TechnicalSitePage'
+where coalesce(types.primary_type, 'Unknown') <> 'TechnicalSitePage'
 union all
 select
     batch, source, title, null, revision_id, continuity, entity_type, state, entity_id, entity_type, name,

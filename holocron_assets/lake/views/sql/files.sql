@@ -128,11 +128,16 @@ select
     uses.source, uses.title, uses.title_key, uses.role, uses.name, uses.caption, uses.position, uses.batch,
     entity.entity_id, entity.entity_type, entity.state as entity_state
 from lake.file_uses as uses
-semi join current_answers as current on uses.batch = current.batch and uses.title_key = current.title_key
+join current_answers as current on uses.batch = current.batch and uses.title_key = current.title_key
+-- By the page's id, too: another page may be at the title of an entity whose page is gone.
 left join (
-    select entity_id, entity_type, state, source, title_key from entities where state not in ('merged', 'suppressed')
-    qualify row_number() over (partition by source, title_key order by entity_id) = 1
-) as entity on entity.source = uses.source and entity.title_key = uses.title_key;
+    select entity_id, entity_type, state, source, title_key, page_id
+    from entities
+    where state not in ('merged', 'suppressed')
+    qualify row_number() over (partition by source, title_key, page_id order by entity_id) = 1
+) as entity
+    on entity.source = uses.source and entity.title_key = uses.title_key
+    and entity.page_id is not distinct from current.page_id;
 
 -- Addresses that references cite, each with the number of pages that do.
 create view cited_urls as

@@ -59,7 +59,7 @@ having count(gone.batch) = count(*);
 
 -- The answer that counts for each title: the newest.
 create view current_answers as
-select source, title_key, batch, position
+select source, title_key, page_id, batch, position
 from answers
 anti join superseded_answers using (batch, position)
 where status = 'ok';
