@@ -47,9 +47,9 @@ class GivenProperty(BaseModel):
     v: Any = None
 
     def texts(self) -> set[str]:
-        """The values as texts to be compared, of which one has to agree."""
+        """The values as texts to be compared, of which one has to agree; empty if none is given."""
         values = self.v if isinstance(self.v, list) else [self.v]
-        return {_folded(value.get("id") if isinstance(value, dict) else value) for value in values}
+        return _folded(value.get("id") if isinstance(value, dict) else value for value in values)
 
 
 class NameQuery(BaseModel):
@@ -166,17 +166,18 @@ def _is_wanted(entity: Mapping[str, Any], query: NameQuery) -> bool:
 
 
 def _agreeing(values: Values, entity_id: str, query: NameQuery) -> float | None:
-    if not query.properties:
+    given = [(one.pid, texts) for one in query.properties if (texts := one.texts())]
+    if not given:
         return None
     agree = sum(
         any(
-            one.texts() & {_folded(stated["value"]), _folded(stated["other_id"])}
-            for stated in values.get((entity_id, one.pid), ())
+            texts & _folded((stated["value"], stated["other_id"]))
+            for stated in values.get((entity_id, pid), ())
         )
-        for one in query.properties
+        for pid, texts in given
     )
-    return agree / len(query.properties)
+    return agree / len(given)
 
 
-def _folded(value: object) -> str:
-    return str(value).strip().casefold()
+def _folded(values: Iterable[object]) -> set[str]:
+    return {str(value).strip().casefold() for value in values if value is not None}

@@ -161,6 +161,16 @@ def test_an_entity_is_found_by_its_id_and_by_a_property_that_is_an_entity(client
     assert first["features"][1] == {"id": "properties", "value": 1}
 
 
+def test_a_property_without_a_value_says_nothing_and_none_is_a_value_like_others(client: TestClient) -> None:
+    def features(value: object) -> list[str]:
+        given = [{"pid": "hair_color", "v": value}]
+        [first, *_] = asked(client, q={"query": "Issa Dorrane", "properties": given})["q"]
+        return [f"{one['id']} {one['value']:.0f}" for one in first["features"]]
+
+    assert features("None") == ["name 1", "properties 0"]
+    assert features(None) == features({"name": "Black"}) == features([]) == ["name 1"]
+
+
 def test_a_name_that_nothing_has_gets_no_candidate(client: TestClient) -> None:
     assert asked(client, q={"query": "Nobody at all"}, empty={"query": ""}) == {"q": [], "empty": []}
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from time import sleep
+from time import sleep, time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, PAGE_CHUNKS, PAGE_TYPES
 from holocron_assets.retrieval import word_queries
 from holocron_assets.retrieval.asking import NoVectorError, QueryVector
-from holocron_assets.retrieval.fusing import NAME, WORDS
+from holocron_assets.retrieval.fusing import MEANING, NAME, WORDS
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.index.joined import groups_of
 from holocron_assets.retrieval.index.nearest import SpaceArrays
@@ -231,8 +231,20 @@ def test_a_searcher_of_before_an_update_goes_on(changed: Lake) -> None:
     before = Searcher(changed, embed)
     rows = [dict(row) for row in read_partition(changed, PAGE_CHUNKS, BATCH)]
     write_partition(changed, PAGE_CHUNKS, BATCH, rows[: len(rows) // 2])
+    _age(changed)
     SearchIndex(changed).update()
-    assert before.search("salt").hits
+    found = before.search("tidal barges left home", by=[MEANING])
+    assert found.hits
+    _age(changed)
+    SearchIndex(changed).update()
+    with pytest.raises(FileNotFoundError):
+        before.search("captain of a freighter", by=[MEANING])
+
+
+def _age(lake: Lake) -> None:
+    """Let all that is indexed be an hour old."""
+    for folder in (lake.root / "search").glob("**/"):
+        os.utime(folder, (time() - 3600, time() - 3600))
 
 
 def test_a_killed_update_leaves_the_old_state_and_the_next_is_whole(

@@ -5,6 +5,7 @@ batches that the next update does again.
 """
 
 import json
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -228,13 +229,16 @@ class SearchIndex:
             return None
 
     def point_to(self, pointer: Pointer) -> None:
-        """Let searches use what a pointer names."""
+        """Let searches use what a pointer names. What it no longer names is kept for a while from now on."""
         self._folder.mkdir(parents=True, exist_ok=True)
+        before = self.read_pointer()
         for space in _vectors(pointer):
             for group in self._groups(pointer, space):
                 group.join()
         with replacing(self._pointer) as aside:
             aside.write_text(json.dumps(vars(pointer)), encoding="utf-8")
+        if before:
+            self._keep_from_now(before, pointer)
 
     def _groups(self, pointer: Pointer, space: str) -> list[Group]:
         entries = {name: batch["spaces"].get(space) for name, batch in pointer.batches.items()}
@@ -242,12 +246,22 @@ class SearchIndex:
             {name: (self._folder / one["folder"], one["vectors"]) for name, one in entries.items() if one}
         )
 
+    def _named(self, pointer: Pointer) -> set[str]:
+        """The folders that a pointer names."""
+        named = {space["folder"] for batch in pointer.batches.values() for space in batch["spaces"].values()}
+        groups = [group for space in _vectors(pointer) for group in self._groups(pointer, space)]
+        named |= {str(group.folder.relative_to(self._folder)) for group in groups}
+        return named | {pointer.text, f"{pointer.text}-vectors"}
+
+    def _keep_from_now(self, before: Pointer, pointer: Pointer) -> None:
+        """Let folders that a pointer does not name any more be as old as this moment: until now it did."""
+        with suppress(FileNotFoundError):  # somebody removed some of them
+            for name in self._named(before) - self._named(pointer):
+                os.utime(self._folder / name)
+
     def _remove_unused(self, pointer: Pointer) -> None:
         """Remove folders that the pointer has not named for a while: a search under way may read them."""
-        used = {space["folder"] for batch in pointer.batches.values() for space in batch["spaces"].values()}
-        groups = [group for space in _vectors(pointer) for group in self._groups(pointer, space)]
-        used |= {str(group.folder.relative_to(self._folder)) for group in groups}
-        used |= {pointer.text, f"{pointer.text}-vectors"}
+        used = self._named(pointer)
         for folder in (*self._folder.glob("text-*-vectors/*/*"), *self._folder.glob("text-*")):
             is_old = folder.exists() and time() - folder.stat().st_mtime > _KEPT_SECONDS
             if is_old and str(folder.relative_to(self._folder)) not in used:
