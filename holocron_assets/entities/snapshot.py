@@ -172,6 +172,15 @@ _HELD = f"""
 """  # noqa: S608 - column names of our own
 
 
+_TITLES_NOW = """
+    select entity_id, title_key_now(pages.title_key, entities.title_key, entities.page_id) as now_key
+    from ({entities}) as entities
+    left join present_pages as pages using (source, page_id)
+    where valid_to is null and now_key is distinct from entities.title_key
+    order by entity_id
+"""
+
+
 class Match(Protocol):
     """A type's candidates, matched with its entities."""
 
@@ -192,6 +201,7 @@ class Snapshot:
         self.lake = lake
         self._connection = connection
         self._held: dict[str, Holders] = {}
+        self._titles_now: dict[str, Mapping[str, int | None]] = {}
         self.matched: dict[str, Match] = {}  # by type, see `type_now`
 
     @property
@@ -395,12 +405,28 @@ class Snapshot:
                 matches.
         """
         self._held.pop(entity_type, None)
+        self._titles_now.pop(entity_type, None)
         self.matched.pop(entity_type, None)
         rows = pa.Table.from_pylist(list(changed), schema=_CHANGED)
         for name in [name for name, match in self.matched.items() if match.is_touched_by(rows)]:
             del self.matched[name]
         for name in ("redirects", "redirects_mark", "in_dispute", "unheld"):
             self.__dict__.pop(name, None)
+
+    def titles_now(self, entity_type: str) -> Mapping[str, int | None]:
+        """The title keys of a type's entities that are no longer at their own title, by id.
+
+        What pages and redirects say of a title is said of the entity whose page is there; see `snapshot.sql`.
+
+        Returns:
+            The key of the title at which the entity's page is now; None if its page is gone and another page
+            is at its title.
+        """
+        if entity_type not in self._titles_now:
+            sql = _TITLES_NOW.format(entities=rows_of(self.lake, ENTITIES, [entity_type]))
+            rows = query(self._connection, sql)
+            self._titles_now[entity_type] = {row["entity_id"]: row["now_key"] for row in rows}
+        return self._titles_now[entity_type]
 
     @cached_property
     def departing(self) -> AbstractSet[tuple[str, str, datetime]]:

@@ -117,7 +117,12 @@ def store_aliases(snapshot: Snapshot, entity_type: str) -> tuple[Footer, list[Ro
     lake = snapshot.lake
     entities = read_footer(lake, ENTITIES, entity_type)
     standing = read_partition(lake, ENTITIES, entity_type, _NAMED_BY)
-    rows = alias_rows(list(current_rows(standing).values()), snapshot.redirects, snapshot.stated_names)
+    now = snapshot.titles_now(entity_type)
+    named = [
+        {**row, "title_key": now.get(row["entity_id"], row["title_key"])}
+        for row in current_rows(standing).values()
+    ]
+    rows = alias_rows(named, snapshot.redirects, snapshot.stated_names)
     footer = write_partition(
         lake,
         ENTITY_ALIASES,
@@ -184,6 +189,7 @@ def _alias_inputs(snapshot: Snapshot, entity_type: str, entities: Footer) -> dic
     return {
         "entities": entities.content_id,
         "redirects": snapshot.redirects_mark,
-        "told": snapshot.names_mark,
+        "names": snapshot.names_mark,
+        "titles": str(snapshot.titles_now(entity_type) or ""),
         "mentions": snapshot.mentions.marks.get(entity_type, "none"),
     }

@@ -209,6 +209,10 @@ def test_the_facts_that_a_lead_states_are_read_where_values_can_be_told() -> Non
 def test_names_of_links_are_read_from_wikitext_but_those_of_two_titles_and_other_namespaces() -> None:
     text = (
         "[[Grey Guard|the ''Guard'']]s, [[Oll_Yards]], [[File:A.png|thumb]], "
-        "[[Tam (elder)|Tam]] and [[Tam Sey|Tam]]"
+        "[[Tam (elder)|Tam]] and [[Tam Sey|Tam]], [[Guilds#Old ones|Lamplighters]], [[#Youth]]"
     )
-    assert linked_names(text) == {"the Guards": "Grey Guard", "Oll_Yards": "Oll Yards"}
+    assert linked_names(text) == {
+        "the Guards": "Grey Guard",
+        "Oll_Yards": "Oll Yards",
+        "Lamplighters": "Guilds#Old ones",
+    }

@@ -77,13 +77,15 @@ def test_a_page_that_is_no_entity_says_nothing_of_a_gone_page_whose_title_it_has
     """The first "Vex" was deleted, but a person promoted it; a person said of the second that it is none."""
     wiki = WikiWithFacts(tmp_path)
     tagged = "[[File:Vex.png|thumb]][[Category:People]]"
-    wiki.crawl({"Vex": page("Character", "Vex", "|gender=Male") + tagged})
+    wiki.crawl({"Vex": page("Character", "Vex", "|gender=Male") + tagged, "Vexley": "#REDIRECT [[Vex]]"})
     wiki.resolve()
+    assert known_as(wiki) == ["Vex", "Vexley"]
     decided(wiki, "promote", entity_id=VEX)
     wiki.put_pages({"Vex": 9})
     decided(wiki, "classify", source=SOURCE, title="Vex", value="ReferenceMeta")
-    wiki.crawl({"Vex": page("Character", "Vex", "|gender=Female\n|homeworld=[[Thuum]]") + tagged})
+    wiki.crawl({"Vex": page("Character", "Quorb", "|gender=Female\n|homeworld=[[Thuum]]") + tagged})
     wiki.resolve()
+    assert known_as(wiki) == ["Vex"]
     assert [row["state"] for row in wiki.query("from entities where title = 'Vex'")] == ["adjudicated"]
     assert (wiki.facts("Vex"), wiki.relations("Vex")) == ([], [])
     assert wiki.query(f"from lake.entity_tags where entity_id = '{VEX}'") == []
@@ -91,6 +93,47 @@ def test_a_page_that_is_no_entity_says_nothing_of_a_gone_page_whose_title_it_has
         {"name": "File:Vex.png", "entity_id": None}
     ]
     assert wiki.resolve() == []
+
+
+def known_as(wiki: WikiWithFacts) -> list[str]:
+    rows = wiki.query(f"from entity_aliases where entity_id = '{VEX}' order by alias")
+    return [row["alias"] for row in rows]
+
+
+def test_a_page_that_moved_while_a_person_holds_its_entity_gives_it_its_names(tmp_path: Path) -> None:
+    wiki = moved_while_a_person_holds_it(tmp_path)
+    wiki.crawl({"Old town": "#REDIRECT [[Vex (city)]]", "Vexley": "#REDIRECT [[Vex]]"})
+    wiki.resolve()
+    assert known_as(wiki) == ["Old town", "Vex"]
+    assert wiki.resolve() == []
+
+
+def test_a_redirect_to_a_section_leads_to_no_entity(tmp_path: Path) -> None:
+    wiki = WikiWithFacts(tmp_path)
+    wiki.crawl({"Guilds": page("Organization", "Guilds"), "Guild list": "#REDIRECT [[Guilds]]"})
+    wiki.crawl({"Lamplighters": "#REDIRECT [[Guilds#Lamplighters]]"})
+    for name, guild in (("Nem", "Lamplighters"), ("Tam", "Guild list")):
+        wiki.crawl({name: page("Character", name, f"|affiliation=[[{guild}]]")})
+    wiki.resolve()
+    ends = {row["to_name"]: row["to_id"] for name in ("Nem", "Tam") for row in wiki.relations(name)}
+    assert ends == {"Lamplighters": None, "Guild list": entity_id(SOURCE, "Guilds")}
+
+
+def test_what_a_model_reads_leads_where_the_newest_revision_links(tmp_path: Path) -> None:
+    wiki = WikiWithFacts(tmp_path)
+    wiki.crawl({"Nem": page("Character", "Nem") + " He lived on [[Varn]]."})
+    wiki.crawl({"Nem": page("Character", "Nem") + " He lived on [[Varn (planet)|Varn]]."})
+    times = {"start_time": None, "end_time": None, "work_context": None}
+    lived = {
+        "from_name": "Nem",
+        "relation": "lived on",
+        "to_name": "Varn",
+        "evidence": "He lived on Varn",
+        **times,
+    }
+    wiki.model_says(RELATIONS, "Nem", [lived])
+    wiki.resolve()
+    assert [row["to_title"] for row in wiki.relations("Nem")] == ["Varn (planet)"]
 
 
 def test_a_person_who_was_a_member_twice_has_two_relations(tmp_path: Path) -> None:

@@ -81,6 +81,39 @@ def test_a_mention_means_what_its_titles_entity_has_become(tmp_path: Path) -> No
     assert forwards == [{"entity_id": "1", "merged_into": "2"}]
 
 
+def test_a_mention_means_the_entity_of_the_page_and_not_one_whose_page_left_the_title(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    pages = [
+        row_of(
+            PAGES,
+            source="sample",
+            requested_key=key,
+            position=key,
+            title_key=key,
+            page_id=page_id,
+            status="ok",
+        )
+        for key, page_id in ((1, 12), (2, 22))
+    ]
+    write_partition(lake, PAGES, "sample-000001", pages)
+    entities = [
+        row_of(
+            ENTITIES,
+            entity_id=str(page_id),
+            source="sample",
+            title_key=key,
+            page_id=page_id,
+            state="promoted",
+        )
+        for key, page_id in ((1, 11), (1, 12), (2, 21))
+    ]
+    write_partition(lake, ENTITIES, "Droid", entities)
+    mentions = [row_of(ENTITY_MENTIONS, mention_id=str(key), means_key=key) for key in (1, 2)]
+    write_partition(lake, ENTITY_MENTIONS, "Droid", mentions)
+    rows = asked(lake, "select mention_id, entity_id from entity_mentions order by mention_id")
+    assert [tuple(row.values()) for row in rows] == [("1", "12"), ("2", None)]
+
+
 def test_usage_is_counted_by_interrogation_model_and_day_in_utc(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     late = START + timedelta(hours=23, minutes=59)

@@ -14,7 +14,7 @@ from embedded import DIGEST, embed, searched_sample
 
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, PAGE_CHUNKS, PAGE_TYPES
+from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, PAGE_CHUNKS, PAGE_SIGNALS, PAGE_TYPES
 from holocron_assets.retrieval import word_queries
 from holocron_assets.retrieval.asking import NoVectorError, QueryVector
 from holocron_assets.retrieval.fusing import MEANING, NAME, WORDS
@@ -220,6 +220,28 @@ def test_a_page_is_found_without_the_entity_of_a_gone_page_that_had_its_title(ch
     found = _found_page(changed, "Issa Dorrane")
     assert (found["entity_id"], found["type"]) == (None, "PersonCharacter")
     assert Searcher(changed, embed).search("Quorblint", by=[NAME, WORDS]).hits == []
+
+
+def test_a_page_is_found_by_the_redirects_to_all_of_it_as_they_are_now(changed: Lake) -> None:
+    def found_by_redirect(**columns: object) -> bool:
+        for batch, rows in signals.items():
+            now = [{**row, **columns} if row["title"] == "Kellubanes" else row for row in rows]
+            write_partition(changed, PAGE_SIGNALS, batch, now)
+        SearchIndex(changed).update()
+        hits = Searcher(changed, embed).search("Kellubanes", by=[NAME]).hits
+        return any((hit.row["title"], hit.name) == ("Kellubane", "Kellubanes") for hit in hits)
+
+    for name in changed.partitions(ENTITY_ALIASES):
+        rows = read_partition(changed, ENTITY_ALIASES, name)
+        kept = [dict(row) for row in rows if row["alias"] != "Kellubanes"]
+        write_partition(changed, ENTITY_ALIASES, name, kept)
+    signals = {
+        name: [dict(row) for row in read_partition(changed, PAGE_SIGNALS, name)]
+        for name in changed.partitions(PAGE_SIGNALS)
+    }
+    assert found_by_redirect()
+    assert not found_by_redirect(redirect_target="Kellubane#Seeds")
+    assert not found_by_redirect(is_redirect=False, redirect_target=None)
 
 
 def _found_page(lake: Lake, text: str) -> "Mapping[str, Any]":

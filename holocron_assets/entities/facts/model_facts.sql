@@ -98,7 +98,8 @@ with said as (
 linked as (
     select from_key, plain_text(regexp_replace(target, ' *\([^)]*\)$', '')) as called, any_value(target) as to_title,
         any_value(target_key) as to_key
-    from lake.page_links
+    from lake.page_links as links
+    semi join present_answers as present on links.batch = present.batch and links.from_key = present.title_key
     where kind = 'link' and from_key in (select title_key from said)
     group by all
     having count(distinct target_key) = 1
@@ -133,7 +134,10 @@ semi join present_answers as present
     on sentences.batch = present.batch and sentences.title_key = present.title_key
 join holders on holders.title_key = sentences.title_key
 left join (
-    select distinct from_key, target, target_key from lake.page_links where kind = 'link'
+    select distinct from_key, target, target_key
+    from lake.page_links as links
+    semi join present_answers as present on links.batch = present.batch and links.from_key = present.title_key
+    where kind = 'link'
 ) as links on links.from_key = sentences.title_key and links.target = sentences.to_title
 where sentences.kind = 'relation';
 

@@ -1,12 +1,14 @@
 -- What every type's facts and relations are made from, read once however many types there are. `holders.sql` was run.
 
--- The same, and where redirects lead.
+-- The same, and where redirects lead. One to a section names a part of a page, and leads to no entity.
 create or replace temp table ends as
 select title_key, source, title, entity_id, entity_type from holders
 union all
 select links.from_key, links.source, links.from_title, holders.entity_id, holders.entity_type
 from lake.page_links as links
 semi join present_answers as present on links.batch = present.batch and links.from_key = present.title_key
+semi join present_redirects as redirects
+    on redirects.title_key = links.from_key and not contains(redirects.target_title, '#')
 join holders on holders.title_key = links.target_key
 where links.kind = 'redirect' and links.from_key not in (select title_key from holders)
 qualify row_number() over (partition by links.from_key order by links.target_key) = 1;

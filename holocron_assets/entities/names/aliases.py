@@ -50,8 +50,9 @@ def alias_rows(
     entity of its own is no redirect's alias.
 
     Args:
-        entities: current rows of `entities`, of any types. Suppressed ones get no alias. Aliases of merged
-            ones go to the entity that they were merged into.
+        entities: current rows of `entities`, of any types, each with the key of the title at which its page
+            is now; None if another page is at its title. Suppressed ones get no alias. Aliases of merged ones
+            go to the entity that they were merged into.
         redirects: from `redirects_by_target`.
         stated_names: names by title key: rows with `kind` ('name' in the infobox, 'mention' in a list),
             `value`, `from_title` and `revision_id`.

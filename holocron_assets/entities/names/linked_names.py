@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-_LINK = re.compile(r"\[\[([^\[\]|#]+)(?:#[^\[\]|]*)?(?:\|([^\[\]]*))?\]\](\w*)")
+_LINK = re.compile(r"\[\[([^\[\]|#]+(?:#[^\[\]|]*)?)(?:\|([^\[\]]*))?\]\](\w*)")
 _MARKS = re.compile(r"'{2,}")
 _SHORTEST_NAME = 3
 
@@ -11,6 +11,7 @@ _SHORTEST_NAME = 3
 def linked_names(wikitext: str) -> Mapping[str, str]:
     """The names under which a page links to others, with the titles that they lead to.
 
+    A link to a section keeps its fragment ("Guilds#Lamplighters"): it names a part of that page.
     A name that leads to two titles is left out, and so are files, categories and other wikis.
     """
     found: dict[str, str] = {}

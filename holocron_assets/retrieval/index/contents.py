@@ -33,11 +33,10 @@ create or replace temp table indexed_pages as
 with present as (
     select
         signals.batch, signals.source, signals.title, signals.title_key, signals.page_id, signals.revision_id,
-        signals.continuity, signals.name
+        signals.continuity, signals.name, signals.is_redirect, signals.redirect_target
     from lake.page_signals as signals
     semi join current_answers as current
         on signals.batch = current.batch and signals.title_key = current.title_key
-    where not signals.is_redirect
 ),
 -- By the page's id, too: another page may be at the title of an entity whose page is gone.
 standing as (
@@ -53,7 +52,11 @@ named as (
     select standing.title_key, alias as name
     from lake.entity_aliases join standing using (entity_id)
     union
-    select target_key, from_title from lake.page_links where kind = 'redirect'
+    -- A redirect to a section names a part of the page.
+    select links.target_key, links.from_title
+    from lake.page_links as links
+    join present on links.batch = present.batch and links.from_key = present.title_key
+    where links.kind = 'redirect' and present.is_redirect and not contains(present.redirect_target, '#')
 ),
 names as (select title_key, list_sort(list(distinct name)) as names from named group by title_key)
 select
@@ -68,7 +71,7 @@ from present as signals
 left join lake.page_types as types on types.batch = signals.batch and types.title_key = signals.title_key
 left join standing on standing.source = signals.source and standing.title_key = signals.title_key
 left join names on names.title_key = signals.title_key
-where coalesce(types.primary_type, 'Unknown') <> 'TechnicalSitePage'
+where not signals.is_redirect and coalesce(types.primary_type, 'Unknown') <> 'TechnicalSitePage'
 union all
 select
     batch, source, title, null, revision_id, continuity, entity_type, state, entity_id, entity_type, name,

@@ -107,11 +107,14 @@ create view entity_judgements as from lake.entity_judgements;
 create view entity_mentions as
 with meant as (
     select
-        title_key,
+        entities.title_key,
         arg_min(coalesce(merged_into, entity_id), struct_pack(gone := state = 'suppressed', id := entity_id))
             as entity_id
     from entities
-    group by title_key
+    left join current_answers as current using (source, title_key)
+    -- Another page may be at the title of an entity whose page moved or is gone.
+    where current.page_id is null or entities.page_id is null or current.page_id = entities.page_id
+    group by entities.title_key
 )
 select mentions.*, meant.entity_id
 from lake.entity_mentions as mentions
