@@ -409,7 +409,8 @@ class FakeOllama:
             handler.send(200, {**reply, "done_reason": "unload"})
             return
         with self._at_work(chat):
-            handler.send(200, {**reply, "done_reason": "load", "load_duration": self.load_duration_of(chat)})
+            self.load_duration_of(chat)  # an Ollama does not state it in this reply
+            handler.send(200, {**reply, "done_reason": "load"})
 
 
 def refused_url() -> str:

@@ -7,14 +7,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from asked import DIGEST, interrogation
 from fake_ollama import LARGE, SMALL, FakeOllama, malformed
 from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
+from holocron_assets.decisions.controls import DRAIN, Scope, control
 from holocron_assets.derive.dispatch.backlog import Counts, stale_partitions
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels
+from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.dispatch.tallies import stale_rows, wanted_counts
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.gpu.model_run import ModelRun, Session, work_on
@@ -150,6 +153,22 @@ def test_a_partition_never_begun_is_opened_to_be_counted_while_its_inputs_lack_a
     assert part.counts is None, "all of it can be asked about, however much it is"
 
 
+def test_a_drain_begins_no_partition_whose_inputs_lack_answers(lake: Lake) -> None:
+    answer(lake, KINDS, ["Ash"])
+    control(lake, DRAIN, Scope("interrogation", SAYINGS.name), author="Kim", reason="enough")
+    controls = StandingControls(lake)
+
+    def heeded() -> list[str]:
+        stale = stale_partitions(lake, [SAYINGS], digests={SMALL: DIGEST}, most_opened=None)
+        return [part.partition for part in controls.heeded(stale)]
+
+    assert heeded() == []
+    assert controls.hold_of(SAYINGS, BATCH)
+    answer(lake, SAYINGS, ["Ash"])
+    answer(lake, KINDS)
+    assert heeded() == [BATCH], "it is begun, so it is finished"
+
+
 def test_a_changed_answer_asks_again_about_the_items_that_read_it_and_no_others(lake: Lake) -> None:
     answer(lake, KINDS)
     answer(lake, SAYINGS)
@@ -232,6 +251,29 @@ def test_a_query_makes_those_partitions_stale_for_which_it_gives_other_rows(lake
     assert stale() == [(BATCH, ("queries",))]
     assert ask(counts, "place") == ["Cedar"]
     assert stale() == []
+
+
+def test_an_error_that_passes_makes_no_partition_stale_and_is_forgotten(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sql = "title_key in (select title_key from derived_kinds where kind = 'person')"
+    lead = [{"source": "page", "part": "lead"}]
+    reads = {**READS, "inputs": [], "evidence": lead, "question": "What?", "wants": {"sql": sql}}
+    kinds, chosen = chain(reads)
+    answer(lake, kinds, ["Ash"], kind="person")
+    answer(lake, chosen)
+    assert why_stale(lake, chosen) == []
+    answer(lake, kinds, ["Cedar"], kind="person")
+
+    def fails(*_: Any) -> None:
+        raise duckdb.IOException("the file was replaced")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(query_digests, "_computed", fails)
+        before = query_digests.query_digests(lake, chosen)
+        assert before
+        assert why_stale(lake, chosen) == []
+    assert query_digests.query_digests(lake, chosen) != before
 
 
 @pytest.mark.parametrize(

@@ -257,7 +257,8 @@ def test_a_model_is_warmed_up_once_and_unloaded() -> None:
     with FakeOllama(load_seconds=0.1) as fake:
         first, second, loaded, after = with_engine(fake, work)
     assert first >= 0.1
-    assert (second, loaded, after) == (0.0, [SMALL], [])
+    assert second < 0.1
+    assert (loaded, after) == ([SMALL], [])
     assert fake.loads == {SMALL: 1}
     assert fake.chats == []
 

@@ -1,10 +1,12 @@
 """Whether and how much an interrogation is asked: `enabled`, `scale_limit` and `domain` of its file."""
 
+import gc
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 from asked import interrogation
@@ -25,6 +27,7 @@ from holocron_assets.derive.gpu.turns import Agenda, Given
 from holocron_assets.derive.interrogations.files import read_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.items.recipe import recipe_of
+from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 
@@ -60,7 +63,8 @@ def restart(monkeypatch: pytest.MonkeyPatch) -> None:
 def work(run: ModelRun, agenda: Agenda) -> Session:
     session = Session()
     with closing(work_on(run, agenda, session)) as working:
-        list(working)
+        for _ in working:
+            pass
     return session
 
 
@@ -121,6 +125,20 @@ def test_no_more_items_are_asked_in_an_hour_than_the_file_says_and_the_model_ser
 
 
 @pytest.mark.system
+@pytest.mark.fault(8, "clock ahead while a limited interrogation was asked")
+def test_tries_of_a_clock_that_was_ahead_count_for_no_limit(
+    lake: Lake, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = batches(lake, 1, 4)
+    with FakeOllama(answer=lambda _: {"kind": "person"}) as fake:
+        work(model_run(lake, fake.url), Given(THREE_AN_HOUR, names, StandingControls(lake)))
+    assert StandingControls(lake).holds_of_files([THREE_AN_HOUR])
+    restart(monkeypatch)
+    at(monkeypatch, now - timedelta(days=300))
+    assert not StandingControls(lake).holds_of_files([THREE_AN_HOUR])
+
+
+@pytest.mark.system
 def test_a_day_has_its_own_limit_and_the_one_that_ends_later_counts(lake: Lake, now: datetime) -> None:
     names = batches(lake, 1, 4)
     limited = interrogation(rows={}, scale_limit={"hour": 2, "day": 2})
@@ -155,6 +173,26 @@ def test_what_code_answers_keeps_to_its_limit_too(lake: Lake, now: datetime) -> 
     run = ModelRun(lake, "", CODE_POOL, "python", served["python"], 0, "run-1", "dispatch")
     session = work(run, Given(limited, names, StandingControls(lake)))
     assert (session.remaining, session.outcome) == (2, "paused")
+
+
+def test_a_run_keeps_no_partition_whose_work_is_over(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has the texts of its pages; a run may work on thousands."""
+    names, opened, most = batches(lake, 6, 3), WeakSet[PartitionWork](), [0]
+    begin = PartitionWork.__init__
+
+    def counting(work: PartitionWork, *arguments: Any, **named: Any) -> None:
+        begin(work, *arguments, **named)
+        opened.add(work)
+        gc.collect()
+        most[0] = max(most[0], len(opened))
+
+    monkeypatch.setattr(PartitionWork, "__init__", counting)
+    asked = by_python()
+    served = served_by_code([asked]).digests
+    run = ModelRun(lake, "", CODE_POOL, "python", served["python"], 0, "run-1", "dispatch")
+    session = work(run, Given(asked, names))
+    assert (session.remaining, session.outcome) == (0, "complete")
+    assert most[0] <= 3, "the one at work, and those before and after it"
 
 
 def test_what_is_not_enabled_has_no_work_and_says_so(lake: Lake, now: datetime) -> None:

@@ -61,20 +61,23 @@ def reached_limit(
         limit = getattr(limits, window, None)
         if limit is not None:
             since = _begin(now, window)
-            if tries_since(lake, interrogation, since, partition) >= limit:
+            if _tries(lake, interrogation, since, since + length, partition) >= limit:
                 found.append(Reached(limit, window, since, since + length))
     return max(found, key=lambda one: one.until, default=None)
 
 
-def tries_since(
-    lake: Lake, interrogation: Interrogation, since: datetime, partition: str | None = None
+def _tries(
+    lake: Lake, interrogation: Interrogation, since: datetime, until: datetime, partition: str | None
 ) -> int:
-    """How many tries at items of an interrogation began since a moment, except those that were broken off."""
+    """How many tries at items of an interrogation began in a time, except those that were broken off.
+
+    What began later than now began on a clock that was ahead, and keeps nobody from asking.
+    """
     touched = _touched(lake, interrogation.name, since)
     own = lake.journal(LLM_RUNS, scope_of(interrogation.name, partition or ""))
     if Journal(own).exists():
         touched.add(own)
-    return sum(moment >= since for path in touched for moment in _moments(path))
+    return sum(since <= moment < until for path in touched for moment in _moments(path))
 
 
 def _begin(now: datetime, window: str) -> datetime:

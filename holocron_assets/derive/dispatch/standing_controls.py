@@ -40,7 +40,7 @@ class StandingControls:
         Where a limit is reached, they are not due before it ends.
         """
         controls, now = standing_controls(self.lake), utc_now()
-        free = [part for part in stale if part.interrogation.enabled and _is_free(part, controls)]
+        free = [part for part in stale if part.interrogation.enabled and _is_free(self.lake, part, controls)]
         asked = {part.interrogation.name: part.interrogation for part in free}
         limits = {name: reached_limit(self.lake, one, now) for name, one in asked.items()}
         return [_not_before(_ranked(part, controls), limits[part.interrogation.name]) for part in free]
@@ -106,10 +106,10 @@ def _is_begun(lake: Lake, interrogation: Interrogation, partition: str) -> bool:
     return bool(Journal(journal_path(lake, interrogation, partition)).marks())
 
 
-def _is_free(part: StalePartition, controls: Controls) -> bool:
+def _is_free(lake: Lake, part: StalePartition, controls: Controls) -> bool:
     source, name = source_of(part.partition), part.interrogation.name
     hold = controls.holds(source=source, interrogation=name)
-    return hold is None or (hold.action == DRAIN and part.counts is not None)
+    return hold is None or (hold.action == DRAIN and _is_begun(lake, part.interrogation, part.partition))
 
 
 def _not_before(part: StalePartition, limit: Reached | None) -> StalePartition:

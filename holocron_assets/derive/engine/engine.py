@@ -133,7 +133,8 @@ class Engine:
             num_ctx: tokens of its context.
 
         Returns:
-            Seconds of loading, by the server; 0 if the model was loaded.
+            Seconds of loading, as the server states them. An Ollama states none: then it is the time until it
+            answered, some milliseconds if the model was loaded.
 
         Raises:
             ContextTooSmallError: the model reads less, and the server would cut prompts in silence.
@@ -141,14 +142,16 @@ class Engine:
             ModelTooLargeError: it does not fit into memory.
             ModelServerUnavailable: the server does not answer.
         """
+        started = monotonic()
         response = await self._answered(self._loading(model, num_ctx), model=model, seconds=_LOAD_SECONDS)
+        seconds = monotonic() - started
         for one in (await self._answered(self._client.ps())).models:
             if one.model == model and one.context_length and one.context_length < num_ctx:
                 raise ContextTooSmallError(
                     f"{model} reads {one.context_length} tokens at once, not {num_ctx}: lower "
                     f"options.num_ctx of the interrogations that ask it"
                 )
-        return (response.load_duration or 0) / 1e9
+        return seconds if response.load_duration is None else response.load_duration / 1e9
 
     def _loading(self, model: str, num_ctx: int) -> "Awaitable[ollama.ChatResponse | ollama.EmbedResponse]":
         return self._client.chat(model, messages=[], options={"num_ctx": num_ctx}, keep_alive=KEEP_ALIVE)

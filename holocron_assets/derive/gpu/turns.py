@@ -17,7 +17,6 @@ from holocron_assets.derive.dispatch.work_order import WorkOrder
 from holocron_assets.derive.gpu.open_partitions import OpenPartition
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.items import Item
-from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.telemetry.logs import logger
@@ -202,6 +201,15 @@ class _Shelf:
         self.closed.extend(new)
 
 
+@dataclass(frozen=True)
+class _Ended:
+    """A partition whose work has ended, and the state in which its inputs' tables were read."""
+
+    interrogation: Interrogation
+    partition: str
+    inputs: str
+
+
 @dataclass
 class Supply:
     """The items to ask about, in order. Making one may take a while, so a thread makes the next ones ahead.
@@ -228,6 +236,7 @@ class Supply:
     _shelves: dict[str, _Shelf] = field(default_factory=dict)
     _held: dict[tuple[str, str], int] = field(default_factory=dict)
     _opened: list[OpenPartition] = field(default_factory=list)
+    _ended: list[_Ended] = field(default_factory=list)
 
     def steps(self) -> Iterator[Step]:
         """Every item until the agenda ends the work, or no work is left that this process can do."""
@@ -243,26 +252,34 @@ class Supply:
         for shelf in self._shelves.values():
             if opened := shelf.opened:
                 if shelf.items:
-                    self._forget(opened.work)
+                    self._forget(opened.work.interrogation, opened.work.partition)
                 shelf.opened = None
                 shelf.items.clear()
                 yield opened, None
 
     def _shares(self) -> Sequence[Share]:
-        for opened in [opened for opened in self._opened if self._has_grown(opened)]:
-            self._opened.remove(opened)
-            self._forget(opened.work)
+        self._let_go_of_ended()
+        for ended in [one for one in self._ended if self._has_grown(one)]:
+            self._ended.remove(ended)
+            self._forget(ended.interrogation, ended.partition)
         return self.agenda.shares(self._held)
 
-    def _forget(self, work: PartitionWork) -> None:
-        """Let a partition be opened again."""
-        self._held.pop((work.interrogation.name, work.partition), None)
-        self._shelves[work.interrogation.name].seen.discard(work.partition)
+    def _let_go_of_ended(self) -> None:
+        """Keep no partition whose work has ended: it has its pages' texts, and a run may open thousands."""
+        for opened in [one for one in self._opened if one.is_over]:
+            self._opened.remove(opened)
+            if opened.work.interrogation.upstream:
+                ended = _Ended(opened.work.interrogation, opened.work.partition, opened.inputs)
+                self._ended.append(ended)
 
-    def _has_grown(self, opened: OpenPartition) -> bool:
-        """Whether the work on a partition has ended, and its inputs' answers changed since."""
-        work = opened.work
-        return opened.is_over and self.inputs_of(work.interrogation, work.partition) != opened.inputs
+    def _forget(self, interrogation: Interrogation, partition: str) -> None:
+        """Let a partition be opened again."""
+        self._held.pop((interrogation.name, partition), None)
+        self._shelves[interrogation.name].seen.discard(partition)
+
+    def _has_grown(self, ended: _Ended) -> bool:
+        """Whether the inputs' answers of a partition changed since they were read."""
+        return self.inputs_of(ended.interrogation, ended.partition) != ended.inputs
 
     def close(self) -> None:
         """Let other processes work on the partitions that this one opened."""
@@ -297,6 +314,7 @@ class Supply:
             return
         if opened.work.ready(utc_now()):  # it has changed since it was counted
             opened.lock.release()
+            self._opened.remove(opened)
             del self._held[interrogation.name, partition]
             shelf.closed.append(partition)
         else:
@@ -316,6 +334,7 @@ class Supply:
         return shelf.opened
 
     def _open(self, interrogation: Interrogation, partition: str) -> OpenPartition | None:
+        self._let_go_of_ended()
         self._held[interrogation.name, partition] = 0
         try:
             opened = self.open_one(interrogation, partition)

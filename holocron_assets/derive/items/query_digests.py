@@ -7,7 +7,7 @@ no process computes those of the same tables again.
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -23,10 +23,12 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.values import row_names
 from holocron_assets.derive.items.wanted_sql import WANTED_TABLES, wanted_relations, wanted_sql
 from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.declaration.versions import code_version
+from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.files.kept import keep
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.views.database import connect
+from holocron_assets.lake.views.database import connect, query
 from holocron_assets.lake.views.spilling import lock_database
 from holocron_assets.settings import state_folder
 from holocron_assets.telemetry.logs import logger
@@ -37,6 +39,9 @@ Digests = Mapping[str, str]
 _LOG = logger(__name__)
 _UNKNOWN = "cannot find out which partitions a query makes stale"
 _KNOWN: dict[tuple[Path, str], "_Known"] = {}
+
+_PASSING = (duckdb.IOException, duckdb.OutOfMemoryException, DamagedPartitionError)
+"""Errors that are not of a query: of files that are replaced or repaired, and of memory."""
 
 _MOST_FILES = 64
 """Files of digests that are kept, the newest: one for each interrogation of a lake."""
@@ -54,7 +59,7 @@ class _Known(NamedTuple):
 
     Attributes:
         asked: what the interrogation asks for.
-        mark: the state of the tables that it reads.
+        mark: the state of the tables that it reads; empty if not all digests could be computed.
         until: on the clock `monotonic`, when they may be computed again.
         digests: the digests.
     """
@@ -124,13 +129,18 @@ def query_digests(lake: Lake, interrogation: Interrogation) -> Digests:
     if known and (known.asked, known.mark) == (asked, mark):
         return known.digests
     digests = _kept(lake, interrogation, content_hash(f"{asked}\n{mark}\n{_computed_by()}"))
+    if digests is None:  # an older digest finds a partition stale later; none would find all of them stale
+        mark, digests = "", known.digests if known and known.asked == asked else {}
     until = monotonic() + REST * (monotonic() - started)
     _KNOWN[place] = _Known(asked, mark, until, digests)
     return digests
 
 
-def _kept(lake: Lake, interrogation: Interrogation, state: str) -> Digests:
-    """The digests of a state of the tables: as a process kept them, or else computed and kept now."""
+def _kept(lake: Lake, interrogation: Interrogation, state: str) -> Digests | None:
+    """The digests of a state of the tables: as a process kept them, or else computed and kept now.
+
+    None if they cannot be computed for now.
+    """
     name = content_hash(f"{lake.root.resolve()}\n{interrogation.name}")
     file = state_folder() / "digests" / f"{name}.json"
     with suppress(OSError, ValueError):
@@ -139,9 +149,10 @@ def _kept(lake: Lake, interrogation: Interrogation, state: str) -> Digests:
             return dict(kept["digests"])
     try:
         digests, is_whole = _computed(lake, interrogation)
-    except duckdb.Error as error:  # the error shows, with its page, when a partition is opened
+    except (duckdb.Error, DamagedPartitionError) as error:
+        # An error of the query shows, with its page, when a partition is opened.
         _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
-        return {}
+        return None if isinstance(error, _PASSING) else {}
     if is_whole:  # a query may fail for now
         keep(file, json.dumps({"state": state, "digests": digests}).encode(), most=_MOST_FILES)
     return digests
@@ -160,7 +171,7 @@ def _computed(lake: Lake, interrogation: Interrogation) -> tuple[Digests, bool]:
         wanted = wanted_sql([interrogation], "superseded_pages")
         values = ", ".join(f"known.{name}" for name in row_names(interrogation.over))
         joined = _JOINED[interrogation.over]
-        connection.execute(_ITEMS.format(items=ITEMS, values=values, wanted=wanted, joined=joined))
+        query(connection, _ITEMS.format(items=ITEMS, values=values, wanted=wanted, joined=joined))
         lock_database(connection, lake)  # so far, only our own SQL and a checked condition were asked
         for number, digests in enumerate(_of_queries(connection, interrogation)):
             is_whole = is_whole and digests is not None
@@ -179,13 +190,15 @@ def _of_queries(
 ) -> Iterator[Digests | None]:
     """The digests of each query: the one that chooses the items, if there is one, and those about them.
 
-    None for a query that fails.
+    None for a query that fails by itself. Errors that pass are raised.
     """
     if interrogation.relations_of_condition:
-        yield dict(connection.execute(_CHOSEN.format(items=ITEMS)).fetchall())
+        yield _by_partition(query(connection, _CHOSEN.format(items=ITEMS)))
     for sql in interrogation.queries:
         try:
             yield _of_query(connection, sql)
+        except _PASSING:
+            raise
         except (NotAtOnceError, duckdb.Error) as error:
             _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
             yield None
@@ -194,5 +207,8 @@ def _of_queries(
 def _of_query(connection: duckdb.DuckDBPyConnection, sql: str) -> Digests:
     asked = item_query(connection, sql)
     order = "holocron_row" if asked.is_ordered else "row_json"
-    found = connection.execute(_DIGESTS.format(order=order, answers=asked.as_json, items=ITEMS)).fetchall()
-    return dict(found)
+    return _by_partition(query(connection, _DIGESTS.format(order=order, answers=asked.as_json, items=ITEMS)))
+
+
+def _by_partition(rows: Iterable[Row]) -> Digests:
+    return {row["holocron_partition"]: row["digest"] for row in rows}

@@ -7,7 +7,7 @@ with counts if it cannot. What is asked of which pages is data.
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +22,6 @@ from holocron_assets.derive.gpu.turns import Given
 from holocron_assets.derive.interrogations.chains import upstream_tables
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.recipe import derivation_of
-from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.footers import Footer
@@ -57,8 +56,6 @@ _NO_ASSETS = frozenset(
     table.name for table in ALL_TABLES if table.layer not in {"crawl", "signals", "classify", "resolve"}
 ) - {stage.name for stage in STAGES}
 """Tables that interrogations may read, and that no asset makes."""
-
-_Complete = tuple[PartitionWork, Footer]
 
 
 @dataclass(frozen=True)
@@ -229,7 +226,7 @@ def _asked_by_hand(
     asked = asking(lake, models, context.run, [interrogation])
     model = next(name for name in interrogation.models if name in asked.served.digests)
     session, seen = Session(), set[str]()
-    replaced, complete = dict[str, _Complete](), list[_Complete]()
+    replaced, complete = dict[str, Footer](), dict[str, Footer]()
     controls = StandingControls(lake)
     held = {name: why for name in context.partition_keys if (why := controls.hold_of(interrogation, name))}
     agenda = Given(interrogation, [name for name in context.partition_keys if name not in held], controls)
@@ -237,18 +234,19 @@ def _asked_by_hand(
         raise HeldBackError("; ".join(dict.fromkeys(held.values())))
     with closing(work_on(asked.model_run(model, [interrogation]), agenda, session)) as working:
         for written in working:
-            work = written.opened.work
-            seen.add(work.partition)
+            partition = written.opened.work.partition
+            seen.add(partition)
             if written.footer:
-                replaced[work.partition] = (work, written.footer)
-            if written.is_over and written.is_complete and (standing := _standing(lake, work)):
-                complete.append((work, standing))
+                replaced[partition] = written.footer
+            standing = read_footer(lake, interrogation.table, partition)
+            if written.is_over and written.is_complete and standing:
+                complete[partition] = standing
     context.log.info(f"{session.outcome}: {session.reason}. {dict(session_metadata(session))}")
     if len(complete) == len(context.partition_keys):
         yield _result(lake, interrogation, session, complete)
         return
     # Written files are recorded all the same.
-    yield from (written_event(lake, work, footer) for work, footer in replaced.values())
+    yield from (written_event(lake, interrogation, name, footer) for name, footer in replaced.items())
     if held or session.paused:
         raise HeldBackError("; ".join(dict.fromkeys([*held.values(), *filter(None, [session.paused])])))
     seen.update(partition for _, partition in session.problems)
@@ -256,20 +254,19 @@ def _asked_by_hand(
     raise_unfinished(session, more=[f"another run works on {name}" for name in elsewhere])
 
 
-def _standing(lake: Lake, work: PartitionWork) -> Footer | None:
-    return read_footer(lake, work.interrogation.table, work.partition)
-
-
 def _result(
-    lake: Lake, interrogation: Interrogation, session: Session, complete: Sequence[_Complete]
+    lake: Lake, interrogation: Interrogation, session: Session, complete: Mapping[str, Footer]
 ) -> dg.MaterializeResult[None]:
     """The result for all partitions of the run: Dagster has one for them together."""
     key = dg.AssetKey(interrogation.table.name)
     if len(complete) == 1:
-        ((work, footer),) = complete
+        ((partition, footer),) = complete.items()
         return dg.MaterializeResult(
             asset_key=key,
-            metadata={**answers_metadata(lake, work, footer), **session_metadata(session)},
+            metadata={
+                **answers_metadata(lake, interrogation, partition, footer),
+                **session_metadata(session),
+            },
             data_version=dg.DataVersion(footer.content_id),
         )
     metadata = {"partitions": len(complete), **session_metadata(session)}

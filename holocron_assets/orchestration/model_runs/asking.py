@@ -13,7 +13,7 @@ from holocron_assets.derive.dispatch.served import ServedModels, served_by_code,
 from holocron_assets.derive.gpu.gpu_log import seconds_of
 from holocron_assets.derive.gpu.model_run import ModelRun, Session
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.results.partition_work import PartitionWork
+from holocron_assets.derive.results.kept_answers import scope_of
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.files.footers import Footer
@@ -135,16 +135,21 @@ def raise_unfinished(session: Session, *, more: Sequence[str] = ()) -> None:
         raise dg.Failure("; ".join(reasons), metadata=due, allow_retries=False)
 
 
-def written_event(lake: Lake, work: PartitionWork, footer: Footer) -> dg.AssetMaterialization:
+def written_event(
+    lake: Lake, interrogation: Interrogation, partition: str, footer: Footer
+) -> dg.AssetMaterialization:
     """The event of a partition whose file was replaced."""
-    key = dg.AssetKey(work.interrogation.table.name)
-    return materialization(key, work.partition, Stored(footer, answers_metadata(lake, work, footer)))
+    metadata = answers_metadata(lake, interrogation, partition, footer)
+    return materialization(dg.AssetKey(interrogation.table.name), partition, Stored(footer, metadata))
 
 
-def answers_metadata(lake: Lake, work: PartitionWork, footer: Footer) -> dict[str, Any]:
+def answers_metadata(
+    lake: Lake, interrogation: Interrogation, partition: str, footer: Footer
+) -> dict[str, Any]:
     """Items, calls and tokens of a partition, and some answers."""
-    asked = lake.has(LLM_RUNS, work.scope)  # a table without wanted items may be missing
-    runs = read_partition(lake, LLM_RUNS, work.scope, columns=_SHOWN) if asked else []
+    scope = scope_of(interrogation.name, partition)
+    asked = lake.has(LLM_RUNS, scope)  # a table without wanted items may be missing
+    runs = read_partition(lake, LLM_RUNS, scope, columns=_SHOWN) if asked else []
     states = Counter(run["status"] for run in runs)
     answered = [run for run in runs if run["status"] == "ok"]
     step = max(len(answered) // _SAMPLES, 1)

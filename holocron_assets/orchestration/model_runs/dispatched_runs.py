@@ -177,7 +177,8 @@ def _done(
     with closing(work_on(run, agenda, session, is_wanted=what.choice())) as working:
         for written in working:
             if written.footer:
-                yield written_event(asked.lake, written.opened.work, written.footer)
+                work = written.opened.work
+                yield written_event(asked.lake, work.interrogation, work.partition, written.footer)
     _note_outcome(context, session.outcome)
     context.log.info(f"{session.outcome}: {session.reason}. {dict(session_metadata(session))}")
     if session.problem or session.problems:
