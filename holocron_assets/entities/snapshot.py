@@ -173,7 +173,9 @@ _HELD = f"""
 
 
 _TITLES_NOW = """
-    select entity_id, title_key_now(pages.title_key, entities.title_key, entities.page_id) as now_key
+    select
+        entity_type, entity_id,
+        title_key_now(pages.title_key, entities.title_key, entities.page_id) as now_key
     from ({entities}) as entities
     left join present_pages as pages using (source, page_id)
     where valid_to is null and now_key is distinct from entities.title_key
@@ -201,7 +203,7 @@ class Snapshot:
         self.lake = lake
         self._connection = connection
         self._held: dict[str, Holders] = {}
-        self._titles_now: dict[str, Mapping[str, int | None]] = {}
+        self._titles_now: dict[str, dict[str, int | None]] = {}
         self.matched: dict[str, Match] = {}  # by type, see `type_now`
 
     @property
@@ -423,9 +425,13 @@ class Snapshot:
             is at its title.
         """
         if entity_type not in self._titles_now:
-            sql = _TITLES_NOW.format(entities=rows_of(self.lake, ENTITIES, [entity_type]))
-            rows = query(self._connection, sql)
-            self._titles_now[entity_type] = {row["entity_id"]: row["now_key"] for row in rows}
+            # At first of all types at once: the pages are as many as for one.
+            names = [entity_type] if self._titles_now else self.lake.partitions(ENTITIES)
+            self._titles_now |= {name: {} for name in (entity_type, *names)}
+            for row in query(
+                self._connection, _TITLES_NOW.format(entities=rows_of(self.lake, ENTITIES, names))
+            ):
+                self._titles_now[row["entity_type"]][row["entity_id"]] = row["now_key"]
         return self._titles_now[entity_type]
 
     @cached_property
