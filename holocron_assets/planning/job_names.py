@@ -49,6 +49,13 @@ WHOLE_RUN_CHECK = "no_partition_failed"
 WAITING_TAGS = {"holocron/waits": "true"}
 """Tag of jobs that wait for other runs: `dagster.yaml` allows two at once, so that others find a place."""
 
+GROUP_JOB_TAGS = {**WAITING_TAGS, "holocron/runs_group": "true"}
+"""Tags of the job that runs a group. `dagster.yaml` allows fewer groups than jobs that wait.
+
+So a `refresh` that a step waits for finds a place. With an older `dagster.yaml`, a group counts only as a job
+that waits, as before.
+"""
+
 TAGS = {
     HOST_TAG: "Host and port of the wiki that the run asks. One run per value at a time.",
     SOURCE_TAG: "Source that the run's partition belongs to.",

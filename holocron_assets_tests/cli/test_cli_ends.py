@@ -136,6 +136,16 @@ def test_a_variable_that_is_no_number_is_named_before_work_begins(
     assert holocron.lake.partitions(PAGES) == []
 
 
+@pytest.mark.parametrize("command", ["ui", "webserver", "web", "models serve"])
+@pytest.mark.parametrize("port", ["70000", "-1"])
+def test_a_port_that_cannot_be_is_refused_as_a_wrong_option(tmp_path: Path, command: str, port: str) -> None:
+    said = CliRunner().invoke(
+        main, [*command.split(), "--port", port], env=sample_holocron(tmp_path).environment
+    )
+    assert said.exit_code == 2
+    assert "Invalid value for '--port'" in said.stderr
+
+
 NOBODY_LISTENS = "postgresql://holocron:secret-word@127.0.0.1:1/holocron"
 
 

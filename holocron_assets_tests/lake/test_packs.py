@@ -414,6 +414,54 @@ def test_a_partition_from_before_a_column_was_declared_is_packed_once_it_is_made
     assert write_pack(lake, NAMED_SHIPS, ["yard-000"]) == (["yard-000"], [], [])
 
 
+def write_ships(lake: Lake, table: Table, hulls: range) -> None:
+    """Partitions of ships, written three days ago as `table` was declared."""
+    for hull in hulls:
+        write_partition(lake, table, f"yard-{hull:03}", [{"batch": f"yard-{hull:03}", "hull": hull}])
+        age([lake.file(table, f"yard-{hull:03}")], days=3)
+
+
+def test_partitions_from_before_a_column_was_declared_do_not_have_packs_written_again(
+    tmp_path: Path,
+) -> None:
+    lake = Lake(tmp_path, (NAMED_SHIPS,))
+    write_ships(lake, NAMED_SHIPS, range(FEWEST))
+    assert compacted(lake).packed == FEWEST
+    write_ships(lake, SHIPS, range(FEWEST, 2 * FEWEST))
+    assert compacted(lake) == Compacted()
+    write_ships(lake, NAMED_SHIPS, range(2 * FEWEST, 3 * FEWEST))
+    assert compacted(lake).packed == 2 * FEWEST
+    assert compacted(lake) == Compacted()
+
+
+def test_a_pack_from_before_a_column_was_declared_stays_when_most_of_it_is_replaced(tmp_path: Path) -> None:
+    older, lake = Lake(tmp_path, (SHIPS,)), Lake(tmp_path, (NAMED_SHIPS,))
+    write_ships(older, SHIPS, range(FEWEST))
+    assert compacted(older).packed == FEWEST
+    write_ships(lake, NAMED_SHIPS, range(FEWEST - 1))
+    assert partitions_to_pack(lake, now=datetime.now(UTC)) == []
+
+
+def test_files_are_opened_to_plan_only_if_they_suffice_for_a_pack_and_only_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake, opened = Lake(tmp_path, (NAMED_SHIPS,)), list[Path]()
+    read = pq.read_schema
+
+    def note_and_read(path: Path) -> Any:
+        opened.append(path)
+        return read(path)
+
+    monkeypatch.setattr(pq, "read_schema", note_and_read)
+    write_ships(lake, SHIPS, range(FEWEST - 1))
+    assert partitions_to_pack(lake, now=datetime.now(UTC)) == []
+    assert opened == []
+    write_ships(lake, SHIPS, range(FEWEST - 1, FEWEST))
+    for _ in range(2):
+        assert partitions_to_pack(lake, now=datetime.now(UTC)) == []
+    assert len(opened) == FEWEST
+
+
 def test_the_tables_of_interrogations_are_packed_too(tmp_path: Path) -> None:
     lake = Lake(tmp_path, (SHIPS,))
     for number in range(FEWEST):

@@ -197,6 +197,8 @@ def test_a_backfill_of_a_job_counts_as_one_of_its_assets_does(instance: dg.Dagst
         ("seed_titles", ["wiki"], {"holocron/source": "wiki"}),
         ("pages", [BATCHES[0], "other-000001"], {}),
         ("entities", ["Species"], {}),
+        ("files", ["pictures-000001", "pictures-000002"], {"holocron/source": "pictures"}),
+        ("file_list", ["pictures"], {"holocron/source": "pictures"}),
     ],
 )
 def test_a_backfill_is_tagged_with_its_source_and_with_nothing_that_is_none(
@@ -242,6 +244,13 @@ def test_what_a_person_holds_back_is_refused(holocron: Holocron, scope: Scope) -
         refuse_unguarded(holocron.lake, Backfill("derived_entity_facts", BATCHES, {}, 1, 0), Guards())
 
 
+@pytest.mark.parametrize(("asset", "partition"), [("files", "pictures-000001"), ("file_list", "pictures")])
+def test_a_held_source_of_files_is_refused(holocron: Holocron, asset: str, partition: str) -> None:
+    control(holocron.lake, PAUSE, Scope("source", "pictures"), author="ada", reason="x")
+    with pytest.raises(HeldBackError, match="lets it go on"):
+        refuse_unguarded(holocron.lake, Backfill(asset, [partition], {}, 1, 0), Guards())
+
+
 def test_an_asset_of_entities_is_not_held_by_an_interrogation_of_the_same_name(holocron: Holocron) -> None:
     control(holocron.lake, PAUSE, Scope("interrogation", "entity_facts"), author="ada", reason="x")
     refuse_unguarded(holocron.lake, Backfill("entity_facts", ["Droid"], {}, 1, 0), Guards())
@@ -270,6 +279,15 @@ def test_partitions_are_named_by_list_source_and_range(
         chosen_partitions(holocron.lake, instance, "views")
     with pytest.raises(BackfillRefusedError, match=f"{BATCHES[1]} comes before {BATCHES[3]}"):
         chosen(between=(BATCHES[3], BATCHES[1]))
+
+
+def test_partitions_of_files_are_named_by_their_source(
+    holocron: Holocron, instance: dg.DagsterInstance
+) -> None:
+    instance.add_dynamic_partitions("file_batches", ["papers-000001", "pictures-000001"])
+    instance.add_dynamic_partitions("file_sources", ["papers", "pictures"])
+    assert chosen_partitions(holocron.lake, instance, "files", source="pictures") == ["pictures-000001"]
+    assert chosen_partitions(holocron.lake, instance, "file_list", source="pictures") == ["pictures"]
 
 
 def test_failed_are_those_whose_last_run_failed(holocron: Holocron, instance: dg.DagsterInstance) -> None:

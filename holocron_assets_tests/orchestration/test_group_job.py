@@ -17,8 +17,10 @@ from sample_holocron import Holocron, sample_holocron
 
 from holocron_assets.decisions.controls import ALL, PAUSE, control
 from holocron_assets.definitions import defs
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.operations.groups import last_run
-from holocron_assets.planning.job_names import GROUP_JOB, OUTCOME_TAG
+from holocron_assets.planning.job_names import GROUP_JOB, OUTCOME_TAG, REFRESH_JOB
+from holocron_assets.settings import PROJECT_FOLDER
 
 FINE = "{name: fine, run: sources list}"
 
@@ -91,6 +93,17 @@ def test_a_group_may_take_longer_than_other_runs_and_leaves_places_to_them() -> 
     tags = defs.resolve_job_def(GROUP_JOB).tags
     assert float(tags["dagster/max_runtime"]) > 24 * 3600
     assert tags["holocron/waits"] == "true"
+
+
+@pytest.mark.parametrize("folder", [".", "deploy/postgres", "deploy/celery"])
+def test_groups_leave_a_place_to_a_refresh_that_they_wait_for_and_both_to_its_runs(folder: str) -> None:
+    settings: Any = load_yaml((PROJECT_FOLDER / folder / "dagster.yaml").read_text(encoding="utf-8"))
+    runs = settings["concurrency"]["runs"]
+    limits = {one["key"]: one["limit"] for one in runs["tag_concurrency_limits"]}
+    group, refresh = (defs.resolve_job_def(name).tags.keys() & limits for name in (GROUP_JOB, REFRESH_JOB))
+    assert refresh < group
+    most_groups, most_waiting = (min(limits[key] for key in keys) for keys in (group, refresh))
+    assert most_groups < most_waiting < runs["max_concurrent_runs"]
 
 
 @pytest.mark.full

@@ -21,11 +21,13 @@ from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.operations.groups import Group, begin_or_go_on
-from holocron_assets.operations.notifications.webhooks import EVENTS
+from holocron_assets.operations.notifications.notifications import Notice, open_book
+from holocron_assets.operations.notifications.webhooks import EVENTS, read_webhooks
 from holocron_assets.orchestration.sensors import notifications
 from holocron_assets.orchestration.sensors.alerts import raise_alerts
 from holocron_assets.orchestration.sensors.notifications import tell_webhooks
 from holocron_assets.planning.job_names import PARTITION_TAG, SOURCE_TAG
+from holocron_assets.settings import webhooks_file
 
 pytestmark = pytest.mark.system
 
@@ -142,18 +144,20 @@ def test_webhooks_are_told_which_runs_were_skipped_by_a_hold_and_which_a_person_
     assert "the disk is being replaced" in bodies[skipped.run_id]["data"]["reason"]
 
 
+def end_group(holocron: Holocron, name: str, rule: str) -> None:
+    """Let a group end with a step that failed and one that was left out."""
+    steps = [{"name": "crawl", "run": "run", "on_failure": rule}, {"name": "export", "run": "export"}]
+    group = Group.model_validate({"title": "Some work", "steps": steps})
+    begin_or_go_on(holocron.lake, name, group).work(lambda _: 1, lambda _: None)
+
+
 def test_webhooks_are_told_which_steps_of_a_group_were_left_out_and_why(
     holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
 ) -> None:
-    def ended(name: str, rule: str) -> None:
-        steps = [{"name": "crawl", "run": "run", "on_failure": rule}, {"name": "export", "run": "export"}]
-        group = Group.model_validate({"title": "Some work", "steps": steps})
-        begin_or_go_on(holocron.lake, name, group).work(lambda _: 1, lambda _: None)
-
-    ended("before", "skip")
+    end_group(holocron, "before", "skip")
     _, cursor = tick(holocron, instance, None)
-    ended("night", "skip")
-    ended("noon", "stop")
+    end_group(holocron, "night", "skip")
+    end_group(holocron, "noon", "stop")
     for _ in range(2):
         _, cursor = tick(holocron, instance, cursor)
     found = {one.notice_id: (one.body["type"], one.body["data"]["reason"]) for one in receiver.received}
@@ -215,6 +219,26 @@ def test_a_page_given_up_is_sent_once_and_one_from_before_the_first_tick_never(
     bury(holocron, second)  # it was brought back, and died again
     tick(holocron, instance, cursor)
     assert len(set(receiver.ids)) == 2
+
+
+def test_an_old_page_given_up_is_not_sent_at_the_first_tick_because_of_a_group_s_old_step(
+    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
+) -> None:
+    bury(holocron, titles(holocron)[0])
+    end_group(holocron, "before", "skip")
+    tick(holocron, instance, None)
+    assert receiver.received == []
+
+
+def test_an_old_page_given_up_is_not_sent_at_the_first_tick_because_of_an_alert(
+    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
+) -> None:
+    bury(holocron, titles(holocron)[0])
+    alert = Notice("alert-1-firing", "alert.firing", "no_progress", utc_now(), {})
+    with open_book(holocron.lake, patience_seconds=0) as book:
+        book.note([alert], read_webhooks(webhooks_file()))
+    tick(holocron, instance, None)
+    assert receiver.ids == [alert.notice_id]
 
 
 def test_dead_letters_are_read_once_a_minute_and_none_is_missed(

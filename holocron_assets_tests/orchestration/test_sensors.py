@@ -23,11 +23,12 @@ from watched import Watched
 from holocron_assets.classify.decided_types import decide_type
 from holocron_assets.entities.store import store_entities
 from holocron_assets.errors import PermanentError
+from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
 from holocron_assets.orchestration.assets import entity_files
+from holocron_assets.orchestration.sensors import adopting, run_requests
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
-from holocron_assets.orchestration.sensors import run_requests
 
 pytestmark = pytest.mark.system
 
@@ -142,6 +143,34 @@ def test_a_manifest_that_a_crash_left_without_a_partition_is_adopted(watched: Wa
     tick = watched.tick(sensors.new_pages)
     assert tick.work == [("crawl_batch", SAMPLE_BATCH)]
     assert set(watched.instance.get_dynamic_partitions("batches")) == {SAMPLE_BATCH}
+
+
+def test_a_large_lake_is_adopted_in_many_ticks_and_first_what_runs_need(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adopting, "MOST_ADOPTED", 2)
+    list_seeds_and_cut(watched.holocron)
+    lake, older = watched.holocron.lake, [f"older-{number:06}" for number in range(1, 5)]
+    for batch in older:
+        write_partition(lake, BATCH_PAGES, batch, read_partition(lake, BATCH_PAGES, SAMPLE_BATCH))
+    tick = watched.tick(sensors.new_pages)
+    assert tick.work == [("crawl_batch", SAMPLE_BATCH)]
+    assert tick.partitions == {"sample", SAMPLE_BATCH, older[0]}
+    assert len(tick.events) == 2
+    watched.store_run(tick.asked[0], DagsterRunStatus.STARTED)
+    later = [watched.tick(sensors.new_pages) for _ in range(3)]
+    assert [tick.work for tick in later] == [[], [], []]
+    assert [tick.partitions for tick in later] == [set(older[1:3]), set(older[3:]), set()]
+
+
+def test_settle_adopts_only_what_its_runs_need(
+    fetched_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    watched = Watched(fetched_sample.copy_to(tmp_path), instance)
+    lake = watched.holocron.lake
+    write_partition(lake, BATCH_PAGES, "older-000001", read_partition(lake, BATCH_PAGES, SAMPLE_BATCH))
+    assert watched.tick(sensors.settle).partitions == {SAMPLE_BATCH}
+    assert "older-000001" in watched.tick(sensors.new_pages).partitions
 
 
 def test_a_disabled_source_is_never_named(watched: Watched) -> None:

@@ -6,11 +6,17 @@ import click
 
 from holocron_assets.cli.shared import clear_errors, opened_lake
 
-_PORT = 3000
+_PORT_OPTION = click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=3000,
+    show_default=True,
+    help="Port of the web UI, on loopback.",
+)
 
 
 @click.command()
-@click.option("--port", default=_PORT, show_default=True, help="Port of the web UI, on loopback.")
+@_PORT_OPTION
 @clear_errors
 def ui(port: int) -> None:
     """Start Dagster's web UI and daemon, with the sensors on."""
@@ -29,13 +35,7 @@ def daemon() -> None:
 
 
 @click.command()
-@click.option(
-    "--port",
-    type=click.IntRange(1, 65535),
-    default=_PORT,
-    show_default=True,
-    help="Port of the web UI, on loopback.",
-)
+@_PORT_OPTION
 @clear_errors
 def webserver(port: int) -> None:
     """Start Dagster's web UI alone, until stopped.

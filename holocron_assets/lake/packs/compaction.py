@@ -19,7 +19,7 @@ from holocron_assets.lake.files.durable import holding, remove
 from holocron_assets.lake.files.listing import JOURNAL_FILE, Listing
 from holocron_assets.lake.files.rows import NUMBERED
 from holocron_assets.lake.journals.journal import Journal
-from holocron_assets.lake.packs.packing import PACK_BYTES, PACK_PARTITIONS, Problem, write_pack
+from holocron_assets.lake.packs.packing import PACK_BYTES, PACK_PARTITIONS, Problem, lacks_columns, write_pack
 from holocron_assets.lake.packs.packs import FileMark, PackFile
 from holocron_assets.lake.place.paths import Lake
 
@@ -125,18 +125,26 @@ def _plan(lake: Lake, table: Table, now: datetime) -> Plan:
     listing = lake.listing(table)
     moment = int(now.timestamp() * _NS)
     live = _live(listing)
-    fresh = [name for name, mark in listing.own.items() if _is_to_pack(listing, name, mark, moment)]
+    fresh = _fresh(listing, table, moment)
     replaced = [pack for pack in live if _is_half_dead(listing, pack, live[pack])]
-    if len(fresh) >= FEWEST:
+    if fresh:
         replaced += [pack for pack in live if _is_half_empty(listing, pack, live[pack])]
-    else:
-        fresh = []
+    # What would not be packed is left out, or the same plan would be made for ever.
+    replaced = [pack for pack in replaced if not lacks_columns(table, *pack)]
     return Plan(
         table,
         sorted([*fresh, *(name for pack in set(replaced) for name in live[pack])]),
         _own_to_remove(lake, listing, moment),
         _packs_to_remove(lake, listing, live, moment),
     )
+
+
+def _fresh(listing: Listing, table: Table, moment: int) -> list[str]:
+    """The partitions whose own files are to be packed; none if they are too few for a pack."""
+    fresh = [name for name, mark in listing.own.items() if _is_to_pack(listing, name, mark, moment)]
+    if len(fresh) >= FEWEST:  # their files are opened only now
+        fresh = [name for name in fresh if not lacks_columns(table, listing.file(name), *listing.own[name])]
+    return fresh if len(fresh) >= FEWEST else []
 
 
 def _live(listing: Listing) -> dict[PackFile, list[str]]:

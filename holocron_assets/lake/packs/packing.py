@@ -5,6 +5,7 @@ import uuid
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Self
 
@@ -82,6 +83,28 @@ def write_pack(
     except _NothingToPackError:
         return [], problems, list(left)
     return list(pack.packed), problems, list(left)
+
+
+def lacks_columns(table: Table, path: Path, mtime_ns: int, size: int) -> bool:
+    """Whether a file of a partition, or a pack, lacks a column that was declared later. It is not packed.
+
+    Args:
+        table: the table.
+        path: the file. It is opened once for each process and state of the file, and only where the table has
+            such columns. One that cannot be opened counts as lacking none, so that `write_pack` names it.
+        mtime_ns: when it was written last.
+        size: its size.
+    """
+    added = tuple(table.added_columns)
+    return bool(added) and _lacks(path, FileMark(mtime_ns, size), added)
+
+
+@lru_cache(maxsize=65_536)
+def _lacks(path: Path, mark: FileMark, added: tuple[str, ...]) -> bool:  # noqa: ARG001 - tells versions apart
+    try:
+        return not set(added) <= set(pq.read_schema(path).names)
+    except (OSError, pa.ArrowException):
+        return False
 
 
 class _PackWriter:

@@ -92,9 +92,9 @@ class NoticeBook:
         rows = self._ask("select distinct notice_id from lake.notices where notice_id = any($ids)", ids=asked)
         return {row["notice_id"] for row in rows}
 
-    def is_empty(self) -> bool:
-        """Whether no notice was ever recorded."""
-        return not self._ask("from lake.notices limit 1")
+    def holds_only_alerts(self) -> bool:
+        """Whether no notice was ever recorded, except of alerts, which another sensor records."""
+        return not self._ask("from lake.notices where not starts_with(event, 'alert.') limit 1")
 
     def pending(self) -> list[Row]:
         """The rows that are not delivered yet, and not given up."""

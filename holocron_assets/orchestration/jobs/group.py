@@ -13,7 +13,7 @@ from holocron_assets.orchestration.resources.resources import LakeResource
 from holocron_assets.orchestration.runs.failures import clear_failures
 from holocron_assets.orchestration.runs.held import ended_when_held, refuse_all_held
 from holocron_assets.orchestration.runs.retries import LAKE
-from holocron_assets.planning.job_names import GROUP_JOB, WAITING_TAGS
+from holocron_assets.planning.job_names import GROUP_JOB, GROUP_JOB_TAGS
 from holocron_assets.settings import groups_folder
 
 _MOST_SECONDS = 7 * 24 * 3600
@@ -57,7 +57,7 @@ def run_steps(context: dg.OpExecutionContext, config: GroupConfig, lake: LakeRes
     name=GROUP_JOB,
     description="Run a group of work: commands in sequence, from a file in data/groups/.",
     executor_def=dg.in_process_executor,
-    tags={**WAITING_TAGS, "dagster/max_runtime": str(_MOST_SECONDS)},
+    tags={**GROUP_JOB_TAGS, "dagster/max_runtime": str(_MOST_SECONDS)},
 )
 def run_group() -> None:
     """See `run_steps`."""

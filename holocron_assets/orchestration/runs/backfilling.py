@@ -19,7 +19,12 @@ from holocron_assets.errors import HolocronError, PermanentError
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.entities import failures_of_steps
 from holocron_assets.orchestration.assets.events import partitions_of_run
-from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
+from holocron_assets.orchestration.assets.partitions import (
+    BATCHES,
+    BATCHES_OF_FILES,
+    SOURCES,
+    SOURCES_OF_FILES,
+)
 from holocron_assets.orchestration.internals.assets import (
     DEFERRED,
     asset_named,
@@ -182,9 +187,9 @@ def source_of_partition(asset: str, partition: str) -> str | None:
         PermanentError: there is no such asset, or it has no partitions.
     """
     definition = _definition(asset)
-    if definition == SOURCES:
+    if definition in (SOURCES, SOURCES_OF_FILES):
         return partition
-    return source_of(partition) if definition == BATCHES else None
+    return source_of(partition) if definition in (BATCHES, BATCHES_OF_FILES) else None
 
 
 def source_tag(backfill: Backfill) -> dict[str, str]:

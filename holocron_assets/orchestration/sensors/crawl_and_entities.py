@@ -160,8 +160,10 @@ def settle(
     stale = batches_to_settle(opened, sources.all())
     if not stale:
         context.update_cursor(mark)
-    adopted = {BATCHES: unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES))}
     requested = run_requests(context.instance, opened, stale)
+    # Only what its runs need: `new_pages` adopts the others, and two sensors would record each of them twice.
+    needed = [request.partition_key for request in requested.requests if request.partition_key]
+    adopted = {BATCHES: unknown(context.instance, BATCHES, needed)}
     return answer(opened, requested, adopted, "every batch is settled")
 
 

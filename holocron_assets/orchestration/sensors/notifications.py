@@ -96,12 +96,14 @@ def _note(
 ) -> _Cursor:
     """Record how runs ended and what was given up; return where the next reading begins."""
     now, mark = utc_now(), lake.mark(DEAD_LETTER_TABLES)
-    groups = _note_groups(lake, book, webhooks, None if cursor is None else cursor.groups)
     if cursor is None:
-        # Dead letters from before the first webhook are history, unless only Dagster's storage is new.
-        book.note(dead_letter_notices(lake), webhooks, is_history=book.is_empty())
+        # Dead letters from before the first tick are history, unless only Dagster's storage is new. They come
+        # before the steps of groups, whose notices would show an earlier tick.
+        book.note(dead_letter_notices(lake), webhooks, is_history=book.holds_only_alerts())
+        groups = _note_groups(lake, book, webhooks, None)
         newest = {event: _newest(instance, kind) for kind, event in _ENDS.items()}
         return _Cursor(first=newest, seen=newest, dead=mark, dead_at=now, groups=groups)
+    groups = _note_groups(lake, book, webhooks, cursor.groups)
     first, seen = dict(cursor.first), dict[Event, int]()
     for kind, event in _ENDS.items():
         if event not in cursor.seen:  # an earlier version did not read it
