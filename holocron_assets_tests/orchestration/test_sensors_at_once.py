@@ -65,7 +65,8 @@ def test_a_receiver_that_hangs_holds_up_no_other_sensor(finished_sample: Holocro
     assert failed == {}
     with dagster_at(holocron.environment["DAGSTER_HOME"]) as instance:
         runs = [(run.job_name, run.tags.get(PARTITION_TAG), run.status.value) for run in instance.get_runs()]
-    assert sorted(run for run in runs if run[0] != "upkeep") == [
+    # Upkeep and the search index come at times of their own, which may or may not be within these.
+    assert sorted(run for run in runs if run[0] not in ("upkeep", "update_search")) == [
         ("derive_code", None, "QUEUED"),
         ("list_seeds", "new", "QUEUED"),
         ("publish_views", None, "QUEUED"),
