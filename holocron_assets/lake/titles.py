@@ -77,6 +77,9 @@ _ILLEGAL = re.compile(
     "|%[0-9A-Fa-f]{2}"
     "|&(?:[A-Za-z0-9\u0080-\uffff]+|#[0-9]+|#x[0-9A-Fa-f]+);"
 )
+_GEORGIAN = re.compile("[\u10d0-\u10ff]")
+# Languages in which MediaWiki makes 'İ' of 'i': Turkish, Azerbaijani and Karakalpak
+_DOTTED_CAPITAL = frozenset({"tr", "az", "kaa"})
 _RELATIVE_PATH = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 _CHARACTER_REFERENCE = re.compile(r"&(?:([A-Za-z][A-Za-z0-9]*)|#([0-9]+)|#[xX]([0-9A-Fa-f]+));")
 
@@ -196,7 +199,7 @@ class Site:
         name = name.rstrip(" ")
         _refuse(text, name, namespace)
         if self.capitalises or namespace in _ALWAYS_CAPITALISED:
-            name = _capitalised(name)
+            name = _capitalised(name, self.language)
         prefix = self.local_names.get(namespace, "")
         return PageTitle(
             namespace=namespace,
@@ -265,11 +268,15 @@ def _refuse(text: str, name: str, namespace: int) -> None:
         raise InvalidTitle(text, f"it is longer than {longest} bytes")
 
 
-def _capitalised(name: str) -> str:
-    first = name[0].upper()
-    # A letter whose capital is several letters, such as 'ß', stays as it is, as on Wikimedia's wikis. An
-    # unchanged MediaWiki makes 'SS' of it, but answers both titles, so nothing is lost.
-    return first + name[1:] if len(first) == 1 else name
+def _capitalised(name: str, language: str | None) -> str:
+    first = name[0]
+    if first == "i" and language in _DOTTED_CAPITAL:
+        return f"\u0130{name[1:]}"
+    # A letter whose capital is several letters, such as 'ß', stays as it is, as on Wikimedia's wikis. So does
+    # a Georgian letter, whose capital begins no word. An unchanged MediaWiki makes 'SS' of the first, and a
+    # capital of the second. But it answers both titles, so nothing is lost.
+    capital = first.upper()
+    return name if len(capital) > 1 or _GEORGIAN.match(first) else capital + name[1:]
 
 
 DEFAULT_SITE = Site.from_row(

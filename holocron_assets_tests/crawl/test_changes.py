@@ -203,6 +203,51 @@ def test_a_list_that_does_not_reach_back_starts_a_check_of_everything(tmp_path: 
     assert state["reaches_back_to"] > utc_now()
 
 
+@contextmanager
+def reading_that_stopped_half_way(folder: Path) -> Iterator[tuple[Lake, ChangingWiki]]:
+    """A wiki whose list was read as far as the edits of A and B. The edits of C and D come after them."""
+    with crawled_wiki(folder, "A", "B", "C", "D", list_limit=2) as (lake, wiki):
+        for minutes, title in enumerate(("A", "B", "C", "D")):
+            with ago((20 - 5 * minutes) * MINUTE):
+                wiki.edit(title)
+        assert reading(lake, wiki, seconds=0).goes_on
+        yield lake, wiki
+
+
+def test_a_gap_is_found_by_a_reading_that_goes_on_in_the_middle_of_a_list_after_days(tmp_path: Path) -> None:
+    with reading_that_stopped_half_way(tmp_path) as (lake, wiki):
+        now = utc_now()
+        for days in (1, 2, 3):  # the wiki is away, and is asked each day
+            with time_machine.travel(now + days * DAY - 60 * MINUTE):
+                wiki.fake.will(page(503, "down", Retry_After="600"))
+                assert reading(lake, wiki).problem
+        wiki.forget(older_than=now + DAY)
+        with time_machine.travel(now + 3 * DAY):
+            wiki.edit("D")
+            late = reading(lake, wiki)
+            assert not reading(lake, wiki).gap, "one check is enough"
+    assert (late.gap, kinds_and_titles(late)) == (True, [("edit", "D")])
+
+
+def test_a_list_that_still_reaches_back_is_no_gap_though_it_goes_on_after_days(tmp_path: Path) -> None:
+    with reading_that_stopped_half_way(tmp_path) as (lake, wiki), time_machine.travel(utc_now() + 3 * DAY):
+        late = reading(lake, wiki)
+    assert (late.gap, kinds_and_titles(late)) == (False, [("edit", "C"), ("edit", "D")])
+
+
+def test_a_reading_that_goes_on_after_a_short_pause_asks_no_more_than_the_list(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A", list_limit=2) as (lake, wiki):
+        with time_machine.travel(utc_now() - 30 * DAY):
+            hold(lake, wiki, "A", batch=2)
+            for title in ("A", "B", "C", "D", "E"):
+                wiki.edit(title)
+        for hours in (0, 1, 24):
+            with time_machine.travel(utc_now() + hours * 60 * MINUTE):
+                reading(lake, wiki, seconds=0)
+        assert set(stored(lake)) == {"A", "B", "C", "D", "E"}
+    assert len(wiki.asked(list="recentchanges", rclimit="1")) == 1, "before anything else was asked"
+
+
 def test_a_gap_starts_a_check_anew_that_had_come_half_way(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
         start_pass(lake, "wiki", "person", utc_now() - DAY)

@@ -1,16 +1,19 @@
 """Whether all of a dump is in the lake: what the check counts, and what it finds fault with."""
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from crawl_rows import dump_source, outcome, put_outcomes
+import time_machine
+from crawl_rows import dump_source, outcome, put_links, put_outcomes
 from small_wiki import reading
 
 from holocron_assets.crawl.dumps.check import DumpCheck, check_dumps
 from holocron_assets.crawl.fetch import fetch_batch
-from holocron_assets.crawl.frontier.batches import cut_batches
+from holocron_assets.crawl.frontier.batches import cut_batches, manifest
+from holocron_assets.crawl.frontier.known_links import make_known_links
 from holocron_assets.crawl.sources.seeds import store_seeds, store_site
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.files.parquet import read_partition, write_partition
@@ -94,6 +97,8 @@ def test_a_listed_page_that_lost_its_outcome_is_named(lake: Lake, tmp_path: Path
     source = write_export(tmp_path / "x.xml", page("A"), page("B"))
     crawl(lake, source)
     (batch,) = lake.partitions(PAGES)
+    put_links(lake, batch)
+    make_known_links(lake, source)
     rows = read_partition(lake, PAGES, batch)
     write_partition(
         lake,
@@ -136,6 +141,39 @@ def test_a_dump_that_an_older_one_without_revision_ids_replaced_is_read_again(
     assert [row["wikitext"] for row in read_partition(lake, PAGES, "dump-000002")] == ["older"]
     assert (checked(lake, source).counts["with an outcome"], checked(lake, source).problems) == (1, [])
     assert crawl(lake, source) == [], "it is read once"
+
+
+@pytest.mark.parametrize("revision", [1, None])
+def test_a_page_that_was_given_up_is_read_again_when_the_dump_is_replaced(
+    lake: Lake, tmp_path: Path, revision: int | None
+) -> None:
+    without_text = page("A", revision=revision).replace("<text>text</text>", "")
+    source = write_export(
+        tmp_path / "x.xml", without_text, page("B/Legends").replace("<text>text</text>", "")
+    )
+    assert sorted(crawl(lake, source)) == ["A", "B/Legends"]
+    assert crawl(lake, source) == [], "the same file holds no more"
+    assert checked(lake, source).problems == []
+    source = write_export(
+        tmp_path / "x.xml", page("A", revision=revision), page("B/Legends"), exclude=["/Legends$"]
+    )
+    assert crawl(lake, source) == ["A"]
+    assert (checked(lake, source).counts["with an outcome"], checked(lake, source).problems) == (1, [])
+    assert {row["status"] for row in read_partition(lake, PAGES, "dump-000002")} == {"ok"}
+    assert {row["reason"] for row in manifest(lake, "dump-000002")} == {"new"}
+
+
+def test_a_page_is_given_up_once_though_the_clock_was_set_back_since_the_dump_was_listed(
+    lake: Lake, tmp_path: Path
+) -> None:
+    source = write_export(tmp_path / "x.xml", page("A").replace("<text>text</text>", ""))
+    store_site(lake, source, None)
+    store_seeds(lake, source, None)
+    with time_machine.travel(utc_now() - timedelta(hours=1)):
+        (batch,) = cut_batches(lake, source, now=utc_now())
+        with reading(lake, source, batch) as reader:
+            assert [row["status"] for row in fetch_batch(lake, batch, reader, "test")] == ["dead"]
+        assert cut_batches(lake, source, now=utc_now()) == []
 
 
 def test_an_answer_of_a_later_revision_counts_for_an_older_dump(lake: Lake, tmp_path: Path) -> None:

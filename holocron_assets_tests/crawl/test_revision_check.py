@@ -49,8 +49,8 @@ def crawled_wiki(
         yield lake, wiki
 
 
-def check(lake: Lake, wiki: ChangingWiki, *, seconds: float = 60) -> tuple[Row, list[Row]]:
-    source = source_of(wiki)
+def check(lake: Lake, wiki: ChangingWiki, *, seconds: float = 60, **settings: Any) -> tuple[Row, list[Row]]:
+    source = source_of(wiki, **settings)
     with wiki_client(lake, source, "wiki-recheck", lake.root / "politeness") as client:
         return check_revisions(lake, source, client, seconds=seconds)
 
@@ -110,6 +110,20 @@ def test_a_page_that_was_read_on_a_clock_that_was_ahead_is_found_to_be_gone(tmp_
         assert pending_pages(lake, source, limit=9) == [], "and it is asked for once"
         start_pass(lake, "wiki", "person", utc_now())
         assert check(lake, wiki)[1] == []
+
+
+def test_a_check_goes_on_past_pages_of_a_namespace_that_the_wiki_renamed(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "Old:A", "Old:B", "C") as (lake, wiki):
+        space = {"id": 0, "name": "", "canonical": "", "aliases": []}
+        renamed = {"id": 100, "name": "New", "canonical": "New", "aliases": ["Old"]}
+        put_site(lake, namespaces=[space, renamed])
+        revision = wiki.edit("Old:A", listed=False)
+        wiki.delete("Old:B", listed=False)
+        start_pass(lake, "wiki", "schedule", utc_now())
+        ended, rows = check(lake, wiki, namespaces=(0, 100))
+    assert found(rows) == {"New:A": ("edit", revision), "New:B": ("delete", None)}
+    assert (ended["checked"], ended["changed"]) == (3, 2)
+    assert ended["finished_at"] is not None
 
 
 def test_fifty_titles_are_asked_for_at_once_and_each_once(tmp_path: Path) -> None:

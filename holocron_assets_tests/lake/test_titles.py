@@ -58,6 +58,8 @@ GERMAN = Site.from_row(GERMAN_ROW)
         ("élan", "Élan"),
         ("ßeta", "ßeta"),
         ("\u200eFoo\u200f", "Foo"),
+        ("\u10d7\u10d1\u10d8\u10da\u10d8\u10e1\u10d8", "\u10d7\u10d1\u10d8\u10da\u10d8\u10e1\u10d8"),
+        ("istanbul", "Istanbul"),
         ("Luke Skywalker's lightsaber", "Luke Skywalker's lightsaber"),
         ("Foo (Legends)", "Foo (Legends)"),
         ("日本", "日本"),
@@ -65,6 +67,34 @@ GERMAN = Site.from_row(GERMAN_ROW)
 )
 def test_a_title_is_brought_to_the_form_it_is_stored_under(text: str, title: str) -> None:
     assert DEFAULT_SITE.parse_title(text).title == title
+
+
+@pytest.mark.parametrize("language", ["tr", "az", "kaa"])
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("istanbul", "\u0130stanbul"),
+        ("kategori:istanbul", "Kategori:\u0130stanbul"),
+        ("\u0131lgaz", "Ilgaz"),
+        ("Isparta", "Isparta"),
+        ("izmir", "\u0130zmir"),
+        ("ankara", "Ankara"),
+    ],
+)
+def test_a_small_i_becomes_a_dotted_capital_where_the_language_has_one(
+    language: str, text: str, title: str
+) -> None:
+    turkish = {"id": 14, "name": "Kategori", "canonical": "Category", "aliases": []}
+    site = Site.from_row(
+        {
+            "title_case": "first-letter",
+            "namespaces": [turkish],
+            "interwiki_prefixes": [],
+            "language": language,
+        }
+    )
+    assert site.parse_title(text).title == title
+    assert site.parse_title(title).title == title
 
 
 def test_a_title_is_split_into_namespace_name_and_fragment() -> None:

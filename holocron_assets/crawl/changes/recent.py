@@ -36,6 +36,7 @@ _NOTHING_KNOWN: Row = {
     "told": [],
     "unproven_since": None,
     "clock_ahead": None,
+    "answered_at": None,
 }
 _BEGINNING = """
     select min(cut_at) as began_at, bool_or(origin <> $origin) as was_elsewhere
@@ -188,12 +189,12 @@ class _Reader:
         Raises:
             WikiUnavailable, WikiRefused: no answer. What was reported before is kept.
         """
-        since, goes_on = self.state["place"], self.state["continuation"] is not None
+        since, goes_on_at_once = self.state["place"], self._goes_on_at_once()
         reading = _read(self.client, self.state, since, deadline)
         if reading.clock_ahead is not None:
             self._keep(reading, reading.clock_ahead)
             is_long_ago = utc_now() + reading.clock_ahead - since > _SHORTEST_REACH
-            if is_long_ago and not (goes_on or self.is_first or reading.reaches_since):
+            if is_long_ago and not (goes_on_at_once or self.is_first or reading.reaches_since):
                 self.state["unproven_since"] = since
         if reading.failure:
             raise reading.failure
@@ -216,6 +217,18 @@ class _Reader:
         write_partition(self.lake, CHANGE_LOOKS, self.source.name, [row])
         return ChangesReading(self.rows, self.footer, goes_on, self.gap, problem, due_at)
 
+    def _goes_on_at_once(self) -> bool:
+        """Whether the wiki was in the middle of its list a short while ago.
+
+        After a longer while, what comes next may have left the list. A clock that was set by more than a day
+        counts as a longer while.
+        """
+        if self.state["continuation"] is None:
+            return False
+        # A row of an earlier version does not say when the wiki answered.
+        answered_at: datetime = self.state["answered_at"] or self.state["looked_at"]
+        return abs(utc_now() - answered_at) <= _SHORTEST_REACH
+
     def _keep(self, reading: _Reading, clock_ahead: timedelta) -> None:
         seen = Seen("recent_changes", seen_at=utc_now(), clock_ahead=clock_ahead)
         site = load_site(self.lake, self.source.name)
@@ -223,7 +236,7 @@ class _Reader:
         self.rows = self._after_requests(rows, seen)
         if self.rows:
             self.footer = add_changes(self.lake, self.source.name, self.rows)
-        self.state["place"] = reading.place
+        self.state["place"], self.state["answered_at"] = reading.place, seen.seen_at
         self.state["continuation"] = json.dumps(reading.following) if reading.following else None
         self.state["told"] = [
             {"entry_id": number, "at": at}

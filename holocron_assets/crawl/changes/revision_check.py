@@ -147,7 +147,9 @@ def _changes(pages: Sequence[KnownPage], client: WikiClient, source: Source, sit
                 changes.append(Change(page.title, *change, changed_at=answer.wiki_time))
         asked_at = {page.title_key: page.asked_at for page in asked}
         found_now = change_rows(changes, Seen("check", now, answer.wiki_time - now), source, site)
-        rows += [after_request(row, asked_at[row["title_key"]]) for row in found_now]
+        # By the wiki's present rules a page may have another title than when it was fetched, and another key.
+        latest = max(asked_at.values())
+        rows += [after_request(row, asked_at.get(row["title_key"], latest)) for row in found_now]
     return rows
 
 

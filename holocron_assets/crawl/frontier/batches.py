@@ -325,8 +325,12 @@ def _write_manifest(
 
 
 def _cut_at(page: PendingPage, now: datetime) -> datetime:
-    """Later than the last request and the change, even if the clock was set back: the later fetch counts."""
-    moments = (now, page.reported_at, page.asked_at + SMALLEST_STEP if page.asked_at else None)
+    """Later than the last request and the change, even if the clock was set back: the later fetch counts.
+
+    A page of a dump is read after its file was listed: otherwise the outcome would count for the file before.
+    """
+    listed_at = page.listed_at if page.ordinal is not None else None
+    moments = (now, page.reported_at, listed_at, page.asked_at + SMALLEST_STEP if page.asked_at else None)
     return max(moment for moment in moments if moment)
 
 

@@ -17,7 +17,7 @@ _MEMORY = "1GB"
 _PENDING = """
     with chosen as materialized (
         select title, title_key, namespace, depth, failures, reason, ordinal, reported_at, via_key, inbound,
-            asked_at
+            asked_at, listed_at
         from frontier
         where status = 'pending'
         order by reason <> 'changed', reported_at, ordinal nulls last, inbound desc, title
@@ -35,7 +35,7 @@ _PENDING = """
     )
     select
         chosen.title, chosen.title_key, namespace, coalesce(depth, 0) as depth, failures, reason, ordinal,
-        linking.title as discovered_from, reported_at, asked_at
+        linking.title as discovered_from, reported_at, asked_at, listed_at
     from chosen left join linking on linking.title_key = chosen.via_key
     order by reason <> 'changed', reported_at, ordinal nulls last, inbound desc, chosen.title
 """
@@ -61,6 +61,7 @@ class PendingPage:
         discovered_from: the page before it on a shortest way from a seed; None for a seed.
         reported_at: when its change was reported; None if the reason is another.
         asked_at: when it was last asked for; None if it never was.
+        listed_at: when its source listed it; None if it did not.
     """
 
     title: str
@@ -73,6 +74,7 @@ class PendingPage:
     discovered_from: str | None = None
     reported_at: datetime | None = None
     asked_at: datetime | None = None
+    listed_at: datetime | None = None
 
 
 @dataclass(frozen=True)

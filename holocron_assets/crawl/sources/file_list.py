@@ -99,7 +99,9 @@ def store_file_list(
     if client is None:
         rows = list(_of_lists(lake, source, read_url, problems, safe_point))
         return _written(lake, source, rows, marks, problems)
-    journal = listing_journal(lake.journal(FILE_LIST, source.name), {**marks, "version": LIST_VERSION})
+    # The journal holds what the wiki says of its files, whichever pages are read meanwhile.
+    begun_as = {_SETTINGS: marks[_SETTINGS], "version": LIST_VERSION}
+    journal = listing_journal(lake.journal(FILE_LIST, source.name), begun_as)
     with journal:
         rows = (
             _all_files(source, client, journal)
@@ -148,10 +150,11 @@ def _used_files(lake: Lake, source: FileSource, client: WikiClient, journal: Jou
     """
     wanted = _wanted_names(lake, source)
     oldest = utc_now() - timedelta(minutes=source.list_every_minutes)
-    known = {row["name"]: row for row in _standing(lake, source) if row["listed_at"] >= oldest}
-    known |= {row["name"]: row for row in _journaled(journal)}
+    listed = _journaled(journal)
+    known = {row["name"]: row for row in [*_standing(lake, source), *listed] if row["listed_at"] >= oldest}
     asked = {name for record in journal.records() for name in record.get("asked", ())}
-    unknown = [name for name in wanted if name not in known and name not in asked]
+    absent = asked - {row["name"] for row in listed}
+    unknown = [name for name in wanted if name not in known and name not in absent]
     for start in range(0, len(unknown), MOST_TITLES):
         names, now = unknown[start : start + MOST_TITLES], utc_now()
         rows = [_wiki_row(source, file, source.wanted, now) for file in client.describe_files(names)]

@@ -307,6 +307,13 @@ CHANGE_LOOKS = Table(
             nullable=True,
             added=True,
         ),
+        Column(
+            "answered_at",
+            type_time,
+            "When the wiki last gave a part of its list, by our clock",
+            nullable=True,
+            added=True,
+        ),
         Column("changes", type_int, "Changes of wanted namespaces in the last reading"),
         Column("problem", type_string, "Why the last reading stopped early", nullable=True),
         Column("looked_at", type_time, "When it was last read, by our clock"),

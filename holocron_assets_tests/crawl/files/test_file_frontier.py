@@ -64,6 +64,39 @@ def test_another_version_is_fetched_again_and_shows_what_is_held(tmp_path: Path)
     assert (row["held_sha256"], row["held_etag"], row["held_url"]) == ("0" * 64, '"x"', A)
 
 
+def fetched_until_done(lake: Lake) -> list[tuple[str, str]]:
+    """Names and reasons of what is fetched until nothing is pending, or until ten batches were cut."""
+    fetched = []
+    for _ in range(10):
+        pieces = cut(lake)
+        for batch in unfinished_file_batches(lake, "files"):
+            put_outcomes(lake, batch, at=utc_now())
+        if not pieces:
+            break
+        fetched += [item for piece in pieces for item in piece]
+    return fetched
+
+
+@pytest.mark.parametrize("second", ["2", None])
+def test_an_artifact_that_is_listed_in_two_versions_is_fetched_once_for_each(
+    tmp_path: Path, second: str | None
+) -> None:
+    lake = Lake(tmp_path)
+    put_list(lake, A, "the same", artifact_id=[f"url:{A}"] * 2, version=["1", second])
+    assert fetched_until_done(lake) == [(A, "new"), *([("the same", "changed")] if second else [])]
+    put_list(lake, A, "the same", artifact_id=[f"url:{A}"] * 2, version=["3", second])
+    assert fetched_until_done(lake) == [(A, "changed")]
+
+
+def test_a_version_that_comes_back_is_fetched_again_and_one_that_is_no_longer_stated_is_not(
+    tmp_path: Path,
+) -> None:
+    lake = Lake(tmp_path)
+    for version, reason in (("1", "new"), ("2", "changed"), ("1", "changed"), (None, None), ("1", None)):
+        put_list(lake, A, version=[version])
+        assert fetched_until_done(lake) == ([(A, reason)] if reason else []), version
+
+
 def test_a_failed_one_waits_and_a_dead_one_until_a_person_requeues_it(tmp_path: Path) -> None:
     lake, now = Lake(tmp_path), utc_now()
     put_list(lake, A)

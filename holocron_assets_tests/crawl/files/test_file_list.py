@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import time_machine
 from crawl_rows import outcome, put_manifest, put_site
 from crawl_rows import put_outcomes as put_pages
+from fake_mediawiki import Handler
 from file_rows import list_source, wiki_files
 from wiki_of_files import WikiOfFiles, wiki_of_files
 
 from holocron_assets.crawl.errors import WikiUnavailable
-from holocron_assets.crawl.mediawiki.client import WikiClient
+from holocron_assets.crawl.mediawiki.client import MOST_TITLES, WikiClient
 from holocron_assets.crawl.readers import wiki_client
 from holocron_assets.crawl.sources.file_list import list_is_due, store_file_list
 from holocron_assets.crawl.sources.file_source import FileSource
@@ -141,6 +143,48 @@ def test_only_files_that_pages_use_are_asked_about_and_each_only_once(tmp_path: 
         assert list_is_due(lake, source, utc_now())
         assert [name for name, _ in listed(lake, source)] == ["File:A.png", "File:B.png"]
         assert "File:A.png" not in wiki.asked[2:]
+
+
+FIFTY_TWO = [f"File:F{number:02}.png" for number in range(MOST_TITLES + 2)]
+
+
+@contextmanager
+def cut_off_listing(lake: Lake) -> Iterator[tuple[WikiOfFiles, FileSource]]:
+    """A wiki that fell silent after it was asked about the first files of `FIFTY_TWO`, and answers again."""
+    put_uses(lake, "wiki-000001", *(("Salt", name) for name in FIFTY_TWO))
+    with wiki_of_files(New=b"new") as wiki:
+        wiki.files |= {name: name.encode() for name in FIFTY_TWO}
+        source, behave = of_wiki(wiki, wanted="pages", pages_of=["wiki"]), wiki.behave
+
+        def once(handler: Handler) -> None:
+            wiki.fake.script[0] = lambda other: other.reply(500, b"no", {"Content-Type": "text/html"})
+            behave(handler)
+
+        wiki.fake.script[0] = once
+        with pytest.raises(WikiUnavailable):
+            listed(lake, source)
+        wiki.fake.script[0] = behave
+        wiki.fake.requests.clear()
+        (lake.root / "politeness").rename(lake.root / "politeness-before")
+        yield wiki, source
+
+
+def test_a_listing_that_was_cut_off_goes_on_though_more_pages_were_read_meanwhile(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    with cut_off_listing(lake) as (wiki, source):
+        put_uses(lake, "wiki-000002", ("Sand", "File:New.png"), ("Sand", FIFTY_TWO[-1]))
+        found = [name for name, _ in listed(lake, source)]
+    assert sorted(found) == [*FIFTY_TWO, "File:New.png"]
+    assert found[0] == FIFTY_TWO[-1], "the most used first"
+    assert sorted(wiki.asked) == [*FIFTY_TWO[-2:], "File:New.png"]
+    assert not list_is_due(lake, source, utc_now())
+
+
+def test_a_listing_that_was_cut_off_long_ago_asks_about_every_file_again(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    with cut_off_listing(lake) as (wiki, source), time_machine.travel(utc_now() + timedelta(days=2)):
+        assert len(listed(lake, source)) == len(FIFTY_TWO)
+    assert sorted(wiki.asked) == FIFTY_TWO
 
 
 def test_a_list_is_due_by_its_settings_its_lists_and_the_clock(tmp_path: Path) -> None:

@@ -4,7 +4,12 @@ create or replace view frontier as
 with known as (
     select
         known.* exclude (source, status, is_shortcut),
-        known.status as last_status,
+        -- What was tried with the file that a dump was before says nothing of the file that it is now.
+        if(
+            is_dump and ordinal is not null and asked_at < least(site.fetched_at, listed_at)
+                and known.status in ('failed', 'dead'),
+            null, known.status
+        ) as last_status,
         settings.*,
         in_flight.title_key is not null as is_in_flight,
         coalesce(answered_at >= asked_at, false)

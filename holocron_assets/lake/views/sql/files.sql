@@ -46,6 +46,20 @@ with requeues as (
     select source, title as name, max(decided_at) as decided_at from lake.decisions where kind = 'requeue' group by all
 ),
 in_flight as (select distinct artifact_key from lake.file_batches anti join lake.files using (batch)),
+-- When each version of an artifact was last tried. Two lists may state two versions of one artifact.
+tried as (
+    select artifact_key, version, max(fetched_at) as tried_at
+    from lake.files
+    where version is not null
+    group by all
+),
+-- When a version was last tried that no list states any more. A version that was tried before that is fetched again.
+replaced as (
+    select artifact_key, max(tried_at) as tried_at
+    from tried
+    anti join lake.file_list using (artifact_key, version)
+    group by all
+),
 known as (
     select
         listed.*,
@@ -54,12 +68,15 @@ known as (
         last.due_at as next_try_at,
         held.sha256 as held_sha256, held.url as held_url, held.etag as held_etag,
         held.last_modified as held_last_modified, held.fresh_until as held_fresh_until, held.checked_at,
-        last.artifact_key is not null and listed.version is distinct from last.version as is_changed,
+        last.artifact_key is not null and listed.version is not null
+            and coalesce(tried.tried_at <= replaced.tried_at, tried.tried_at is null) as is_changed,
         coalesce(requeue.decided_at >= last.fetched_at, false) as is_requeued,
         in_flight.artifact_key is not null as is_in_flight
     from lake.file_list as listed
     left join last_file_attempts as last using (artifact_key)
     left join held_files as held using (artifact_key)
+    left join tried on tried.artifact_key = listed.artifact_key and tried.version = listed.version
+    left join replaced on replaced.artifact_key = listed.artifact_key
     left join in_flight using (artifact_key)
     left join requeues as requeue on requeue.source = listed.source and requeue.name = listed.name
 )
