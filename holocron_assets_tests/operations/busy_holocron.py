@@ -20,6 +20,7 @@ from holocron_assets.lake.tables import (
     LLM_ATTEMPTS,
     LLM_RUNS,
     PAGES,
+    SITES,
 )
 
 SMALL, LARGE = "small:1b", "large:3b"
@@ -101,11 +102,13 @@ def add_session(holocron: Holocron, model: str, begun: datetime, **values: Any) 
 
 
 def _grow_old(holocron: Holocron, now: datetime) -> None:
-    """Let the sample's pages be read two hours ago, one of them with an error, and one in vain for good."""
+    """Let the sample be listed and read two hours ago, a page with an error, and one in vain for good."""
     pages = [{**row, "fetched_at": now - OLD} for row in read_partition(holocron.lake, PAGES, SAMPLE_BATCH)]
     pages[0] |= {"status": "failed", "error": "connection reset", "due_at": now + timedelta(hours=1)}
     pages[1] |= {"status": "dead", "error": "gone for good"}
     _write(holocron, PAGES, SAMPLE_BATCH, pages)
+    sites = [{**row, "fetched_at": now - OLD} for row in read_partition(holocron.lake, SITES, "sample")]
+    _write(holocron, SITES, "sample", sites)
 
 
 def _crawl(holocron: Holocron, now: datetime) -> None:
