@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from statistics import mean
+from statistics import harmonic_mean
 from typing import Any
 
 from holocron_assets.derive.dispatch.tallies import wanted_counts
@@ -38,7 +38,7 @@ def cost_of(  # noqa: PLR0913 - each is a figure of the trial
         load_seconds: for which the model was loaded.
     """
     rows = sum(wanted_counts(lake, [tried]).values())
-    wanted = round(rows * _items_a_row(items))
+    wanted = round(rows * items_a_row([item.variables.get("chunks", 1) for item in items]))
     to_ask = wanted if asks_otherwise else max(wanted - answered, 0)
     an_item = None if seconds is None or not items else seconds / len(items)
     hours = None if an_item is None else to_ask * an_item / _SECONDS_AN_HOUR
@@ -74,7 +74,11 @@ def call_figures(calls: Sequence[Row]) -> Mapping[str, Any]:
     }
 
 
-def _items_a_row(items: Sequence[Item]) -> float:
-    """How many items a page has: the chunks that it is read in."""
-    chunks = {item.item_id.partition("#")[0]: item.variables.get("chunks", 1) for item in items}
-    return mean(chunks.values()) if chunks else 1.0
+def items_a_row(chunks: Sequence[int]) -> float:
+    """How many items a page has.
+
+    Args:
+        chunks: of each item, the chunks that its page is read in. Items are drawn evenly from all chunks, so
+            a page of many is drawn more often than another: the harmonic mean is that of pages.
+    """
+    return harmonic_mean(chunks) if chunks else 1.0

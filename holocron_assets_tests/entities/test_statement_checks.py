@@ -206,6 +206,12 @@ def test_the_facts_that_a_lead_states_are_read_where_values_can_be_told() -> Non
     assert [(row["key"], row["other"]) for row in kettle] == [("color", "red"), ("destroyed", "4 ABY")]
 
 
+def test_a_sentence_of_many_adverbs_is_read_at_once() -> None:
+    """Each was read in two ways: thirty of them took hours."""
+    page = PageRead("Nem Sixfinger", "Nem was a sailor. Nem " + "finally " * 60 + "vexed the Grey Guard.")
+    assert list(stated_relations(page, {"Grey Guard": "Grey Guard"}, "PersonCharacter")) == []
+
+
 def test_names_of_links_are_read_from_wikitext_but_those_of_two_titles_and_other_namespaces() -> None:
     text = (
         "[[Grey Guard|the ''Guard'']]s, [[Oll_Yards]], [[File:A.png|thumb]], "

@@ -92,6 +92,15 @@ def test_a_language_without_a_file_reads_no_english_month(text: str) -> None:
         ("ru", "около 1,5 км", 1.5, "км"),
         ("ru", "от 2 до 3", None, None),
         ("de", "2 bis 3", None, None),
+        ("de", "3,5 Mio.", 3.5e6, None),
+        ("es", "3 mil millones", 3e9, None),
+        ("ru", "12 тыс.", 12_000, None),
+        ("ru", "5 млн чел.", 5e6, "чел."),
+        ("fr", "30 000 à 40 000 km", None, None),
+        ("en", "5'11\"", None, None),
+        ("en", "2 × 10^6 kg", None, None),
+        ("en", "5 000 km", None, None),
+        ("en", "85 kilograms, 187 pounds", 85, "kilograms"),
     ],
 )
 def test_a_number_is_read_as_its_language_writes_it(

@@ -8,6 +8,8 @@ from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import DEFAULT_SITE
 from holocron_assets.signals.extract import signal_row
+from holocron_assets.signals.markers import is_disambiguation
+from holocron_assets.signals.vocabulary import page_words
 
 LEAD = "\n'''Issa''' was a captain."
 
@@ -48,6 +50,13 @@ def test_a_disambiguation_is_recognised_by_title_template_or_category(
     expected: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
     assert signals(wikitext, title)["is_disambiguation"] is expected
+
+
+def test_a_hatnote_of_russian_wikis_makes_no_disambiguation() -> None:
+    words = page_words("ru")
+    assert not is_disambiguation("Москва", {"значения"}, [], words)
+    assert is_disambiguation("Москва", {"неоднозначность"}, [], words)
+    assert is_disambiguation("Москва (значения)", set(), [], words)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_FACTS, GPU_RUNS, LLM_RUNS, REPEAT_ANSWERS, TRIALS
 from holocron_assets.settings import PROJECT_FOLDER
+from holocron_assets.trials.cost import items_a_row
 
 SHIPPED = PROJECT_FOLDER / "data" / "interrogations"
 MODEL, OTHER = "qwen2.5-coder:1.5b", "larger:7b"
@@ -301,6 +302,13 @@ def test_pages_are_tried_in_chunks(wiki: WikiWithFacts, tmp_path: Path) -> None:
     assert any("in other chunks" in note for note in report["notes"])
     assert report["totals"]["live"]["rows"] == 0
     assert rows_of(report, chunks[0])["eye_color = green"]["failed"] == ["quote"]
+
+
+def test_a_page_of_many_chunks_does_not_count_as_often_as_it_is_drawn() -> None:
+    """Of 19 pages of one chunk and a page of 81, four chunks in five are of the last: five chunks a page."""
+    assert items_a_row([1] * 4 + [81] * 16) == pytest.approx(5, abs=0.3)
+    assert items_a_row([1, 3, 3, 3]) == 2
+    assert items_a_row([]) == 1
 
 
 def test_rows_of_another_kind_are_shown_by_their_values(wiki: WikiWithFacts) -> None:

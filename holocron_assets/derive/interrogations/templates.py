@@ -8,9 +8,17 @@ from typing import Any, TypeVar
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-_ENVIRONMENT = ImmutableSandboxedEnvironment(
-    undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-)
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """Reads a field of an answer before a method that mappings have: `answer.values`, `answer.items`."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if isinstance(obj, Mapping) and attribute in obj:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+
+_ENVIRONMENT = _Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 _ENVIRONMENT.filters["quoted"] = partial(json.dumps, ensure_ascii=False, default=str)
 
 # Templates call methods of texts and lists, index them and calculate; some fail only with certain values.

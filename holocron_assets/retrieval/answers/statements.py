@@ -1,5 +1,6 @@
 """The statements that an answer is made of, and where each is said word for word."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -102,9 +103,10 @@ def quoted(row: Mapping[str, Any], quote: str, answer: str) -> Statement | None:
 
 
 def find_answer(answer: str, quote: str) -> int | None:
-    """Where an answer stands in a quote, whatever its case; None if it does not."""
-    place = quote.casefold().find(answer.strip().rstrip(".").casefold())
-    return place if answer.strip() and place >= 0 else None
+    """Where an answer stands in a quote as whole words, whatever its case; None if it does not."""
+    said = answer.strip().rstrip(".").casefold()
+    found = re.search(rf"(?<!\w){re.escape(said)}(?!\w)", quote.casefold()) if said else None
+    return found.start() if found else None
 
 
 def values_of(statements: Sequence[Statement]) -> list[str]:
