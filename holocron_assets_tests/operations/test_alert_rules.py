@@ -24,7 +24,7 @@ from holocron_assets.operations.notifications.blind_rules import NoSnapshot, bli
 from holocron_assets.operations.notifications.delivering import deliver
 from holocron_assets.operations.notifications.notifications import open_book
 from holocron_assets.operations.notifications.webhooks import read_webhooks
-from holocron_assets.operations.state.status import HeldBack, Models, SourceSetting, Status
+from holocron_assets.operations.state.status import HeldBack, Host, Models, SourceSetting, Status
 from holocron_assets.operations.state.status_rows import Queue, Stage
 from holocron_assets.settings import PROJECT_FOLDER
 
@@ -129,6 +129,20 @@ def test_what_is_pending_and_how_old_it_is() -> None:
     assert found(status(queue(depth=1_000_001))) == [("pending", "pages of wiki")]
     assert found(status(queue(oldest_minutes=10_081.0))) == [("oldest", "pages of wiki")]
     assert found(status(queue("review", oldest_minutes=99_999.0))) == []
+
+
+@pytest.mark.parametrize(
+    ("treatment", "progress"),
+    [("quiet hours", []), ("day's limit reached", []), ("left alone", ["no_progress"])],
+)
+def test_a_source_that_rests_as_its_file_says_makes_its_progress_later(
+    treatment: str, progress: list[str]
+) -> None:
+    host = Host("wiki", "wiki.example", treatment, NOW + HOUR, "02:00 to 06:00", 1.0, 9)
+    for stage in ("pages", "files"):
+        seen = replace(status(stuck(stage)), hosts=(host,))
+        assert [rule for rule, _ in found(seen)] == progress
+    assert found(replace(status(stuck(source="other")), hosts=(host,))) == [("no_progress", "pages of other")]
 
 
 def test_no_progress_is_work_that_waits_while_none_is_done() -> None:

@@ -60,6 +60,27 @@ def elsewhere(places: Places, folder: Path) -> Places:
     return Places(lake, lake.root / "dagster", None, settings)
 
 
+def test_settings_that_are_called_the_same_elsewhere_are_all_kept_and_put_back(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "data")
+    (lake.root / "lake").mkdir(parents=True)
+    settings = {
+        name: tmp_path / name.removesuffix(".yaml") / "production.yaml" for name in ("a.yaml", "b.yaml")
+    }
+    for name, path in settings.items():
+        path.parent.mkdir()
+        path.write_text(f"of: {name}\n", encoding="utf-8")
+    places = Places(lake, lake.root / "dagster", None, settings)
+    first, second = back_up(places, tmp_path / "backups"), back_up(places, tmp_path / "backups", second=1)
+    for backup in (first, second):
+        for path in settings.values():
+            path.unlink(missing_ok=True)
+        there = Places(Lake(tmp_path / f"again{backup.files}"), tmp_path / "home", None, settings)
+        restore_backup(there, backup.folder)
+        assert {name: path.read_text(encoding="utf-8") for name, path in settings.items()} == {
+            name: f"of: {name}\n" for name in settings
+        }
+
+
 def back_up(places: Places, into: Path, *, second: int = 0, keep: int | None = None) -> Backup:
     return make_backup(places, into, now=utc_now() + timedelta(seconds=second), version="1", keep=keep)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from knowledge_rows import row_of
 from receiver import SECRET_ENV, SECRET_VALUE, Receiver, webhooks_yaml
 from sample_dagster import lake_resource, sources_resource
 from sample_holocron import SAMPLE_BATCH, Holocron
@@ -14,7 +15,7 @@ from sample_holocron import SAMPLE_BATCH, Holocron
 from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.tables import DECISIONS, PAGES
+from holocron_assets.lake.tables import DECISIONS, FILE_LIST, PAGES
 from holocron_assets.operations.notifications.alerts import firing
 from holocron_assets.orchestration.sensors import alerts as alerting
 from holocron_assets.orchestration.sensors.alerts import raise_alerts
@@ -78,6 +79,26 @@ def test_a_tick_leaves_a_long_snapshot_to_the_next_tick_which_evaluates_it(
     monkeypatch.setattr(alerting, "_SNAPSHOT_SECONDS", 60.0)
     assert tick(holocron, instance, cursor) == (GIVEN_UP, "")
     assert [row["rule"] for row in firing(holocron.lake)] == ["exhausted"]
+
+
+PAPERS = """\
+kind: http_files
+name: papers
+enabled: false
+lists: [{file: list.csv}]
+politeness: {contact: tests@example.org}
+"""
+
+
+def test_a_source_of_files_that_is_switched_off_raises_no_alert(
+    holocron: Holocron, instance: dg.DagsterInstance
+) -> None:
+    (holocron.sources_folder / "papers.yaml").write_text(PAPERS, encoding="utf-8")
+    file = {"source": "papers", "artifact_key": 1, "name": "a", "artifact_id": "url:https://a.example/a"}
+    row = row_of(FILE_LIST, **file, listed_at=utc_now() - timedelta(days=30))
+    write_partition(holocron.lake, FILE_LIST, "papers", [row])
+    tick(holocron, instance)
+    assert [row["subject"] for row in firing(holocron.lake) if "papers" in row["subject"]] == []
 
 
 def test_a_firing_alert_neither_ends_nor_repeats_while_a_snapshot_is_under_way(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
 from holocron_assets.orchestration.assets import entity_files
 from holocron_assets.orchestration.sensors import adopting, run_requests
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
+from holocron_assets.planning.work import Work
 
 pytestmark = pytest.mark.system
 
@@ -297,13 +299,14 @@ def test_in_a_large_lake_the_run_and_not_the_tick_checks_the_entities(
     monkeypatch.setattr(sensors, "MOST_BATCHES_READ", 0)
     for reader in ("types_to_learn", "entities_to_resolve", "sources_to_tag"):
         monkeypatch.setattr(sensors, reader, pytest.fail)
-    jobs = []
-    while asked := watched.tick(sensors.promotion).asked:
+    jobs, tick = [], watched.tick(sensors.promotion)
+    while asked := tick.asked:
         jobs.append(asked[0].job_name)
         watched.run(asked[0])
+        tick = watched.tick(sensors.promotion, cursor=tick.cursor)
     assert watched.holocron.lake.has(ENTITIES, "Droid")
-    # Nothing is to be learned. Each other run is followed by one of its own that finds nothing left.
-    assert jobs == ["learn_types", *["resolve_entities"] * 2, *["tag_and_review"] * 2]
+    # Nothing is to be learned. They take turns, and each of the others finds nothing left in its second run.
+    assert jobs == ["learn_types", *["resolve_entities", "tag_and_review"] * 2]
     assert watched.tick(sensors.promotion).skipped == "every entity type is resolved"
 
 
@@ -322,6 +325,25 @@ def test_entities_wait_for_batches_in_flight_but_not_longer_than_ten_minutes(
     assert watched.tick(sensors.promotion, cursor=soon).work == []
     late = json.dumps({"waiting_since": (started - timedelta(minutes=11)).isoformat()})
     assert watched.tick(sensors.promotion, cursor=late).asked != []
+
+
+def test_what_is_always_to_be_learned_while_pages_are_read_keeps_no_entity_from_being_resolved(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched, new = Watched(finished_sample.copy_to(tmp_path), instance), count()
+    watched.holocron.lake.file(ENTITIES, "Droid").unlink()
+    watched.holocron.lake.file(PAGES, SAMPLE_BATCH).unlink()
+    monkeypatch.setattr(sensors, "types_to_learn", lambda _: [Work("learn_types", None, f"news {next(new)}")])
+    cursor: str | None = json.dumps({"waiting_since": (utc_now() - timedelta(minutes=11)).isoformat()})
+    jobs = []
+    for _ in range(4):
+        tick = watched.tick(sensors.promotion, cursor=cursor)
+        jobs += [job for job, _ in tick.work]
+        for asked in tick.asked:
+            watched.store_run(asked, DagsterRunStatus.SUCCESS)
+        cursor = tick.cursor
+    assert jobs[:2] == ["learn_types", "resolve_entities"]
+    assert "learn_types" not in jobs[2:], "the next ten minutes begin"
 
 
 def test_a_tick_that_found_nothing_is_not_repeated_until_something_is_written(

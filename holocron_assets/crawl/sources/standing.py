@@ -17,6 +17,8 @@ _IN_WORDS = {
     "quiet_hours": "quiet hours",
     "daily_limit": "day's limit reached",
 }
+AS_ITS_FILE_SAYS = frozenset({_IN_WORDS["quiet_hours"], _IN_WORDS["daily_limit"]})
+"""Treatments that a source's own file asks for."""
 
 
 def hosts_not_as_usual(

@@ -106,11 +106,11 @@ def _copy_all(places: Places, folder: Path, earlier: Path | None) -> list[Copier
     if places.postgres_url:
         dump_database(places.postgres_url, folder / DATABASE_DUMP)
     for name, path in {QUARANTINE: root / QUARANTINE}.items() | _settings(places).items():
-        if path.is_dir():
+        if path.exists():  # under its own name here, whatever it is called there: two may be called the same
             copiers.append(copier(path, name))
+        if path.is_dir():
             copy_folder(copiers[-1], path)
         elif path.is_file():
-            copiers.append(copier(path.parent, str(Path(name).parent)))
             copiers[-1].copy(path)
     return copiers
 

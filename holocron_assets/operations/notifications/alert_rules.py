@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StrictFloat, StrictInt
 
+from holocron_assets.crawl.sources.standing import AS_ITS_FILE_SAYS
 from holocron_assets.decisions.controls import MACHINE
 from holocron_assets.lake.files.people_settings import Settings, read_settings
 from holocron_assets.operations.state.status import Status
@@ -17,6 +18,7 @@ from holocron_assets.operations.state.status_rows import Queue
 _OF_PEOPLE = "review"
 """The stage that waits for people; that it waits long is no fault."""
 _OF_MODELS = "interrogations"
+_OF_HOSTS = ("pages", "files")
 
 Number = Annotated[StrictInt | StrictFloat, Field(gt=0)]
 Count = Annotated[StrictInt, Field(ge=1)]
@@ -232,6 +234,7 @@ def _no_progress(queues: Sequence[Queue], rule: ProgressRule | None, status: Sta
         return
     moment = status.at - timedelta(minutes=rule.minutes)
     due = {(one.stage, one.source, one.interrogation) for one in status.stages if one.pending + one.in_flight}
+    at_rest = {host.source for host in status.hosts if host.treatment in AS_ITS_FILE_SAYS}
     # for other queues, it is not known when items were done
     timed = [queue for queue in queues if queue.out_last_hour is not None]
     for (stage, source), several in groupby(sorted(timed, key=_place), key=_place):
@@ -243,6 +246,7 @@ def _no_progress(queues: Sequence[Queue], rule: ProgressRule | None, status: Sta
             if (queue.stage, queue.source, queue.interrogation) in due
             and queue.oldest_at is not None
             and queue.oldest_at <= moment
+            and not (queue.stage in _OF_HOSTS and queue.source in at_rest)
         ]
         if late and all(queue.last_done_at is None or queue.last_done_at <= moment for queue in group):
             name, depth = _named(stage, source or None), sum(queue.depth for queue in late)

@@ -76,6 +76,7 @@ from holocron_assets.settings import tags_file
 
 _RUNNING = dg.DefaultSensorStatus.RUNNING
 _LONGEST_WAIT = timedelta(minutes=10)
+_Finding = tuple[str, Callable[[Lake], list[Work]]]
 _LONG_AGO = datetime.min.replace(tzinfo=UTC).isoformat()
 _READ_AGAIN_AFTER = timedelta(minutes=1)
 MOST_BATCHES_READ = 1000
@@ -187,20 +188,22 @@ def promotion(
     now = utc_now()
     goes_on = _crawl_goes_on(context.instance, opened, sources.enabled())
     waiting_since = datetime.fromisoformat(memory.get("waiting_since") or now.isoformat())
-    if goes_on and timedelta(0) <= now - waiting_since < _LONGEST_WAIT:  # the clock may be set back
+    following, earlier = _in_turn(context.instance, memory.get("after"))
+    is_to_wait = goes_on and not earlier
+    if is_to_wait and timedelta(0) <= now - waiting_since < _LONGEST_WAIT:  # the clock may be set back
         context.update_cursor(json.dumps({"waiting_since": waiting_since.isoformat()}))
         return dg.SkipReason("batches are in flight; entities are resolved after them, or in 10 minutes")
     waiting: list[str] = []
-    finds = [(ENTITIES_JOB, entities_to_resolve), (SOURCES_JOB, sources_to_tag)]
-    if _last_failed(context.instance, ENTITIES_JOB):  # a failure does not hold up the sources
-        finds.reverse()
-    for job, find in [(LEARN_JOB, types_to_learn), *finds]:
+    for job, find in following if goes_on else [*following, *earlier]:
         work = _stale_knowledge(context.instance, opened, job, marks[job], find)
         requested = run_requests(context.instance, opened, work)
         waiting += requested.waiting
         if requested.requests:
-            context.update_cursor("{}")
+            context.update_cursor(json.dumps({"after": job}))
             return answer(opened, requested, {}, "")
+    if earlier and goes_on:
+        context.update_cursor("{}")  # the next ten minutes begin
+        return answer(opened, Requested([], waiting), {}, "what follows from the last run is up to date")
     if not waiting:
         context.update_cursor(json.dumps({"resolved": marks[SOURCES_JOB]}))
     return answer(opened, Requested([], waiting), {}, "every entity type is resolved")
@@ -249,6 +252,26 @@ def _marks(lake: Lake) -> dict[str, str]:
         ENTITIES_JOB: f"{lake.mark(tables)} {shared}",
         SOURCES_JOB: f"{lake.mark((*tables, *SOURCE_TABLES))} {shared}",
     }
+
+
+def _in_turn(instance: dg.DagsterInstance, after: str | None) -> tuple[list[_Finding], list[_Finding]]:
+    """The jobs of the knowledge base with what finds their work: those that follow a job, and those before.
+
+    They take turns. While pages are read, or models answer, there is always something new to learn.
+
+    Args:
+        instance: knows whether entities failed: that does not hold up the sources.
+        after: the job that had its turn last; None if all are to begin anew.
+    """
+    jobs: list[_Finding] = [
+        (LEARN_JOB, types_to_learn),
+        (ENTITIES_JOB, entities_to_resolve),
+        (SOURCES_JOB, sources_to_tag),
+    ]
+    if _last_failed(instance, ENTITIES_JOB):
+        jobs[1:] = reversed(jobs[1:])
+    had_its_turn = 1 + next((place for place, (job, _) in enumerate(jobs) if job == after), -1)
+    return jobs[had_its_turn:], jobs[:had_its_turn]
 
 
 def _last_failed(instance: dg.DagsterInstance, job: str) -> bool:

@@ -17,7 +17,7 @@ from time import monotonic
 
 import dagster as dg
 
-from holocron_assets.crawl.sources.source import Source
+from holocron_assets.crawl.sources.files import AnySource
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.state.kept_snapshot import in_background
@@ -116,7 +116,7 @@ class LastingSnapshot:
 
 
 def lasting_snapshot(
-    lake: Lake, sources: Sequence[Source], politeness_folder: Path, instance: dg.DagsterInstance
+    lake: Lake, sources: Sequence[AnySource], politeness_folder: Path, instance: dg.DagsterInstance
 ) -> Callable[[], Status]:
     """A snapshot that may outlast the tick: the tick's own instance is closed at its end.
 
