@@ -18,6 +18,7 @@ from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import rows_there
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
+    ENTITIES,
     ENTITY_FACTS,
     ENTITY_RELATIONS,
     PAGE_FACTS,
@@ -29,12 +30,24 @@ from holocron_assets.trials.claims import Claim, plain
 from holocron_assets.trials.comparison import Basis, Verdict
 
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
+# A page may say a relation of another entity than its own. An infobox has the unit in the value.
 _DECIDED = """
-    select title_key, 'fact' as kind, fact_key as key, value as other, status
-    from lake.entity_facts where status in ('accepted', 'rejected') and list_contains($keys, title_key)
+    select
+        title_key, 'fact' as kind, '' as subject, fact_key as key, value as other, status,
+        if(method = 'model', coalesce(unit, ''), '') as unit
+    from lake.entity_facts
+    where status in ('accepted', 'rejected') and list_contains($keys, title_key)
     union all
-    select title_key, 'relation', relation, to_name, status
-    from lake.entity_relations where status in ('accepted', 'rejected') and list_contains($keys, title_key)
+    select
+        said.title_key, 'relation', if(of.title_key <> said.title_key, of.name, ''), relation, to_name,
+        status, '' as unit
+    from lake.entity_relations as said
+    left join (
+        from lake.entities
+        where valid_to is null
+        qualify row_number() over (partition by entity_id order by valid_from desc) = 1
+    ) as of on of.entity_id = said.from_id
+    where status in ('accepted', 'rejected') and list_contains($keys, said.title_key)
 """
 _READ = ("title_key", "kind", "key", "value", "target", "number", "unit")
 
@@ -151,11 +164,11 @@ def _from_the_page(claim: Claim, page: PageRead) -> Claim | None:
 
 def _decided_statements(lake: Lake, keys: Iterable[int]) -> dict[tuple[int, Any], bool]:
     """Whether people accepted each statement that they decided on, by page and identity."""
-    with connect(lake, tables=[ENTITY_FACTS, ENTITY_RELATIONS]) as connection:
+    with connect(lake, tables=[ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS]) as connection:
         rows = query(connection, _DECIDED, {"keys": list(keys)})
+    parts = ("kind", "subject", "key", "other", "unit")
     return {
-        (row["title_key"], Claim(row["kind"], "", row["key"], row["other"]).identity): row["status"]
-        == "accepted"
+        (row["title_key"], Claim(*(row[part] for part in parts)).identity): row["status"] == "accepted"
         for row in rows
     }
 

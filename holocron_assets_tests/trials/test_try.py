@@ -21,13 +21,24 @@ from holocron_assets.cli.main import main
 from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.derive.dispatch.backlog import stale_partitions
 from holocron_assets.derive.interrogations.loading import load_interrogations
+from holocron_assets.derive.items.items import wanted_items
 from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITY_FACTS, GPU_RUNS, LLM_RUNS, REPEAT_ANSWERS, TRIALS
+from holocron_assets.lake.tables import (
+    ENTITIES,
+    ENTITY_FACTS,
+    ENTITY_RELATIONS,
+    GPU_RUNS,
+    LLM_RUNS,
+    REPEAT_ANSWERS,
+    TRIALS,
+)
 from holocron_assets.settings import PROJECT_FOLDER
+from holocron_assets.trials.claims import Claim
 from holocron_assets.trials.cost import items_a_row
+from holocron_assets.trials.truth import Truth
 
 SHIPPED = PROJECT_FOLDER / "data" / "interrogations"
 MODEL, OTHER = "qwen2.5-coder:1.5b", "larger:7b"
@@ -280,13 +291,53 @@ def test_statements_are_judged_by_peoples_decisions(wiki: WikiWithFacts) -> None
             "value": "Corl",
             "status": "rejected",
         },
+        {
+            **about,
+            "fact_id": "3",
+            "entity_id": "e",
+            "fact_key": "height",
+            "value": "1.83",
+            "unit": "meters",
+            "method": "model",
+            "status": "accepted",
+        },
     ]
     write(wiki.lake, ENTITY_FACTS, "PersonCharacter", rows)
     record(wiki.lake, [new_decision("accept", author="Ada", reason="It says so", statement_id="1")])
-    with says({IFA: [UNREAD, fact("rank", "captain", "She was a captain of")]}) as fake:
+    tall = {**fact("height", "1.83", "She was a captain of"), "unit": "meters"}
+    with says({IFA: [UNREAD, fact("rank", "captain", "She was a captain of"), tall]}) as fake:
         report = tried(wiki.lake, "entity_facts", fake=fake)
     judged = {words: row["verdicts"] for words, row in rows_of(report, IFA).items()}
-    assert judged == {"species = Corl": {"people": "wrong"}, "rank = captain": {"people": "right"}}
+    assert judged == {
+        "species = Corl": {"people": "wrong"},
+        "rank = captain": {"people": "right"},
+        "height = 1.83 meters": {"people": "right"},
+    }
+
+
+def test_a_decision_counts_for_the_entity_that_the_statement_is_about(wiki: WikiWithFacts) -> None:
+    keys = {title: title_key(SOURCE, title) for title in (IFA, BEL)}
+    about = {"title": IFA, "title_key": keys[IFA], "batch": wiki.batch_of(IFA)}
+    entities = [
+        {"entity_id": title, "name": title, "title": title, "title_key": key, "source": SOURCE}
+        for title, key in keys.items()
+    ]
+    write(wiki.lake, ENTITIES, "PersonCharacter", entities)
+    said = {**about, "relation": "member_of", "to_name": "Grey Guard", "status": "rejected"}
+    write(wiki.lake, ENTITY_RELATIONS, "PersonCharacter", [{**said, "relation_id": "1", "from_id": BEL}])
+    record(wiki.lake, [new_decision("reject", author="Ada", reason="It is not so", statement_id="1")])
+    item = next(
+        each
+        for one in load_interrogations()
+        if one.name == "relationship_extraction"
+        for each in wanted_items(wiki.lake, one, wiki.batch_of(IFA))
+    )
+    truth = Truth(wiki.lake, [item], [])
+    judged = {
+        subject: truth.verdicts(item, Claim("relation", subject, "member_of", "Grey Guard")).get("people")
+        for subject in ("", BEL)
+    }
+    assert judged == {"": None, BEL: "wrong"}
 
 
 def test_pages_are_tried_in_chunks(wiki: WikiWithFacts, tmp_path: Path) -> None:
