@@ -99,7 +99,7 @@ def test_a_language_without_a_file_reads_no_english_month(text: str) -> None:
         ("fr", "30 000 à 40 000 km", None, None),
         ("en", "5'11\"", None, None),
         ("en", "2 × 10^6 kg", None, None),
-        ("en", "5 000 km", None, None),
+        ("en", "2 204 sublight ion engines", 2, None),
         ("en", "85 kilograms, 187 pounds", 85, "kilograms"),
     ],
 )

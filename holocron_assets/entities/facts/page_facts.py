@@ -13,7 +13,11 @@ from holocron_assets.languages.language import load_language
 
 _COPIED = ("source", "batch", "title", "title_key", "revision_id")
 _AROUND = " \t,;:.\u2013\u2014-"
-_FIGURE_GOES_ON = re.compile(r"(?<=\s)\d|\s*['\u2019\u2032\"\u2033\u00d7^]")
+# With a decimal comma, a space may mark thousands. English has counts before names: "2 74-Z speeder bikes".
+_FIGURE_GOES_ON = {
+    ".": re.compile(r"\s*['\u2019\u2032\"\u2033\u00d7^]"),
+    ",": re.compile(r"(?<=\s)\d|\s*['\u2019\u2032\"\u2033\u00d7^]"),
+}
 _NOT_FIGURES = re.compile(r"[^\d.-]")
 _POINTED_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+$")
 _LONGEST_VALUE = 500
@@ -161,7 +165,7 @@ def _number(text: str, unit: str | None, language: str) -> dict[str, Any]:
     match = words.number.match(text)
     if match is None or words.span_goes_on.match(text, match.end()):
         return {}
-    if match[3] is None and _FIGURE_GOES_ON.match(text, match.end()):
+    if match[3] is None and _FIGURE_GOES_ON[values.decimal].match(text, match.end()):
         return {}
     number = _figure(match[1], values.decimal) * values.scales.get((match[2] or "").lower(), 1)
     return {"number": number, "unit": (match[3] or "").strip() or unit}
