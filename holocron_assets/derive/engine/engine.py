@@ -94,7 +94,7 @@ class Engine:
         Raises:
             ModelServerUnavailable: it does not answer.
         """
-        listed = (await self._answered(self._client.list())).models
+        listed = (await self.answered(self._client.list())).models
         found = {one.model: one.digest or "" for one in listed if one.model}
         return {name.removesuffix(":latest"): digest for name, digest in found.items()} | found
 
@@ -143,9 +143,9 @@ class Engine:
             ModelServerUnavailable: the server does not answer.
         """
         started = monotonic()
-        response = await self._answered(self._loading(model, num_ctx), model=model, seconds=_LOAD_SECONDS)
+        response = await self.answered(self._loading(model, num_ctx), model=model, seconds=_LOAD_SECONDS)
         seconds = monotonic() - started
-        for one in (await self._answered(self._client.ps())).models:
+        for one in (await self.answered(self._client.ps())).models:
             if one.model == model and one.context_length and one.context_length < num_ctx:
                 raise ContextTooSmallError(
                     f"{model} reads {one.context_length} tokens at once, not {num_ctx}: lower "
@@ -162,7 +162,7 @@ class Engine:
         Raises:
             ModelServerUnavailable: it does not answer.
         """
-        await self._answered(self._client.chat(model, messages=[], keep_alive=0), model=model)
+        await self.answered(self._client.chat(model, messages=[], keep_alive=0), model=model)
 
     async def answer(self, item: Item, *, model: str, digest: str, attempt: int) -> Outcome:
         """Ask about an item: at most three tries, and the follow-ups that its answers lead to.
@@ -278,10 +278,19 @@ class Engine:
             return None
         return another_model(running, request, digest)
 
-    async def _answered(
+    async def answered(
         self, asking: Awaitable[_T], *, model: str = "", seconds: float = _QUICK_SECONDS
     ) -> _T:
-        """Ask the server something that is about no item."""
+        """What the server answers to something that is about no item.
+
+        Args:
+            asking: the request.
+            model: the model that it is about; empty if about none.
+            seconds: how long it may take.
+
+        Raises:
+            TransientError, PermanentError: it does not answer in time, or refuses; says what to do.
+        """
         try:
             async with asyncio.timeout(seconds):
                 return await asking

@@ -40,7 +40,7 @@ _LOG = logger(__name__)
 _UNKNOWN = "cannot find out which partitions a query makes stale"
 _KNOWN: dict[tuple[Path, str], "_Known"] = {}
 
-_PASSING = (duckdb.IOException, duckdb.OutOfMemoryException, DamagedPartitionError)
+_TRANSIENT = (duckdb.IOException, duckdb.OutOfMemoryException, DamagedPartitionError)
 """Errors that are not of a query: of files that are replaced or repaired, and of memory."""
 
 _MOST_FILES = 64
@@ -152,7 +152,7 @@ def _kept(lake: Lake, interrogation: Interrogation, state: str) -> Digests | Non
     except (duckdb.Error, DamagedPartitionError) as error:
         # An error of the query shows, with its page, when a partition is opened.
         _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
-        return None if isinstance(error, _PASSING) else {}
+        return None if isinstance(error, _TRANSIENT) else {}
     if is_whole:  # a query may fail for now
         keep(file, json.dumps({"state": state, "digests": digests}).encode(), most=_MOST_FILES)
     return digests
@@ -190,14 +190,14 @@ def _of_queries(
 ) -> Iterator[Digests | None]:
     """The digests of each query: the one that chooses the items, if there is one, and those about them.
 
-    None for a query that fails by itself. Errors that pass are raised.
+    None for a query that fails by itself. Transient errors are raised.
     """
     if interrogation.relations_of_condition:
         yield _by_partition(query(connection, _CHOSEN.format(items=ITEMS)))
     for sql in interrogation.queries:
         try:
             yield _of_query(connection, sql)
-        except _PASSING:
+        except _TRANSIENT:
             raise
         except (NotAtOnceError, duckdb.Error) as error:
             _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))

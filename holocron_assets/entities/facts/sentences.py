@@ -87,7 +87,7 @@ class Sentences(FrozenModel):
     def before_verb(self) -> str:
         """Pattern of what may stand between the subject and its verb."""
         chain = r"(?P<chain>[^.;]{0,200}?(?:\band|\bwho|\bthat|\bwhich|\bthen|,)\s+)?"
-        # A word that two alternatives read would be read in two ways, and thirty such in a milliard.
+        # No word fits both alternatives: each that did would double the time.
         adverbs = _any(tuple(word for word in self.adverbs if not word.endswith("ly")))
         return rf"^{_ASIDE}\s*{chain}(?:(?:{adverbs}|\w+ly)\s+)*"
 

@@ -238,8 +238,8 @@ def _asked_by_hand(
             seen.add(partition)
             if written.footer:
                 replaced[partition] = written.footer
-            standing = read_footer(lake, interrogation.table, partition)
-            if written.is_over and written.is_complete and standing:
+            is_done = written.is_over and written.is_complete
+            if is_done and (standing := read_footer(lake, interrogation.table, partition)):
                 complete[partition] = standing
     context.log.info(f"{session.outcome}: {session.reason}. {dict(session_metadata(session))}")
     if len(complete) == len(context.partition_keys):

@@ -7,7 +7,6 @@ from typing import Any
 
 import dagster as dg
 
-from holocron_assets.crawl.sources.files import AnySource
 from holocron_assets.operations.schedules import STATUS_TIMES
 from holocron_assets.operations.state.plots import plotted
 from holocron_assets.operations.state.status import Status
@@ -39,8 +38,9 @@ def operation_status(
 ) -> dg.MaterializeResult[None]:
     """Take a snapshot of the status, and record it in Dagster; nothing is written to the lake."""
     with clear_failures():
-        every_source: list[AnySource] = [*sources.all(), *sources.files()]
-        status = snapshot_now(lake.open(), every_source, sources.shared_folder, lambda: context.instance)
+        status = snapshot_now(
+            lake.open(), sources.of_any_kind(), sources.shared_folder, lambda: context.instance
+        )
     return dg.MaterializeResult(metadata=status_metadata(status))
 
 

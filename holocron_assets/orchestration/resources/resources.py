@@ -10,9 +10,11 @@ from pydantic import PrivateAttr
 
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.files import (
+    AnySource,
     SourceError,
     load_file_source,
     load_source,
+    read_any_sources,
     read_file_sources,
     read_sources,
 )
@@ -160,6 +162,10 @@ class SourcesResource(dg.ConfigurableResource["SourcesResource"]):
     def all(self) -> list[Source]:
         """Every source whose file can be read, by name; `broken` names the others."""
         return list(read_sources(Path(self.folder))[0].values())
+
+    def of_any_kind(self) -> list[AnySource]:
+        """Every source of pages or files whose file can be read, by name."""
+        return list(read_any_sources(Path(self.folder))[0].values())
 
     def enabled(self) -> list[Source]:
         """The sources that are crawled by themselves."""

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 import dagster as dg
 from filelock import Timeout
 
-from holocron_assets.crawl.sources.files import AnySource
 from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.clock import utc_now
@@ -53,8 +52,7 @@ def raise_alerts(
     """Check the status and record what is wrong. `tell_webhooks` sends it; the tick's message shows it."""
     opened, broken = lake.open(), broken_settings()
     before = {(row["rule"], row["subject"]) for row in firing(opened)}
-    every_source: list[AnySource] = [*sources.all(), *sources.files()]
-    take = lasting_snapshot(opened, every_source, sources.shared_folder, context.instance)
+    take = lasting_snapshot(opened, sources.of_any_kind(), sources.shared_folder, context.instance)
     sight = _LASTING.see(opened.root, take, patience_seconds=_SNAPSHOT_SECONDS)
     for message in (*sight.repaired, *([sight.problem] if sight.problem else [])):
         context.log.error(message)

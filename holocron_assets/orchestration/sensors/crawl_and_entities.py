@@ -76,7 +76,7 @@ from holocron_assets.settings import tags_file
 
 _RUNNING = dg.DefaultSensorStatus.RUNNING
 _LONGEST_WAIT = timedelta(minutes=10)
-_Finding = tuple[str, Callable[[Lake], list[Work]]]
+_JobFinder = tuple[str, Callable[[Lake], list[Work]]]
 _LONG_AGO = datetime.min.replace(tzinfo=UTC).isoformat()
 _READ_AGAIN_AFTER = timedelta(minutes=1)
 MOST_BATCHES_READ = 1000
@@ -254,7 +254,7 @@ def _marks(lake: Lake) -> dict[str, str]:
     }
 
 
-def _in_turn(instance: dg.DagsterInstance, after: str | None) -> tuple[list[_Finding], list[_Finding]]:
+def _in_turn(instance: dg.DagsterInstance, after: str | None) -> tuple[list[_JobFinder], list[_JobFinder]]:
     """The jobs of the knowledge base with what finds their work: those that follow a job, and those before.
 
     They take turns. While pages are read, or models answer, there is always something new to learn.
@@ -263,7 +263,7 @@ def _in_turn(instance: dg.DagsterInstance, after: str | None) -> tuple[list[_Fin
         instance: knows whether entities failed: that does not hold up the sources.
         after: the job that had its turn last; None if all are to begin anew.
     """
-    jobs: list[_Finding] = [
+    jobs: list[_JobFinder] = [
         (LEARN_JOB, types_to_learn),
         (ENTITIES_JOB, entities_to_resolve),
         (SOURCES_JOB, sources_to_tag),

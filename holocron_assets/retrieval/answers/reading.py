@@ -1,6 +1,5 @@
 """A model reads passages for a question, and copies the words that answer it."""
 
-import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -10,12 +9,11 @@ from holocron_assets.derive.dispatch.pools import configured_places
 from holocron_assets.derive.engine.calls import KEEP_ALIVE
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.engine.overflow import was_cut
-from holocron_assets.derive.engine.problems import failure_of_call
 from holocron_assets.derive.engine.replies import MalformedReplyError, read_reply
 from holocron_assets.derive.gpu.slots import GpuLock
 from holocron_assets.derive.server.model_files.catalog import shipped_catalog
 from holocron_assets.derive.server.process.connection import fetch_command, running_server
-from holocron_assets.errors import PermanentError, TransientError
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.retrieval.answers.statements import Statement, quoted
 from holocron_assets.retrieval.search import Hit
@@ -59,34 +57,27 @@ class Reader:
             place = configured_places()(chosen.name)
             async with GpuLock(self._lake, f"a question: {question[:60]}", pool=place).reserved():
                 await engine.warm_up(chosen.name, _NUM_CTX)
-                return _said(await _reply(client, chosen.name, question, shown), shown)
+                messages = _messages(question, shown)
+                asking = client.chat(
+                    chosen.name,
+                    messages=messages,
+                    format=_schema(len(shown)),
+                    options={"num_ctx": _NUM_CTX, "num_predict": _NUM_PREDICT, "temperature": 0.0, "seed": 0},
+                    keep_alive=KEEP_ALIVE,
+                )
+                reply = await engine.answered(asking, model=chosen.name, seconds=_SECONDS)
+        _refuse_cut(messages, reply)
+        return _said(reply.message.content or "", shown)
 
 
-async def _reply(
-    client: "ollama.AsyncClient", model: str, question: str, passages: Sequence[Mapping[str, Any]]
-) -> str:
-    """What a model answers, after it read all of what it was given."""
-    messages = _messages(question, passages)
-    try:
-        async with asyncio.timeout(_SECONDS):
-            reply = await client.chat(
-                model,
-                messages=messages,
-                format=_schema(len(passages)),
-                options={"num_ctx": _NUM_CTX, "num_predict": _NUM_PREDICT, "temperature": 0.0, "seed": 0},
-                keep_alive=KEEP_ALIVE,
-            )
-    except Exception as error:  # noqa: BLE001 - `failure_of_call` knows each
-        failure = failure_of_call(error, model=model, timeout_seconds=_SECONDS)
-        # The cause may repeat our key, and would be written to the log.
-        raise TransientError(f"{failure.reason}. Ask again later") from None
+def _refuse_cut(messages: Sequence[Mapping[str, str]], reply: "ollama.ChatResponse") -> None:
+    """Raise PermanentError if the model cannot have read all of what it was given."""
     prompt = "".join(one["content"] for one in messages)
     tokens = {"tokens_in": reply.prompt_eval_count or 0, "tokens_out": reply.eval_count or 0}
     if was_cut(prompt, **tokens, num_ctx=_NUM_CTX):
         raise PermanentError(
             f"the question and the passages do not fit into {_NUM_CTX:,} tokens: ask a shorter question"
         )
-    return reply.message.content or ""
 
 
 def _messages(question: str, passages: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:

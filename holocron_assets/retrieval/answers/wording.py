@@ -30,9 +30,9 @@ _WHO_DID = re.compile(
     r"^\s*(?:who|what|which)(?: has| have| had)?\s+(?!(?:did|does|do|is|was|are|were|has|have|had|_)\b)",
     re.IGNORECASE,
 )
-_DOES = re.compile(rf"\bby (?:the )?{_NAME}\b")
+_BY_NAME = re.compile(rf"\bby (?:the )?{_NAME}\b")
 """Who was trained by X? X trained."""
-_ASKED_OF = re.compile(rf"\b(?:did|does|do|has|have|had) (?:the )?{_NAME}\b")
+_DID_NAME = re.compile(rf"\b(?:did|does|do|has|have|had) (?:the )?{_NAME}\b")
 """Which ships did X own? X owns."""
 
 
@@ -148,7 +148,7 @@ def _part_in_question(question: str, name: str, kind: Kind) -> Part:
     own = " ".join(name_words(name))
     said = re.sub(rf"\b{re.escape(own)}\b", _NAME, " ".join(name_words(question)))
     words = said.split()
-    if _DOES.search(said) or (_ASKED_OF.search(said) and not {"by", "of"} & set(words)):
+    if _BY_NAME.search(said) or (_DID_NAME.search(said) and not {"by", "of"} & set(words)):
         return Part.DOES
     is_about_another = kind in {Kind.ANYTHING, Kind.PERSON} and _WHO_DID.match(said)
     if is_about_another or "by" in words:
