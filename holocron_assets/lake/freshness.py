@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row, Table
@@ -49,17 +49,28 @@ class Derivation:
         table: the derived table.
         inputs: the tables that it is made from; their partitions have the same names.
         source_inputs: other tables that it is made from, whose partitions are sources.
-        code_version: version of the code and rules that make it.
+        code: version of the code and shipped rules that make it.
         optional_inputs: like `inputs`, but a partition may be missing.
         row_inputs: tables of which only the rows that concern the partition count.
+        files_version: gives the version of the files of people that it is made from, if there are some.
     """
 
     table: Table
     inputs: tuple[Table, ...]
     source_inputs: tuple[Table, ...]
-    code_version: str
+    code: str
     optional_inputs: tuple[Table, ...] = ()
     row_inputs: tuple[RowInput, ...] = ()
+    files_version: Callable[[], str] | None = None
+
+    @property
+    def code_version(self) -> str:
+        """Version of the code and rules that make it, with people's own files as they are now."""
+        return f"{self.code}-{self.files_version()}" if self.files_version else self.code
+
+    def as_of_now(self) -> Self:
+        """The same with a version that stays, also if people change their files: for one run or look."""
+        return replace(self, code=self.code_version, files_version=None)
 
     def rows_of(self, lake: Lake) -> RowsByTable:
         """Read the tables of `row_inputs` once, for many partitions."""
@@ -161,6 +172,7 @@ def stale_partitions(lake: Lake, derivations: Sequence[Derivation], partitions: 
         derivations: the derivations; each comes after those that it depends on.
         partitions: names of partitions.
     """
+    derivations = [derivation.as_of_now() for derivation in derivations]
     derived = [table for each in derivations for table in (each.table, *each.inputs, *each.optional_inputs)]
     listings = LakeListings(lake)
     own = [listings.listing(table) for table in dict.fromkeys(derived)]

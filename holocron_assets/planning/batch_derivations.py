@@ -93,15 +93,15 @@ TAGS_DERIVATION = Derivation(
     code_version("holocron_assets.entities.tags.page_tags"),
     optional_inputs=_if_declared(EXTRACTION),
 )
-_FACTS_CODE = code_version(
-    "holocron_assets.entities.facts.page_facts", "holocron_assets.signals.infobox.values", _LANGUAGES
-)
 FACTS_DERIVATION = Derivation(
     PAGE_FACTS,
     (PAGES, PAGE_SIGNALS),
     (SITES,),
-    f"{_FACTS_CODE}-{rules_version(RULES_FOLDER, infobox_rules_folder())}",
+    code_version(
+        "holocron_assets.entities.facts.page_facts", "holocron_assets.signals.infobox.values", _LANGUAGES
+    ),
     row_inputs=(unread_input(PAGE_FACTS),),
+    files_version=lambda: rules_version(RULES_FOLDER, infobox_rules_folder()),
 )
 
 CHUNKS_DERIVATION = Derivation(

@@ -105,8 +105,9 @@ def run_step(lake: Lake, step: Step, batch: str, run_id: str) -> tuple[Footer, S
         MissingPartitionError: an input is missing; names it.
         SchemaError: the rows do not fit the table; nothing was written.
     """
-    # Before the inputs are read: if one is replaced meanwhile, the new file is stale, not wrong for ever.
-    derivation, rows_of = step.derivation, step.derivation.rows_of(lake)
+    # Before rules and inputs are read: if one changes meanwhile, the new file is stale, not wrong for ever.
+    derivation = step.derivation.as_of_now()
+    rows_of = derivation.rows_of(lake)
     fingerprints = derivation.fingerprints(lake, batch, rows_of)
     standing = read_footer(lake, step.table, batch)
     if standing and fingerprints and not derivation.is_stale(lake, batch, rows_of):

@@ -47,9 +47,6 @@ from holocron_assets.planning.job_names import (
 )
 from holocron_assets.retrieval.index.index import SearchIndex
 
-SETTLED_VERSION = "-".join(one.code_version for one in BATCH_DERIVATIONS)
-"""Version of all the code that makes a batch's derived tables."""
-
 
 @dataclass(frozen=True)
 class Work:
@@ -151,6 +148,11 @@ def links_to_compact(lake: Lake, sources: Iterable[Source], *, at_end: bool = Tr
     return [Work(LINKS_JOB, source.name, standing(lake, source)) for source in due]
 
 
+def settled_version() -> str:
+    """Version of all the code and rules that make a batch's derived tables now."""
+    return "-".join(derivation.code_version for derivation in BATCH_DERIVATIONS)
+
+
 def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
     """Fetched batches whose links, signals, types or candidates are not what today's code and rules give.
 
@@ -158,7 +160,7 @@ def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
         InterrogationError: answers that some of it is made from cannot be read now.
     """
     refuse_unread_answers(lake, (derivation.table.name for derivation in BATCH_DERIVATIONS))
-    stale = stale_batches(lake, sources)
+    version, stale = settled_version(), stale_batches(lake, sources)
     # New answers of models and new decisions of people change the work's version.
     listings = LakeListings(lake)
     late = [(derivation, derivation.rows_of(lake)) for derivation in BATCH_DERIVATIONS]
@@ -170,7 +172,7 @@ def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
         }
         for batch in stale
     }
-    return [Work(SETTLE_JOB, batch, f"{SETTLED_VERSION} {sorted(marks[batch].items())}") for batch in stale]
+    return [Work(SETTLE_JOB, batch, f"{version} {sorted(marks[batch].items())}") for batch in stale]
 
 
 def views_to_publish(lake: Lake, sources: Sequence[Source]) -> list[Work]:

@@ -17,7 +17,7 @@ COLUMNS = (
 SHIPS = Table("ships", "yard", "A ship", key=("hull",), columns=COLUMNS)
 YARDS = Table("yards", "yard", "What is true of a whole yard", key=("hull",), columns=COLUMNS)
 REPORTS = Table("reports", "office", "A report on a ship", key=("hull",), columns=COLUMNS)
-REPORTING = Derivation(REPORTS, inputs=(SHIPS,), source_inputs=(YARDS,), code_version="1")
+REPORTING = Derivation(REPORTS, inputs=(SHIPS,), source_inputs=(YARDS,), code="1")
 
 
 def write(lake: Lake, table: Table, partition: str, hull: int = 1, run: str = "run-1", **footer: Any) -> None:
@@ -83,7 +83,7 @@ def test_inputs_of_other_partitions_and_sources_do_not_matter(tmp_path: Path) ->
 
 def test_other_code_makes_stale(tmp_path: Path) -> None:
     lake = lake_with_a_report(tmp_path)
-    newer = Derivation(REPORTS, inputs=(SHIPS,), source_inputs=(YARDS,), code_version="2")
+    newer = Derivation(REPORTS, inputs=(SHIPS,), source_inputs=(YARDS,), code="2")
     assert newer.is_stale(lake, "north-000001")
 
 
@@ -91,7 +91,7 @@ def test_one_input_more_makes_stale(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     write(lake, SHIPS, "north-000001")
     write(lake, YARDS, "north")
-    report(lake, Derivation(REPORTS, inputs=(SHIPS,), source_inputs=(), code_version="1"))
+    report(lake, Derivation(REPORTS, inputs=(SHIPS,), source_inputs=(), code="1"))
     assert REPORTING.is_stale(lake, "north-000001")
 
 

@@ -16,7 +16,7 @@ from holocron_assets.lake.place.paths import Lake
 COLUMNS = (Column("hull", type_int, "Hull number"),)
 SHIPS = Table("ships", "yard", "A ship", key=("hull",), columns=COLUMNS)
 REPORTS = Table("reports", "office", "A report on a ship", key=("hull",), columns=COLUMNS)
-REPORTING = Derivation(REPORTS, inputs=(SHIPS,), source_inputs=(), code_version="1")
+REPORTING = Derivation(REPORTS, inputs=(SHIPS,), source_inputs=(), code="1")
 NAMES = ["north-000001", "north-000002", "north-000003"]
 
 

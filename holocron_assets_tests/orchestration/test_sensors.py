@@ -26,7 +26,7 @@ from holocron_assets.entities.store import store_entities
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
+from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGE_FACTS, PAGES
 from holocron_assets.orchestration.assets import entity_files
 from holocron_assets.orchestration.sensors import adopting, run_requests
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
@@ -202,6 +202,26 @@ def test_a_broken_source_file_does_not_stop_the_others(
     assert tick.work == [("list_seeds", "sample")]
     output = caplog.text + capsys.readouterr().err
     assert "broken.yaml, line 2, key 'enabled'" in output
+
+
+def test_an_edited_infobox_rule_settles_batches_again_without_a_restart(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(finished_sample.copy_to(tmp_path / "holocron"), instance)
+    rules = tmp_path / "infobox" / "own.yaml"
+    rules.parent.mkdir()
+    monkeypatch.setenv("HOLOCRON_INFOBOX_RULES", str(rules.parent))
+    cursor = None
+    for key in ("leaning", "outlook"):
+        rule = f"{{fields: [alignment], key: {key}, kind: fact, means: FROM stands for VALUE}}"
+        rules.write_text(f"rules: [{rule}]", encoding="utf-8")
+        (request,) = watched.tick(sensors.settle, cursor=cursor).asked
+        watched.run(request)
+        settled = watched.tick(sensors.settle, cursor=cursor)
+        assert (settled.work, settled.skipped) == ([], "every batch is settled")
+        cursor = settled.cursor
+        found = {row["key"] for row in read_partition(watched.holocron.lake, PAGE_FACTS, SAMPLE_BATCH)}
+        assert {"leaning", "outlook"} & found == {key}
 
 
 def test_at_most_twenty_runs_are_asked_for_in_one_tick(watched: Watched) -> None:

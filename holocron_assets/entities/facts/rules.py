@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -217,7 +217,7 @@ def check_rule_files(folder: Path) -> None:
     read: dict[Path, RuleFile] = {}
     for path in _paths(folder):
         try:
-            read[path] = read_rule_file.__wrapped__(path)
+            read[path] = read_rule_file(path)
         except InfoboxRuleError as error:
             problems.append(str(error))
     try:
@@ -228,17 +228,24 @@ def check_rule_files(folder: Path) -> None:
         raise InfoboxRuleError("; ".join(problems))
 
 
-@cache
 def read_rule_file(path: Path) -> RuleFile:
-    """Read one file of rules.
+    """Read one file of rules, as it is now.
 
     Raises:
         InfoboxRuleError: it is no YAML, or its content is not valid; names file, rule and key.
     """
     try:
-        content: Any = load_yaml(path.read_text(encoding="utf-8"))
+        return _rules_in(path, path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InfoboxRuleError(f"{path}: cannot be read as YAML: {error}") from error
+
+
+@lru_cache(maxsize=64)
+def _rules_in(path: Path, text: str) -> RuleFile:
+    try:
+        content: Any = load_yaml(text)
         file = RuleFile.model_validate(content)
-    except (OSError, UnicodeDecodeError, YAMLError) as error:
+    except YAMLError as error:
         raise InfoboxRuleError(f"{path}: cannot be read as YAML: {error}") from error
     except ValidationError as error:
         first = details_of(error)[0]

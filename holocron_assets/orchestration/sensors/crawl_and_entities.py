@@ -60,7 +60,6 @@ from holocron_assets.planning.job_names import (
 )
 from holocron_assets.planning.repair import repaired_tick
 from holocron_assets.planning.work import (
-    SETTLED_VERSION,
     Work,
     batches_to_fetch,
     batches_to_settle,
@@ -68,6 +67,7 @@ from holocron_assets.planning.work import (
     links_to_compact,
     search_to_update,
     seeds_to_list,
+    settled_version,
     sources_to_tag,
     types_to_learn,
     views_to_publish,
@@ -154,8 +154,8 @@ def settle(
 ) -> dg.SensorResult | dg.SkipReason:
     """Request runs that settle fetched batches."""
     opened = lake.open()
-    # Settled batches stay so until a file or the code changes; reading every footer costs seconds.
-    mark = f"{opened.mark(SETTLED_TABLES)} {standing_mark(opened, 'classify', 'requeue')} {SETTLED_VERSION}"
+    # Settled batches stay so until a file, a rule or the code changes; reading every footer costs seconds.
+    mark = f"{opened.mark(SETTLED_TABLES)} {standing_mark(opened, 'classify', 'requeue')} {settled_version()}"
     if context.cursor == mark:
         return dg.SkipReason("every batch is settled")
     stale = batches_to_settle(opened, sources.all())
