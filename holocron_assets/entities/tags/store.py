@@ -30,19 +30,24 @@ _SOURCE_MARK = f"select {_MARK} as mark from page_tag_marks where source = $sour
 _TYPE_MARKS = f"""
     with members as (
         select
-            entities.entity_id, coalesce(entities.merged_into, entities.entity_id) as survivor,
+            entities.entity_type, entities.entity_id,
+            coalesce(entities.merged_into, entities.entity_id) as survivor,
             entities.state = 'merged' as is_merged,
             title_key_now(pages.title_key, entities.title_key, entities.page_id) as title_key
         from ({{entities}}) as entities
         left join present_pages as pages using (source, page_id)
         where entities.valid_to is null and entities.state <> 'suppressed'
     )
-    select
-        (select {rows_hash_sql("entity_id, survivor, is_merged, title_key")} from members) as entities,
-        (
-            select {_MARK} from page_tag_marks
-            where title_key in (select title_key from members)
-        ) as page_tags
+    select entity_type, entities, page_tags
+    from (
+        select entity_type, {rows_hash_sql("entity_id, survivor, is_merged, title_key")} as entities
+        from members group by entity_type
+    )
+    left join (
+        select entity_type, {_MARK} as page_tags
+        from (select distinct entity_type, title_key from members) join page_tag_marks using (title_key)
+        group by entity_type
+    ) using (entity_type)
 """  # noqa: S608 - the same
 _NOTHING = r"[^\s\S]"
 
@@ -67,11 +72,8 @@ def stale_tag_relations(snapshot: Snapshot, sources: Sequence[str], vocabulary_f
 
 def stale_entity_tags(snapshot: Snapshot, entity_types: Sequence[str], vocabulary_file: Path) -> list[str]:
     """Types whose entities' tags are stale: their pages and the vocabulary would give others today."""
-    return [
-        name
-        for name in entity_types
-        if _is_stale(snapshot, ENTITY_TAGS, name, _of_type(snapshot, name, vocabulary_file))
-    ]
+    inputs = _of_types(snapshot, entity_types, vocabulary_file)
+    return [name for name in entity_types if _is_stale(snapshot, ENTITY_TAGS, name, inputs[name])]
 
 
 def store_tags(snapshot: Snapshot, source: str, vocabulary_file: Path) -> Footer:
@@ -117,7 +119,8 @@ def store_entity_tags(snapshot: Snapshot, entity_type: str, vocabulary_file: Pat
         vocabulary_file: a file as `data/tags.yaml`.
         run_id: the run that makes the rows.
     """
-    inputs, vocabulary = _of_type(snapshot, entity_type, vocabulary_file), read_vocabulary(vocabulary_file)
+    inputs = _of_types(snapshot, [entity_type], vocabulary_file)[entity_type]
+    vocabulary = read_vocabulary(vocabulary_file)
     sql = _ENTITY_TAGS.format(entities=rows_of(snapshot.lake, ENTITIES, [entity_type]))
     with registered(_prepared(snapshot), vocabulary):
         rows = _asked(snapshot, sql, entity_type=entity_type, run_id=run_id)
@@ -152,17 +155,19 @@ def _of_source(snapshot: Snapshot, source: str, vocabulary_file: Path) -> dict[s
     return {"page_tags": str(mark or "none"), "vocabulary": vocabulary_mark(vocabulary_file)}
 
 
-def _of_type(snapshot: Snapshot, entity_type: str, vocabulary_file: Path) -> dict[str, str]:
-    """Fingerprints of what the tags of a type's entities are made from."""
-    footer = read_footer(snapshot.lake, ENTITIES, entity_type)
-    if footer is None:
-        return {"entities": "none"}
-    sql = _TYPE_MARKS.format(entities=rows_of(snapshot.lake, ENTITIES, [entity_type]))
-    [marks] = query(_prepared(snapshot), sql)
-    return {
-        **{name: str(mark or "0") for name, mark in marks.items()},
-        "vocabulary": vocabulary_mark(vocabulary_file),
-    }
+def _of_types(
+    snapshot: Snapshot, entity_types: Sequence[str], vocabulary_file: Path
+) -> dict[str, dict[str, str]]:
+    """Fingerprints of what the tags of some types' entities are made from, by type, in one query."""
+    there = [name for name in entity_types if read_footer(snapshot.lake, ENTITIES, name)]
+    sql = _TYPE_MARKS.format(entities=rows_of(snapshot.lake, ENTITIES, there))
+    marks = {row["entity_type"]: row for row in query(_prepared(snapshot), sql)}
+    vocabulary = vocabulary_mark(vocabulary_file)
+    found = {name: {"entities": "none"} for name in entity_types}
+    for name in there:
+        of_rows = {key: str(marks.get(name, {}).get(key) or "0") for key in ("entities", "page_tags")}
+        found[name] = {**of_rows, "vocabulary": vocabulary}
+    return found
 
 
 def _prepared(snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
