@@ -9,6 +9,9 @@ from holocron_assets.signals.infobox.values import InfoboxValue
 
 DAY = (1977 + 4 / 12 + 24 / 372, 1977 + 4 / 12 + 25 / 372)
 MONTH = (1977 + 4 / 12, 1977 + 5 / 12)
+MONTHS = (1977 + 4 / 12, 1977 + 6 / 12)
+DAYS = (1863.5, 1863.5 + 3 / 372)
+BEFORE_CHRIST = (-1499, -1198)
 NUMBERS = RuleFile.model_validate(
     {"rules": [{"fields": ["length"], "key": "length", "kind": "fact", "reads": "number"}]}
 )
@@ -39,6 +42,23 @@ NUMBERS = RuleFile.model_validate(
         ("ru", "44 год до н. э.", (-43, -42)),
         ("ru", "после 1977", (1978, None)),
         ("ru", "1977\u20131983", (1977, 1984)),
+        ("de", "1500\u20131200 v. Chr.", BEFORE_CHRIST),
+        ("de", "1500 bis 1200 v. Chr.", BEFORE_CHRIST),
+        ("fr", "de 1500 à 1200 av. J.-C.", BEFORE_CHRIST),
+        ("es", "entre 1500 y 1200 a. C.", BEFORE_CHRIST),
+        ("ru", "1500\u20141200 гг. до н. э.", BEFORE_CHRIST),
+        ("de", "1.\u20133. Juli 1863", DAYS),
+        ("de", "vom 1. bis 3. Juli 1863", DAYS),
+        ("de", "01.\u201303.07.1863", DAYS),
+        ("fr", "du 1er au 3 juillet 1863", DAYS),
+        ("es", "1-3 de julio de 1863", DAYS),
+        ("ru", "с 1 по 3 июля 1863", DAYS),
+        ("de", "Mai\u2013Juni 1977", MONTHS),
+        ("fr", "de mai à juin 1977", MONTHS),
+        ("es", "mayo a junio de 1977", MONTHS),
+        ("ru", "май \u2014 июнь 1977", MONTHS),
+        ("ru", "1939\u201445", (1939, 1946)),
+        ("de", "um 1500 \u2013 um 1600", (1500, 1601)),
     ],
 )
 def test_a_date_is_read_as_its_language_writes_it(

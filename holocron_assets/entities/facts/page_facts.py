@@ -220,6 +220,7 @@ def _is_span(found: DateSpan) -> bool:
 
 
 def _side(found: DateSpan, side: int, language: str) -> str:
-    """One end of a span as written, if it is a date by itself."""
+    """One end of a span as written, if by itself it says the same: "1500" of "1500-1200 BC" does not."""
     part = _words(language).dash.split(found.written)[side].strip()
-    return part if find_dates(part, language) else found.written
+    ends = [(one.since, one.until)[side] for one in find_dates(part, language)]
+    return part if (found.since, found.until)[side] in ends else found.written
