@@ -77,6 +77,36 @@ def test_the_first_sentence_is_clean_text(wikitext: str, sentence: str | None) -
     assert found.sentence == (sentence or "Pell (born 1968 (or 9) in X) was, by St. John, a moon.")
 
 
+@pytest.mark.parametrize(
+    ("template", "subject"),
+    [
+        ("{{nihongo|'''Issa Dorrane'''|\u30a4\u30c3\u30b5|Issa|lead=yes}}", "Issa Dorrane"),
+        ("{{nihongo|'''''Issa Dorrane''''' (captain)|{{lang|ja|x}}}}", "Issa Dorrane (captain)"),
+        ("{{lang|br|'''Issa Dorrane'''}}", "Issa Dorrane"),
+        ("{{Own name|'''Issa D'Orrane'''|{{lang|br|Isa}}|b}}", "Issa D'Orrane"),
+        ("{{Own name|'''[[Dorrane|Issa]]'''}}", "Issa"),
+        ("{{Character|name=Issa\n|age=9\n}}{{Own name|'''Issa'''}}<ref>x</ref>", "Issa"),
+    ],
+)
+def test_a_template_with_a_name_in_bold_begins_the_sentence_after_it(template: str, subject: str) -> None:
+    found = lead(f"{{{{Top|leg}}}}\n{template} was a captain. She sailed.")
+    assert found.sentence == f"{subject} was a captain."
+    assert found.method == "bold_title"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "{{Otheruses|'''Issa'''}}\n",
+        "{{Character\n|'''Issa Dorrane'''\n|Human}}",
+        "{{Character|'''Issa Dorrane'''|Human}}",
+        "{{Character|name='''Issa Dorrane'''|species=Human}}",
+    ],
+)
+def test_a_template_before_a_sentence_with_its_own_subject_is_no_part_of_it(before: str) -> None:
+    assert lead(f"{before}{SENTENCE}").sentence == CLEAN
+
+
 def test_without_a_bold_title_the_lead_is_the_first_paragraph() -> None:
     found = lead("{{Top}}\nA moon shone. It set.\n\nAnother '''word''' is bold.")
     assert found.sentence == "A moon shone."
