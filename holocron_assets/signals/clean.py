@@ -11,7 +11,7 @@ from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, Site
 from holocron_assets.signals.hidden import protected, unmasked
 from holocron_assets.signals.outline import nesting, outline
 from holocron_assets.signals.quotes import without_quotes
-from holocron_assets.signals.vocabulary import TextTemplates, normalised_name
+from holocron_assets.signals.vocabulary import TextTemplates, leads_to_a_language, normalised_name
 
 # mwparserfromhell's time grows with the square of unclosed markup; MediaWiki pages nest less than this
 _DEEPEST_NESTING = 30
@@ -56,6 +56,13 @@ def parse(markup: str) -> Wikicode:
 def shows_bold_name(template: str) -> bool:
     """Whether a template shows a name in bold, with which a sentence may begin."""
     return _BOLD_NAME.match(template) is not None
+
+
+def is_beside_text(prefix: str, site: Site) -> bool:
+    """Whether a link with a prefix shows no words: to a file, a category, or the page in another language."""
+    return site.namespace_number(prefix) in (FILE_NAMESPACE, CATEGORY_NAMESPACE) or leads_to_a_language(
+        prefix, site
+    )
 
 
 def _without_line_markers(text: str) -> str:
@@ -182,7 +189,7 @@ class Cleaner:
 
     def _link_text(self, target: str, shown: str | None) -> str:
         prefix, colon, _ = target.partition(":")
-        if colon and prefix and self.site.namespace_number(prefix) in (FILE_NAMESPACE, CATEGORY_NAMESPACE):
+        if colon and prefix and is_beside_text(prefix, self.site):
             return ""
         return shown or target.strip().removeprefix(":")
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, Site
-from holocron_assets.signals.clean import shows_bold_name
+from holocron_assets.lake.titles import Site
+from holocron_assets.signals.clean import is_beside_text, shows_bold_name
 from holocron_assets.signals.hidden import FILLER
 from holocron_assets.signals.outline import Block, Outline
 
@@ -46,7 +46,7 @@ def read_blocks(text: str, text_outline: Outline, site: Site) -> Iterator[Paragr
     Args:
         text: masked wikitext.
         text_outline: its outline.
-        site: knows which links are files and categories.
+        site: knows which links are files, categories and other languages.
     """
     paragraph: Paragraph | None = None
     position = 0
@@ -80,7 +80,7 @@ def _with_name(text: str, line_start: int, start: int, names: Mapping[int, Block
 
 
 def blanked(text: str, text_outline: Outline, site: Site) -> str:
-    """The text at unchanged length, with templates, tables, files and categories replaced by filler."""
+    """The text at unchanged length, with templates, tables and links beside the text replaced by filler."""
     pieces = []
     position = 0
     for block in text_outline.blocks:
@@ -95,7 +95,7 @@ def _is_apart(text: str, block: Block, site: Site) -> bool:
     if block.kind != "link":
         return True
     prefix = _LINK_PREFIX.match(text, block.start, block.end)
-    return prefix is not None and site.namespace_number(prefix[1]) in (FILE_NAMESPACE, CATEGORY_NAMESPACE)
+    return prefix is not None and is_beside_text(prefix[1], site)
 
 
 def _is_prose(shown: str) -> bool:

@@ -11,7 +11,13 @@ from importlib import resources
 
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.titles import Site
-from holocron_assets.languages.language import ENGLISH, Language, language_code, load_language
+from holocron_assets.languages.language import (
+    ENGLISH,
+    Language,
+    known_languages,
+    language_code,
+    load_language,
+)
 
 _FILE = resources.files(__package__) / "vocabulary.yaml"
 VOCABULARY_TEXT = _FILE.read_text(encoding="utf-8")
@@ -45,6 +51,7 @@ class Vocabulary:
     continuity: ContinuityWords
     templates: TextTemplates
     infobox_names: tuple[str, ...]
+    language_codes: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,7 @@ def parse_vocabulary(text: str) -> Vocabulary:
             comment_templates=frozenset(templates["comment_templates"]),
         ),
         infobox_names=tuple(data["infobox_names"]),
+        language_codes=frozenset(data["language_codes"].split()),
     )
 
 
@@ -123,6 +131,23 @@ VOCABULARY = parse_vocabulary(VOCABULARY_TEXT)
 def words_of(site: Site) -> PageWords:
     """The words of a wiki's language."""
     return page_words(language_code(site.language))
+
+
+def leads_to_a_language(prefix: str, site: Site) -> bool:
+    """Whether a link with a prefix leads to the page in another language, and is shown beside the text.
+
+    The prefixes of a wiki do not say which of them are languages. An export states no prefix; then those
+    of the languages that have a file count.
+
+    Args:
+        prefix: what stands before the first colon of the link.
+        site: the wiki that the link is on.
+    """
+    code = prefix.strip(" _").lower()
+    is_language = code in known_languages() or (
+        code in site.interwiki_prefixes and code.partition("-")[0] in VOCABULARY.language_codes
+    )
+    return is_language and code != language_code(site.language) and site.namespace_number(code) is None
 
 
 @cache
