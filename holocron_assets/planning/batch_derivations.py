@@ -62,7 +62,7 @@ FILE_USES_DERIVATION = Derivation(
     FILE_USES,
     (PAGES, PAGE_SIGNALS),
     (SITES,),
-    code_version("holocron_assets.signals.file_uses"),
+    code_version("holocron_assets.signals.file_uses", _LANGUAGES),
     row_inputs=(unread_input(FILE_USES),),
 )
 RULES_DERIVATION = Derivation(

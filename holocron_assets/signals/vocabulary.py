@@ -66,7 +66,10 @@ class TimelineWords:
 
 @dataclass(frozen=True)
 class PageWords:
-    """The words of a language, compiled. English markers of pages hold in every language."""
+    """The words of a language, compiled. English markers of pages hold in every language.
+
+    MediaWiki reads options of a picture as they are written: "mitte", and not "Mitte".
+    """
 
     closing_sections: frozenset[str]
     abbreviations: frozenset[str]
@@ -79,6 +82,7 @@ class PageWords:
     list_titles: re.Pattern[str]
     list_categories: re.Pattern[str]
     redirects: frozenset[str]
+    picture_options: re.Pattern[str]
 
 
 def normalised_name(name: str) -> str:
@@ -172,6 +176,7 @@ def page_words(code: str) -> PageWords:
         list_titles=_any_of(title for one in both for title in one.lists.titles),
         list_categories=_any_of(name for one in both for name in one.lists.categories),
         redirects=_all(one.redirects for one in both),
+        picture_options=re.compile("|".join(own.picture_options) or "(?!)", re.DOTALL),
     )
 
 
