@@ -96,6 +96,7 @@ class Values(FrozenModel):
     about: Patterns = ()
     to: Patterns = ()
     scales: Mapping[str, float] = Field(default_factory=dict)
+    parts: Mapping[str, str] = Field(default_factory=dict)
     counts_about: Patterns = ()
     counts: Patterns = ()
     before_place: Patterns = ()
