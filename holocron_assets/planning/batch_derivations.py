@@ -112,6 +112,7 @@ CHUNKS_DERIVATION = Derivation(
         "holocron_assets.retrieval.passages",
         "holocron_assets.derive.evidence.page_text",
         "holocron_assets.derive.evidence.chunks",
+        "holocron_assets.signals.clean",
         _LANGUAGES,
     ),
     row_inputs=(unread_input(PAGE_CHUNKS),),
