@@ -96,6 +96,7 @@ class Values(FrozenModel):
     about: Patterns = ()
     to: Patterns = ()
     scales: Mapping[str, float] = Field(default_factory=dict)
+    parts: Mapping[str, str] = Field(default_factory=dict)
     counts_about: Patterns = ()
     counts: Patterns = ()
     before_place: Patterns = ()
@@ -148,6 +149,7 @@ class Language(FrozenModel):
         name: its English name.
         redirects: words that make a page a redirect.
         namespaces: names and aliases of namespaces by number, for wikis that do not give them.
+        picture_options: options of a picture; those in English hold on every wiki.
         labels: names of infobox fields, by the English name of the same field.
         rules: words of the rules of types, by the rule's id and the kind of its matcher.
     """
@@ -159,6 +161,7 @@ class Language(FrozenModel):
     lists: Lists = Lists()
     timeline: Timeline = Timeline()
     infobox: InfoboxNames = InfoboxNames()
+    picture_options: Patterns = ()
     prose: Prose = Prose()
     dates: Dates = Dates()
     values: Values = Values()

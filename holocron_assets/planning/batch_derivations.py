@@ -62,7 +62,7 @@ FILE_USES_DERIVATION = Derivation(
     FILE_USES,
     (PAGES, PAGE_SIGNALS),
     (SITES,),
-    code_version("holocron_assets.signals.file_uses"),
+    code_version("holocron_assets.signals.file_uses", _LANGUAGES),
     row_inputs=(unread_input(FILE_USES),),
 )
 RULES_DERIVATION = Derivation(
@@ -112,6 +112,7 @@ CHUNKS_DERIVATION = Derivation(
         "holocron_assets.retrieval.passages",
         "holocron_assets.derive.evidence.page_text",
         "holocron_assets.derive.evidence.chunks",
+        "holocron_assets.signals.clean",
         _LANGUAGES,
     ),
     row_inputs=(unread_input(PAGE_CHUNKS),),

@@ -11,7 +11,7 @@ from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, Site
 from holocron_assets.signals.hidden import protected, unmasked
 from holocron_assets.signals.outline import nesting, outline
 from holocron_assets.signals.quotes import without_quotes
-from holocron_assets.signals.vocabulary import TextTemplates, normalised_name
+from holocron_assets.signals.vocabulary import TextTemplates, leads_to_a_language, normalised_name
 
 # mwparserfromhell's time grows with the square of unclosed markup; MediaWiki pages nest less than this
 _DEEPEST_NESTING = 30
@@ -35,6 +35,11 @@ _SPACED_MARKS = (" ,", " .", " )")
 _PLAIN_LINK = re.compile(r"\[\[([^\[\]{}|=<>\n]++)(?:\|([^\[\]{}|=<>]*+))?\]\]")
 # A template with no bracket inside. Three braces are a parameter, which is the parser's.
 _PLAIN_TEMPLATE = re.compile(r"(?<!\{)\{\{([^\[\]{}|]*+)(?:\|[^\[\]{}]*+)?\}\}(?!\})")
+# A template, one of whose first two arguments begins with a name in bold: {{nihongo|'''Foo'''|...}}
+_BOLD_NAME = re.compile(
+    r"\{\{([^\[\]{}|\n]++)\|[ \t]*+(?:[\w-]++[ \t]*+\|[ \t]*+)?"
+    r"('{3,5}(?!')(?:[^\[\]{}|'\n]|'(?!'')|\[\[[^\[\]{}\n]*+\]\])++'{3,5}[^\[\]{}|\n]*+)(?=\||\}\})"
+)
 _WIKILINK = re.compile(r"\[\[([^\[\]|]*+)(?:\|([^\[\]]*+))?\]\]")
 
 
@@ -46,6 +51,18 @@ def is_hostile(markup: str) -> bool:
 def parse(markup: str) -> Wikicode:
     """Parse a piece of markup that is not hostile; bold and italic marks stay text."""
     return mwparserfromhell.parse(markup, skip_style_tags=True)
+
+
+def shows_bold_name(template: str) -> bool:
+    """Whether a template shows a name in bold, with which a sentence may begin."""
+    return _BOLD_NAME.match(template) is not None
+
+
+def is_beside_text(prefix: str, site: Site) -> bool:
+    """Whether a link with a prefix shows no words: to a file, a category, or the page in another language."""
+    return site.namespace_number(prefix) in (FILE_NAMESPACE, CATEGORY_NAMESPACE) or leads_to_a_language(
+        prefix, site
+    )
 
 
 def _without_line_markers(text: str) -> str:
@@ -71,7 +88,7 @@ class Cleaner:
 
     def prose(self, markup: str) -> str:
         """One paragraph as one line of clean text."""
-        return " ".join(self._lines(self._text(markup)))
+        return " ".join(self._lines(self._text(self._with_bold_name(markup))))
 
     def value(self, parsed: Wikicode) -> str:
         """An infobox value as clean text; `; ` separates list items and lines."""
@@ -94,6 +111,14 @@ class Cleaner:
         text = _PLAIN_LINK.sub(self._plain_link, text) if "[[" in text else text
         text = _BEHAVIOUR_SWITCH.sub("", text) if "__" in text else text
         return _without_line_markers(text)
+
+    def _with_bold_name(self, markup: str) -> str:
+        """The markup with the name in bold for a template at its start that the vocabulary does not know."""
+        name = _BOLD_NAME.match(markup)
+        if name is None or self._shows_text(name[1]):
+            return markup
+        first = next(iter(outline(markup).blocks), None)
+        return name[2] + markup[first.end :] if first and first.start == 0 else markup
 
     def _plain_link(self, match: re.Match[str]) -> str:
         return self._link_text(match[1], match[2])
@@ -164,7 +189,7 @@ class Cleaner:
 
     def _link_text(self, target: str, shown: str | None) -> str:
         prefix, colon, _ = target.partition(":")
-        if colon and prefix and self.site.namespace_number(prefix) in (FILE_NAMESPACE, CATEGORY_NAMESPACE):
+        if colon and prefix and is_beside_text(prefix, self.site):
             return ""
         return shown or target.strip().removeprefix(":")
 

@@ -12,7 +12,7 @@ from holocron_assets.lake.titles import FILE_NAMESPACE, InvalidTitle, PageTitle,
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.extract import LONGEST_WIKITEXT
 from holocron_assets.signals.hidden import apart, at_length
-from holocron_assets.signals.vocabulary import VOCABULARY
+from holocron_assets.signals.vocabulary import VOCABULARY, words_of
 
 _MEDIA_NAMESPACE = -2
 _LONGEST_ADDRESS = 2000
@@ -29,7 +29,7 @@ _FILE_NAME = re.compile(
 )
 _ADDRESS = re.compile(r"https?://[^\s<>\"\[\]{}|\ufdd0-\ufdef]+", re.IGNORECASE)
 _TRAILING = ".,:;!?'"  # Parser::makeFreeExternalLink: these end a sentence, and are no part of an address
-# https://www.mediawiki.org/wiki/Help:Images#Syntax
+# https://www.mediawiki.org/wiki/Help:Images#Syntax, in English, which holds on every wiki
 _OPTION = re.compile(
     r"(?:thumb(?:nail)?|frame(?:d|less)?|border|left|right|center|centre|none|baseline|sub|super|top|text-top|middle"
     r"|bottom|text-bottom|upright|\d*x?\d+px|(?:link|alt|lang|page|class|thumb|upright|thumbtime|start|end)=.*)",
@@ -99,7 +99,7 @@ def _linked(text: str, galleries: Sequence[tuple[int, int]], site: Site, lead_of
             yield _Use(match.start(), "media", _file_title(target.name, site))
         else:
             role = "infobox" if match.start() < lead_offset else "text"
-            yield _Use(match.start(), role, target.title, _caption(match[2]))
+            yield _Use(match.start(), role, target.title, _caption(match[2], site))
 
 
 def _cited(text: str, start: int, end: int) -> Iterator[_Use]:
@@ -114,7 +114,7 @@ def _of_gallery(text: str, start: int, end: int, site: Site) -> Iterator[_Use]:
         written = line[1].strip()
         named = _named_file(written, site) if written else None
         if named:
-            yield _Use(line.start(), "gallery", named, _caption(f"|{line[2]}") if line[2] else None)
+            yield _Use(line.start(), "gallery", named, _caption(f"|{line[2]}", site) if line[2] else None)
 
 
 def _named_file(written: str, site: Site) -> str | None:
@@ -138,10 +138,12 @@ def _file_title(name: str, site: Site) -> str:
     return f"{site.local_names.get(FILE_NAMESPACE, 'File')}:{name}"
 
 
-def _caption(options: str) -> str | None:
+def _caption(options: str, site: Site) -> str | None:
     """The last part that is no option of the picture."""
+    own = words_of(site).picture_options
     parts = [part.strip() for part in _parts(options)]
-    return next((part for part in reversed(parts) if part and not _OPTION.fullmatch(part)), None)
+    shown = [part for part in parts if part and not _OPTION.fullmatch(part) and not own.fullmatch(part)]
+    return shown[-1] if shown else None
 
 
 def _parts(options: str) -> Iterator[str]:

@@ -1,10 +1,11 @@
 """The prose of a text: its paragraphs and headings, without infoboxes, tables, lists, hatnotes and images."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, Site
+from holocron_assets.lake.titles import Site
+from holocron_assets.signals.clean import is_beside_text, shows_bold_name
 from holocron_assets.signals.hidden import FILLER
 from holocron_assets.signals.outline import Block, Outline
 
@@ -16,6 +17,7 @@ _NOT_PROSE = re.compile(
 )
 # The counts limit the search in lines of a million spaces
 HEADING = re.compile(r"^(={1,6})[ \t]*+([^\n]{1,600}?)[ \t]{0,100}+\1[ \t]{0,100}+$", re.MULTILINE)
+_AROUND = f" \t\r{FILLER}"
 _HAS_LETTER = re.compile(r"[^\W\d_]")
 _ITALIC_ONLY = re.compile(r"''(?!').*(?<!')''\.?$", re.DOTALL)
 _BOLD = re.compile(r"'''|<(?:b|strong)>", re.IGNORECASE)
@@ -44,15 +46,16 @@ def read_blocks(text: str, text_outline: Outline, site: Site) -> Iterator[Paragr
     Args:
         text: masked wikitext.
         text_outline: its outline.
-        site: knows which links are files and categories.
+        site: knows which links are files, categories and other languages.
     """
     paragraph: Paragraph | None = None
     position = 0
+    names = {block.end: block for block in text_outline.blocks if _is_name(text, block)}
     for line in blanked(text, text_outline, site).split("\n"):
-        shown = line.strip(f" \t\r{FILLER}")
+        shown = line.strip(_AROUND)
         heading = HEADING.match(shown) if shown.startswith("=") else None
         if _is_prose(shown) and not heading:
-            start = position + len(line) - len(line.lstrip(f" \t\r{FILLER}"))
+            start = _with_name(text, position, position + len(line) - len(line.lstrip(_AROUND)), names)
             paragraph = Paragraph(paragraph.start if paragraph else start, position + len(line))
         elif paragraph:
             yield paragraph
@@ -64,8 +67,20 @@ def read_blocks(text: str, text_outline: Outline, site: Site) -> Iterator[Paragr
         yield paragraph
 
 
+def _is_name(text: str, block: Block) -> bool:
+    return block.kind == "template" and shows_bold_name(text[block.start : block.end])
+
+
+def _with_name(text: str, line_start: int, start: int, names: Mapping[int, Block]) -> int:
+    """Where a line's prose starts: at a template that names the subject, unless the prose names it itself."""
+    name = names.get(line_start + len(text[line_start:start].rstrip(_AROUND)))
+    if name is None or name.start < line_start or text.startswith("'''", start):
+        return start
+    return name.start
+
+
 def blanked(text: str, text_outline: Outline, site: Site) -> str:
-    """The text at unchanged length, with templates, tables, files and categories replaced by filler."""
+    """The text at unchanged length, with templates, tables and links beside the text replaced by filler."""
     pieces = []
     position = 0
     for block in text_outline.blocks:
@@ -80,7 +95,7 @@ def _is_apart(text: str, block: Block, site: Site) -> bool:
     if block.kind != "link":
         return True
     prefix = _LINK_PREFIX.match(text, block.start, block.end)
-    return prefix is not None and site.namespace_number(prefix[1]) in (FILE_NAMESPACE, CATEGORY_NAMESPACE)
+    return prefix is not None and is_beside_text(prefix[1], site)
 
 
 def _is_prose(shown: str) -> bool:

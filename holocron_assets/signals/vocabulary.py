@@ -11,7 +11,13 @@ from importlib import resources
 
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.titles import Site
-from holocron_assets.languages.language import ENGLISH, Language, language_code, load_language
+from holocron_assets.languages.language import (
+    ENGLISH,
+    Language,
+    known_languages,
+    language_code,
+    load_language,
+)
 
 _FILE = resources.files(__package__) / "vocabulary.yaml"
 VOCABULARY_TEXT = _FILE.read_text(encoding="utf-8")
@@ -45,6 +51,7 @@ class Vocabulary:
     continuity: ContinuityWords
     templates: TextTemplates
     infobox_names: tuple[str, ...]
+    language_codes: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,10 @@ class TimelineWords:
 
 @dataclass(frozen=True)
 class PageWords:
-    """The words of a language, compiled. English markers of pages hold in every language."""
+    """The words of a language, compiled. English markers of pages hold in every language.
+
+    MediaWiki reads options of a picture as they are written: "mitte", and not "Mitte".
+    """
 
     closing_sections: frozenset[str]
     abbreviations: frozenset[str]
@@ -72,6 +82,7 @@ class PageWords:
     list_titles: re.Pattern[str]
     list_categories: re.Pattern[str]
     redirects: frozenset[str]
+    picture_options: re.Pattern[str]
 
 
 def normalised_name(name: str) -> str:
@@ -114,6 +125,7 @@ def parse_vocabulary(text: str) -> Vocabulary:
             comment_templates=frozenset(templates["comment_templates"]),
         ),
         infobox_names=tuple(data["infobox_names"]),
+        language_codes=frozenset(data["language_codes"].split()),
     )
 
 
@@ -123,6 +135,23 @@ VOCABULARY = parse_vocabulary(VOCABULARY_TEXT)
 def words_of(site: Site) -> PageWords:
     """The words of a wiki's language."""
     return page_words(language_code(site.language))
+
+
+def leads_to_a_language(prefix: str, site: Site) -> bool:
+    """Whether a link with a prefix leads to the page in another language, and is shown beside the text.
+
+    The prefixes of a wiki do not say which of them are languages. An export states no prefix; then those
+    of the languages that have a file count.
+
+    Args:
+        prefix: what stands before the first colon of the link.
+        site: the wiki that the link is on.
+    """
+    code = prefix.strip(" _").lower()
+    is_language = code in known_languages() or (
+        code in site.interwiki_prefixes and code.partition("-")[0] in VOCABULARY.language_codes
+    )
+    return is_language and code != language_code(site.language) and site.namespace_number(code) is None
 
 
 @cache
@@ -147,6 +176,7 @@ def page_words(code: str) -> PageWords:
         list_titles=_any_of(title for one in both for title in one.lists.titles),
         list_categories=_any_of(name for one in both for name in one.lists.categories),
         redirects=_all(one.redirects for one in both),
+        picture_options=re.compile("|".join(own.picture_options) or "(?!)", re.DOTALL),
     )
 
 

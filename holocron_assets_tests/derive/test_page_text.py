@@ -95,6 +95,8 @@ def test_what_stands_inside_brackets_ends_no_cell() -> None:
         "[[File:Hidden.png|thumb|Hidden]]",
         "[[Category:Hidden]]",
         "[[wikipedia:Hidden]]\n",
+        "[[de:Hidden]] [[fr:Hidden]]\n",
+        "* [[de:Hidden]]\n",
         "<!-- Hidden -->",
         "<gallery>\nHidden.png|Hidden\n</gallery>",
         "<math>Hidden</math>",

@@ -92,6 +92,52 @@ def test_days_months_and_years_of_the_real_world_are_gregorian(
     assert found.until == (None if until is None else pytest.approx(until, abs=1e-9))
 
 
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("1500\u20131200 BC", -1499, -1198),
+        ("between 1500 and 1200 BC", -1499, -1198),
+        ("c. 1500 \u2013 c. 1200 BC", -1499, -1198),
+        ("1\u20133 July 1863", 1863.5, 1863.5 + 3 / 372),
+        ("from 1 to 3 July 1863", 1863.5, 1863.5 + 3 / 372),
+        ("July 1\u20133, 1863", 1863.5, 1863.5 + 3 / 372),
+        ("1 June \u2013 3 July 1863", 1863 + 5 / 12, 1863.5 + 3 / 372),
+        ("31 December \u2013 3 January 1864", 1864 - 1 / 372, 1864 + 3 / 372),
+        ("May\u2013June 1977", 1977 + 4 / 12, 1977.5),
+        ("from May 1977 to June 1977", 1977 + 4 / 12, 1977.5),
+        ("1939\u201345", 1939, 1946),
+        ("1939-45", 1939, 1946),
+        ("c. 1500 \u2013 c. 1600", 1500, 1601),
+    ],
+)
+def test_a_span_begins_with_the_first_of_its_dates(text: str, since: float, until: float) -> None:
+    found = only(text)
+    assert (found.written, found.calendar) == (text, "gregorian")
+    assert (found.since, found.until) == pytest.approx((since, until), abs=1e-9)
+
+
+def test_a_span_of_years_that_count_from_an_event_may_be_about_each() -> None:
+    assert spans("c. 3 ABY \u2013 c. 4 ABY") == [("galactic", 3, 5)]
+    assert spans("about 3 to about 4 ABY") == [("galactic", 3, 5)]
+    assert spans("After 9 ABY \u2013 c. 25 ABY") == [("galactic", 9, 26)]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Part 2 \u2013 3 July 1863", "3 July 1863"),
+        ("25\u20133 July 1863", "3 July 1863"),
+        ("version 1.1\u20133 July 1863", "3 July 1863"),
+        ("1999\u201305", "1999"),
+        ("1977-10", "1977-10"),
+        ("3 to June 1977", "June 1977"),
+    ],
+)
+def test_a_number_before_a_date_that_cannot_begin_a_span_is_no_part_of_it(text: str, written: str) -> None:
+    assert only(text).written == written
+    assert spans(text) == spans(written)
+
+
 def test_a_calendar_of_another_wiki_is_a_line_of_data() -> None:
     assert spans("312 AF") == [("drift", 312, 313)]
 

@@ -76,6 +76,7 @@ def test_a_death_has_a_date_and_a_place() -> None:
         ("44 BBY", "44 BBY", None, -45, None),
         ("1010 BBY-1000 BBY", "1010 BBY", "1000 BBY", -1011, -1000),
         ("22-19 BBY", "22-19 BBY", "19 BBY", -23, -19),
+        ("1500-1200 BC", "1500-1200 BC", "1200 BC", -1499, -1198),
         ("until 4 ABY", None, "4 ABY", None, 5),
         ("-22 BBY", None, "22 BBY", None, -22),
         ("1000 BBY-", "1000 BBY", None, -1001, None),

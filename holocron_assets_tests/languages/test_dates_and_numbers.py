@@ -9,6 +9,9 @@ from holocron_assets.signals.infobox.values import InfoboxValue
 
 DAY = (1977 + 4 / 12 + 24 / 372, 1977 + 4 / 12 + 25 / 372)
 MONTH = (1977 + 4 / 12, 1977 + 5 / 12)
+MONTHS = (1977 + 4 / 12, 1977 + 6 / 12)
+DAYS = (1863.5, 1863.5 + 3 / 372)
+BEFORE_CHRIST = (-1499, -1198)
 NUMBERS = RuleFile.model_validate(
     {"rules": [{"fields": ["length"], "key": "length", "kind": "fact", "reads": "number"}]}
 )
@@ -39,6 +42,23 @@ NUMBERS = RuleFile.model_validate(
         ("ru", "44 год до н. э.", (-43, -42)),
         ("ru", "после 1977", (1978, None)),
         ("ru", "1977\u20131983", (1977, 1984)),
+        ("de", "1500\u20131200 v. Chr.", BEFORE_CHRIST),
+        ("de", "1500 bis 1200 v. Chr.", BEFORE_CHRIST),
+        ("fr", "de 1500 à 1200 av. J.-C.", BEFORE_CHRIST),
+        ("es", "entre 1500 y 1200 a. C.", BEFORE_CHRIST),
+        ("ru", "1500\u20141200 гг. до н. э.", BEFORE_CHRIST),
+        ("de", "1.\u20133. Juli 1863", DAYS),
+        ("de", "vom 1. bis 3. Juli 1863", DAYS),
+        ("de", "01.\u201303.07.1863", DAYS),
+        ("fr", "du 1er au 3 juillet 1863", DAYS),
+        ("es", "1-3 de julio de 1863", DAYS),
+        ("ru", "с 1 по 3 июля 1863", DAYS),
+        ("de", "Mai\u2013Juni 1977", MONTHS),
+        ("fr", "de mai à juin 1977", MONTHS),
+        ("es", "mayo a junio de 1977", MONTHS),
+        ("ru", "май \u2014 июнь 1977", MONTHS),
+        ("ru", "1939\u201445", (1939, 1946)),
+        ("de", "um 1500 \u2013 um 1600", (1500, 1601)),
     ],
 )
 def test_a_date_is_read_as_its_language_writes_it(
@@ -101,6 +121,37 @@ def test_a_language_without_a_file_reads_no_english_month(text: str) -> None:
         ("en", "2 × 10^6 kg", None, None),
         ("en", "2 204 sublight ion engines", 2, None),
         ("en", "85 kilograms, 187 pounds", 85, "kilograms"),
+        ("en", "6 ft 2 in", None, None),
+        ("en", "6 feet, 2 inches", None, None),
+        ("en", "2 hours and 30 minutes", None, None),
+        ("en", "1.8 m, 180 cm", 1.8, "m"),
+        ("en", "2 crew 4 passengers", 2, "crew"),
+        ("de", "6 Fuß 2 Zoll", None, None),
+        ("fr", "1 m 80", None, None),
+        ("es", "2 años y 3 meses", None, None),
+        ("ru", "1 м 80 см", None, None),
+        ("en", "5 000 km", 5_000, "km"),
+        ("en", "about 5\u2009000 km", 5_000, "km"),
+        ("en", "12\u00a0500", 12_500, None),
+        ("en", "1 234 567.5 tons of it", 1_234_567.5, "tons of it"),
+        ("en", "5 000 light years", 5_000, "light years"),
+        ("en", "2 74-Z speeder bikes", 2, None),
+        ("en", "1 125-Z speeder bike", 1, None),
+        ("en", "2 501st troopers", 2, None),
+        ("en", "2 204 sub-light engines", 2, None),
+        ("en", "12 500 to 13 000 km", None, None),
+        ("en", "5 000-6 000 km", None, None),
+        ("en", "1.8 meters to 2 meters", None, None),
+        ("en", "1.8 meters to about 2 meters", None, None),
+        ("en", "10 million to 100 million", None, None),
+        ("en", "1.8\u20142 m", None, None),
+        ("en", "3 tons to the gallon", 3, "tons to the gallon"),
+        ("en", "20 years prior to 19 BBY", 20, "years prior to"),
+        ("de", "1,8 Meter bis 2 Meter", None, None),
+        ("fr", "3 mètres à 5 mètres", None, None),
+        ("es", "3 metros a 5 metros", None, None),
+        ("ru", "10 000/20 000", None, None),
+        ("ru", "10 000\u201420 000", None, None),
     ],
 )
 def test_a_number_is_read_as_its_language_writes_it(

@@ -1,9 +1,16 @@
 """How a page's text is cut into passages."""
 
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holocron_assets.lake.declaration import versions
 from holocron_assets.lake.titles import DEFAULT_SITE
+from holocron_assets.planning import batch_derivations
 from holocron_assets.retrieval.passages import LONGEST, passage_rows, passages
 
 _LINES = st.sampled_from(
@@ -89,3 +96,28 @@ def test_the_same_words_twice_on_a_page_are_two_passages() -> None:
 def test_offsets_are_those_of_the_clean_text_that_quotes_are_checked_in() -> None:
     (row,) = rows("'''Salt''' was sold by [[Varn|a pilot]].{{Cite|x}}")
     assert (row["text"], row["start_offset"], row["end_offset"]) == ("Salt was sold by a pilot.", 0, 25)
+
+
+@pytest.mark.parametrize("name", ["passages.py", "page_text.py", "clean.py", "hidden.py", "language.py"])
+def test_passages_are_made_again_when_the_code_that_reads_pages_changes(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def remembered(_what: str, made: Callable[[], str]) -> str:
+        return made()
+
+    def changed(module: Path) -> str:
+        return f"{module.read_text(encoding='utf-8')}{'changed' * (module.name == name)}"
+
+    def version() -> str:
+        versions.code_version.cache_clear()
+        found = runpy.run_path(str(batch_derivations.__file__))["CHUNKS_DERIVATION"]
+        return str(found.code_version)
+
+    monkeypatch.setattr(versions, "_remembered", remembered)
+    monkeypatch.setattr(versions, "_code_and_data", lambda module: module.read_text(encoding="utf-8"))
+    try:
+        before = version()
+        monkeypatch.setattr(versions, "_code_and_data", changed)
+        assert version() != before
+    finally:
+        versions.code_version.cache_clear()

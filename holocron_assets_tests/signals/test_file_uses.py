@@ -1,6 +1,7 @@
 """Which files a page shows, and which addresses its references cite."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -17,9 +18,11 @@ _PIECES = st.sampled_from(
 )
 
 
-def uses(wikitext: str, lead_offset: int | None = None) -> list[tuple[str, str, str | None]]:
+def uses(
+    wikitext: str, lead_offset: int | None = None, language: str | None = None
+) -> list[tuple[str, str, str | None]]:
     page = {"source": "wiki", "batch": "wiki-000001", "title": "Page", "title_key": 1, "wikitext": wikitext}
-    rows = file_use_rows(page, DEFAULT_SITE, lead_offset)
+    rows = file_use_rows(page, replace(DEFAULT_SITE, language=language), lead_offset)
     assert [row["position"] for row in rows] == list(range(len(rows)))
     return [(row["role"], row["name"], row["caption"]) for row in rows]
 
@@ -29,6 +32,47 @@ def test_a_shown_file_has_its_canonical_title_and_its_caption() -> None:
         ("text", "File:A b.png", "The salt of Verge")
     ]
     assert uses("[[File:A.png]]") == [("text", "File:A.png", None)]
+
+
+@pytest.mark.parametrize(
+    ("language", "options"),
+    [
+        ("de", "mini|links|hochkant=1.2"),
+        ("de", "miniatur|rechts|hochkant|250px|alternativtext=Ein Boot|verweis=Boot"),
+        ("fr", "vignette|gauche|redresse=0.8"),
+        ("fr", "sans_cadre|droite|lien=Bateau|langue=fr"),
+        ("es", "miniatura|izquierda|miniaturadeimagen|no"),
+        ("es", "centrada|borde|enlace=Barco"),
+        ("ru", "мини|слева|200\u043f\u043a\u0441"),
+        ("ru", "миниатюра|справа|альт=Лодка|сверхусправа=1.3"),
+        ("de", "thumb|left|upright=1.2|alt=x"),
+        ("de-at", "mini|zentriert"),
+        (None, "thumb|right|upright"),
+    ],
+)
+def test_options_of_a_picture_in_the_wikis_language_are_no_caption(
+    language: str | None, options: str
+) -> None:
+    assert uses(f"[[File:A.png|{options}]]", language=language) == [("text", "File:A.png", None)]
+    assert uses(f"[[File:A.png|{options}|A boat]]", language=language) == [("text", "File:A.png", "A boat")]
+    assert uses(f"[[File:A.png|A boat|{options}]]", language=language) == [("text", "File:A.png", "A boat")]
+
+
+@pytest.mark.parametrize(
+    ("language", "caption"),
+    [
+        ("de", "Mitte"),
+        ("es", "Centro"),
+        ("fr", "links"),
+        ("de", "seite an Seite"),
+        (None, "mini"),
+        ("ja", "mini"),
+    ],
+)
+def test_words_that_are_no_options_in_the_wikis_language_are_a_caption(
+    language: str | None, caption: str
+) -> None:
+    assert uses(f"[[File:A.png|thumb|{caption}]]", language=language) == [("text", "File:A.png", caption)]
 
 
 def test_what_is_shown_before_the_lead_is_in_the_infobox() -> None:

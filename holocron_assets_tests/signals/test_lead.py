@@ -1,5 +1,7 @@
 """The lead: where it starts, what it says, where it is cut."""
 
+from dataclasses import replace
+
 import pytest
 
 from holocron_assets.lake.declaration.keys import content_hash
@@ -77,6 +79,36 @@ def test_the_first_sentence_is_clean_text(wikitext: str, sentence: str | None) -
     assert found.sentence == (sentence or "Pell (born 1968 (or 9) in X) was, by St. John, a moon.")
 
 
+@pytest.mark.parametrize(
+    ("template", "subject"),
+    [
+        ("{{nihongo|'''Issa Dorrane'''|\u30a4\u30c3\u30b5|Issa|lead=yes}}", "Issa Dorrane"),
+        ("{{nihongo|'''''Issa Dorrane''''' (captain)|{{lang|ja|x}}}}", "Issa Dorrane (captain)"),
+        ("{{lang|br|'''Issa Dorrane'''}}", "Issa Dorrane"),
+        ("{{Own name|'''Issa D'Orrane'''|{{lang|br|Isa}}|b}}", "Issa D'Orrane"),
+        ("{{Own name|'''[[Dorrane|Issa]]'''}}", "Issa"),
+        ("{{Character|name=Issa\n|age=9\n}}{{Own name|'''Issa'''}}<ref>x</ref>", "Issa"),
+    ],
+)
+def test_a_template_with_a_name_in_bold_begins_the_sentence_after_it(template: str, subject: str) -> None:
+    found = lead(f"{{{{Top|leg}}}}\n{template} was a captain. She sailed.")
+    assert found.sentence == f"{subject} was a captain."
+    assert found.method == "bold_title"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "{{Otheruses|'''Issa'''}}\n",
+        "{{Character\n|'''Issa Dorrane'''\n|Human}}",
+        "{{Character|'''Issa Dorrane'''|Human}}",
+        "{{Character|name='''Issa Dorrane'''|species=Human}}",
+    ],
+)
+def test_a_template_before_a_sentence_with_its_own_subject_is_no_part_of_it(before: str) -> None:
+    assert lead(f"{before}{SENTENCE}").sentence == CLEAN
+
+
 def test_without_a_bold_title_the_lead_is_the_first_paragraph() -> None:
     found = lead("{{Top}}\nA moon shone. It set.\n\nAnother '''word''' is bold.")
     assert found.sentence == "A moon shone."
@@ -97,6 +129,45 @@ def test_without_a_bold_title_the_lead_is_the_first_paragraph() -> None:
 )
 def test_a_page_without_prose_has_no_lead(wikitext: str) -> None:
     assert read_top(wikitext, DEFAULT_SITE, "Issa Dorrane").lead is None
+
+
+WIKI = replace(DEFAULT_SITE, interwiki_prefixes=frozenset({"pl", "pt-br", "wikipedia", "mw", "en"}))
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        "[[pl:Issa]]\n[[Pt-br:Issa]]",
+        "[[pl:Issa]] [[ pt-br :Issa|Issa]]",
+        "[[pl:Issa]][[de:Issa]]",
+    ],
+)
+@pytest.mark.parametrize(
+    "around", ["{} She sailed.\n{}", "{} She sailed.\n\n{}", "{1}\n{0} She sailed.", "{} She sailed. {}"]
+)
+def test_links_to_the_page_in_other_languages_are_no_prose(around: str, links: str) -> None:
+    found = read_top(around.format(SENTENCE, links), WIKI, "Issa Dorrane").lead
+    assert found is not None
+    assert found.excerpt == f"{CLEAN} She sailed."
+    assert read_top(f"{{{{Top}}}}\n\n{links}", WIKI, "Issa Dorrane").lead is None
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "excerpt"),
+    [
+        ("A [[wikipedia:Ship|ship]] and a [[wikipedia:Mast]].", "A ship and a wikipedia:Mast."),
+        ("See [[:pl:Issa]] and [[:pl:Issa|hers]].", "See pl:Issa and hers."),
+        ("See [[mw:Help|help]].", "See help."),
+        ("It is of [[en:Issa|the wiki's own language]].", "It is of the wiki's own language."),
+        ("A film called [[It: Chapter Two]].", "A film called It: Chapter Two."),
+    ],
+)
+def test_a_link_that_only_looks_like_one_to_another_language_shows_its_text(
+    wikitext: str, excerpt: str
+) -> None:
+    found = read_top(wikitext, WIKI, "Issa Dorrane").lead
+    assert found is not None
+    assert found.excerpt == excerpt
 
 
 def test_a_short_lead_is_continued_with_prose_of_the_sections_until_it_is_long_enough() -> None:

@@ -29,9 +29,9 @@ def page_text(wikitext: str, site: Site, page_name: str) -> str:
     """A page's clean text. An empty line separates paragraphs, lists and tables.
 
     Headings are `== written so ==`, list items start with `- `, and ` | ` separates a table row's cells.
-    References, files, categories, galleries and comments are left out. So are empty sections, and templates
-    that the vocabulary does not know as text. The infobox is a part of its own. The time grows in proportion
-    to the text's length.
+    References, files, categories, galleries and comments are left out. So are links to other languages, empty
+    sections, and templates that the vocabulary does not know as text. The infobox is a part of its own. The
+    time grows in proportion to the text's length.
 
     Args:
         wikitext: the page's text; what is longer than MediaWiki allows is not read.

@@ -11,6 +11,7 @@ from holocron_assets.languages.language import Dates, Language, load_language
 
 _ERAS_FILE = Path(__file__).with_name("eras.yaml")
 _DASHES = "\u2013|\u2014|-"
+_BARE = r"(?<![\d.,:/])"
 
 
 class DatePatterns(NamedTuple):
@@ -18,6 +19,7 @@ class DatePatterns(NamedTuple):
 
     Attributes:
         real: finds a date of the real world; its groups are parts of dates.
+        begins: finds a day or a month that begins a span right before the date that ends it.
         months: the number of a month, by its name in lower case.
         of_era: finds a year, or two, of a calendar of `eras.yaml`.
         eras: the calendar of an era's name in capitals, and -1 for years before its event, else 1.
@@ -27,6 +29,7 @@ class DatePatterns(NamedTuple):
     """
 
     real: re.Pattern[str]
+    begins: re.Pattern[str]
     months: Mapping[str, int]
     of_era: re.Pattern[str]
     eras: Mapping[str, tuple[str, int]]
@@ -45,17 +48,19 @@ def date_patterns(code: str) -> DatePatterns:
     language = load_language(code)
     words, eras = language.dates, _eras(language)
     names = _any(map(re.escape, eras))
-    joined = rf"\s*+(?:{_DASHES}|{_any(words.era_to)})\s*+"
+    about = rf"(?:(?:{_any(words.about)}|~)\s*+)?"
+    joined = rf"\s*+(?:{_DASHES}|{_any(words.era_to)})\s*+{about}"
     number = _number(language)
     return DatePatterns(
-        real=re.compile(_real(words), re.IGNORECASE),
+        real=re.compile(_real(words, joined), re.IGNORECASE),
+        begins=re.compile(_begins(words), re.IGNORECASE),
         months={name: number for number, names in enumerate(words.months, start=1) for name in names},
         of_era=re.compile(
             rf"(?:(?P<first>{number}){joined})?(?P<second>{number})\s*+(?P<era>{names})(?!\w)", re.IGNORECASE
         ),
         eras=eras,
         era_follows=re.compile(rf"(?:{joined}\d[\d,]*)?\s*(?:{names})(?!\w)", re.IGNORECASE),
-        between=re.compile(rf"\s*+(?:{_DASHES}|{_any(words.to)}|/)\s*+", re.IGNORECASE),
+        between=re.compile(rf"\s*+(?:{_DASHES}|{_any(words.to)}|/)\s*+{about}", re.IGNORECASE),
         prefix=re.compile(_prefix(words), re.IGNORECASE),
     )
 
@@ -81,22 +86,44 @@ def _number(language: Language) -> str:
     return r"(?<![\d,.:/])(?:\d{1,3}(?:[.\u00a0\u202f ]\d{3})+|\d{1,9})"
 
 
-def _real(words: Dates) -> str:
+def _month(words: Dates) -> str:
     months = sorted((name for names in words.months for name in names), key=len, reverse=True)
-    month, ordinal = rf"(?:{_any(map(re.escape, months))})\.?", f"(?:{_any(words.ordinals)})?"
+    return rf"(?:{_any(map(re.escape, months))})\.?"
+
+
+def _real(words: Dates, joined: str) -> str:
+    month, ordinal, to = _month(words), f"(?:{_any(words.ordinals)})?", _to(words)
     of, day_of = rf"(?:(?:{_any(words.of)})\s+)?", rf"(?:(?:{_any(words.day_of)})\s+)?"
+    days = rf"(?:(?P<first_day>\d{{1,2}}){ordinal}{to})?(?P<day>\d{{1,2}}){ordinal}"
     alternatives = [
-        rf"\b(?P<month>{month})\s+(?:(?P<day>\d{{1,2}}){ordinal}(?:,\s*|\s+))?{of}(?P<year>\d{{4}})\b",
+        rf"\b(?P<month>{month})\s+(?:{days}(?:,\s*|\s+))?{of}(?P<year>\d{{4}})\b",
         rf"\b(?P<day2>\d{{1,2}}){ordinal}\s+{day_of}(?P<month2>{month}),?\s+{day_of}(?P<year2>\d{{4}})\b",
+        rf"{_BARE}\b(?:(?P<first_bc>\d{{1,6}}){joined})?(?P<bc>\d{{1,6}})\s*(?:{_any(words.before_christ)})(?!\w)",
+        # 1939-45; after a hyphen, 01 to 12 are months
+        r"(?<![\w.,:/-])(?P<year4>[12]\d{3})(?:\u2013|\u2014|-(?!0|1[0-2]))(?P<last_year>\d\d)(?![\d,.:/-]*\d)\b",
         r"\b(?P<year3>\d{4})-(?P<month3>\d{2})(?:-(?P<day3>\d{2}))?\b",
-        rf"(?<![\d.,:/])\b(?P<bc>\d{{1,6}})\s*(?:{_any(words.before_christ)})(?!\w)",
-        r"(?<![\d.,:/])(?P<year4>[12]\d{3})(?![\d,.:/]*\d)\b",
+        rf"{_BARE}(?P<year6>[12]\d{{3}})(?![\d,.:/]*\d)\b",
     ]
     if words.day_first:
         alternatives.append(
-            r"(?<![\d.,:/])(?P<day5>\d{1,2})[./](?P<month5>\d{1,2})[./](?P<year5>\d{4})(?![\d,.:/]*\d)\b"
+            rf"{_BARE}(?P<day5>\d{{1,2}})[./](?P<month5>\d{{1,2}})[./](?P<year5>\d{{4}})(?![\d,.:/]*\d)\b"
         )
     return "|".join(alternatives)
+
+
+def _begins(words: Dates) -> str:
+    month, ordinal, to = _month(words), f"(?:{_any(words.ordinals)})?", _to(words)
+    day_of = rf"(?:(?:{_any(words.day_of)})\s+)?"
+    return (
+        rf"\b(?P<month>{month})(?:\s+(?P<day>\d{{1,2}}){ordinal})?{to}$"
+        rf"|{_BARE}(?P<day2>\d{{1,2}}){ordinal}\s+{day_of}(?P<month2>{month}){to}$"
+        # spaces around the dash would be those of "Part 2 - 3 July 1863"
+        rf"|{_BARE}(?P<day3>\d{{1,2}}){ordinal}(?:{_DASHES}|\s+(?:{_any(words.to)})\s+)$"
+    )
+
+
+def _to(words: Dates) -> str:
+    return rf"(?:\s*(?:{_DASHES})\s*|\s+(?:{_any(words.to)})\s+)"
 
 
 def _prefix(words: Dates) -> str:

@@ -19,7 +19,8 @@ _LONGEST_READ = 2_000
 _MOST_FOUND = 50
 _MONTHS = 12
 _LONGEST_PREFIX = 24
-_GROUPS = ("", "2", "3", "4", "5")
+_LONGEST_BEGINNING = 40
+_GROUPS = ("", "2", "3", "4", "5", "6")
 _NOT_DIGITS = re.compile(r"\D")
 
 
@@ -49,6 +50,15 @@ class _Atom(NamedTuple):
     until: float
     start: int
     end: int
+    is_span: bool = False
+
+
+class _YearMonthDay(NamedTuple):
+    """Parts of a date; a month or day of 0 is not said."""
+
+    year: int
+    month: int
+    day: int
 
 
 def find_dates(text: str, language: str = ENGLISH) -> list[DateSpan]:
@@ -88,6 +98,7 @@ def _joined(atoms: list[_Atom]) -> _Atom:
         since=min(atom.since for atom in atoms),
         until=max(atom.until for atom in atoms),
         end=atoms[-1].end,
+        is_span=len(atoms) > 1 or atoms[0].is_span,
     )
 
 
@@ -96,7 +107,7 @@ def _of_eras(text: str, patterns: DatePatterns) -> Iterator[_Atom]:
         calendar, sign = patterns.eras[match["era"].upper()]
         years = [_year_of_era(match[name], sign) for name in ("first", "second") if match[name]]
         since, until = min(years), max(years) + 1
-        yield _Atom(calendar, since, until, match.start(), match.end())
+        yield _Atom(calendar, since, until, match.start(), match.end(), len(years) > 1)
 
 
 def _year_of_era(number: str, sign: int) -> float:
@@ -105,22 +116,68 @@ def _year_of_era(number: str, sign: int) -> float:
 
 
 def _of_the_real_world(text: str, patterns: DatePatterns) -> Iterator[_Atom]:
+    free = 0
     for match in patterns.real.finditer(text):
-        span = _real_span(match, patterns)
+        atom = _before_christ(match) if match["bc"] else _real_atom(match, free, patterns)
         # a number may be a year of another calendar
-        if span and not patterns.era_follows.match(text, match.end()):
-            yield _Atom(GREGORIAN, *span, match.start(), match.end())
+        if atom and not patterns.era_follows.match(text, atom.end):
+            yield atom
+            free = atom.end
 
 
-def _real_span(match: re.Match[str], patterns: DatePatterns) -> tuple[float, float] | None:
+def _before_christ(match: re.Match[str]) -> _Atom:
+    years = [1.0 - int(match[name]) for name in ("first_bc", "bc") if match[name]]
+    return _Atom(GREGORIAN, min(years), max(years) + 1, *match.span(), len(years) > 1)
+
+
+def _real_atom(match: re.Match[str], free: int, patterns: DatePatterns) -> _Atom | None:
+    """A date, or the span that it ends. What stands before `free` is part of another date."""
     parts = match.groupdict()
-    if parts["bc"]:
-        return 1.0 - int(parts["bc"]), 2.0 - int(parts["bc"])
-    year, month, day = (_part(parts, name) for name in ("year", "month", "day"))
-    number = int(month) if month.isdigit() else patterns.months.get(month.lower().rstrip("."), 0)
-    if not number:
-        return float(year), float(year) + 1.0
-    return _day_span(int(year), number, int(day)) if int(day) else _month_span(int(year), number)
+    of = _YearMonthDay(int(_part(parts, "year")), _month(parts, patterns), int(_part(parts, "day")))
+    span = _span(of)
+    if span is None:
+        return None
+    atom = _Atom(GREGORIAN, *span, *match.span())
+    if parts["last_year"]:
+        return _to_short_year(atom, match)
+    if not of.month or parts["year3"]:
+        return atom
+    begins = patterns.begins.search(match.string, max(free, atom.start - _LONGEST_BEGINNING), atom.start)
+    said = begins.groupdict() if begins else {"day": parts["first_day"]}
+    first = _first_of_span(_month(said, patterns), int(_part(said, "day")), of)
+    if first is None or first >= atom.since:
+        return atom
+    return atom._replace(since=first, start=begins.start() if begins else atom.start, is_span=True)
+
+
+def _first_of_span(month: int, day: int, last: _YearMonthDay) -> float | None:
+    """When a span begins, by what is written before its last date: a month, a day, or both."""
+    if not month and not (day and last.day):
+        return None
+    month = month or last.month
+    # December to January
+    year = last.year - 1 if month > last.month else last.year
+    span = _span(_YearMonthDay(year, month, day))
+    return span[0] if span else None
+
+
+def _to_short_year(atom: _Atom, match: re.Match[str]) -> _Atom:
+    """A span such as 1939-45; its first year alone if the second would not be later."""
+    until = atom.since - atom.since % 100 + int(match["last_year"]) + 1
+    if until <= atom.until:
+        return atom._replace(end=match.end("year4"))
+    return atom._replace(until=until, is_span=True)
+
+
+def _month(parts: Mapping[str, str | None], patterns: DatePatterns) -> int:
+    name = _part(parts, "month")
+    return int(name) if name.isdigit() else patterns.months.get(name.lower().rstrip("."), 0)
+
+
+def _span(of: _YearMonthDay) -> tuple[float, float] | None:
+    if not of.month:
+        return float(of.year), float(of.year) + 1.0
+    return _day_span(*of) if of.day else _month_span(of.year, of.month)
 
 
 def _part(parts: Mapping[str, str | None], name: str) -> str:
@@ -160,8 +217,8 @@ def _with_prefix(text: str, atom: _Atom, patterns: DatePatterns) -> DateSpan:
                 since = None
             case "until":
                 since, until = None, atom.since
-            case "since" if atom.until - atom.since <= 1:
+            case "since" if not atom.is_span:
                 until = None
-            case "after":
+            case "after" if not atom.is_span:
                 since, until = atom.until, None
     return DateSpan(text[start : atom.end], atom.calendar, since, until, start, atom.end)

@@ -9,7 +9,7 @@ from holocron_assets.entities.facts.dates import DateSpan, find_dates, is_date
 from holocron_assets.entities.facts.rules import FieldRule, InfoboxRule, RuleBook
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.languages.language import load_language
+from holocron_assets.languages.language import Values, load_language
 
 _COPIED = ("source", "batch", "title", "title_key", "revision_id")
 _AROUND = " \t,;:.\u2013\u2014-"
@@ -18,6 +18,8 @@ _FIGURE_GOES_ON = {
     ".": re.compile(r"\s*['\u2019\u2032\"\u2033\u00d7^]"),
     ",": re.compile(r"(?<=\s)\d|\s*['\u2019\u2032\"\u2033\u00d7^]"),
 }
+_SPACE = r"[ \u00a0\u2009\u202f]"
+_DASH = r"[\u2013\u2014-]"
 _NOT_FIGURES = re.compile(r"[^\d.-]")
 _POINTED_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+$")
 _LONGEST_VALUE = 500
@@ -29,6 +31,7 @@ class _Words(NamedTuple):
 
     number: re.Pattern[str]
     span_goes_on: re.Pattern[str]
+    parts_go_on: re.Pattern[str]
     dash: re.Pattern[str]
     before_place: re.Pattern[str]
     amount: re.Pattern[str]
@@ -38,24 +41,46 @@ class _Words(NamedTuple):
 def _words(code: str) -> _Words:
     """The patterns of a language, compiled once a process."""
     words = load_language(code).values
-    to, scales = _any(words.to), _any(words.scales)
-    figures = r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?"
-    if words.decimal == ",":
-        figures = r"-?[1-9]\d{0,2}(?:[.\u00a0\u202f ]\d{3})+(?:,\d+)?|-?\d+(?:[.,]\d+)?"
+    to, scales, about = _any(words.to), _any(words.scales), rf"(?:(?:{_any(words.about)}|~)\s*)?"
+    to_figure = rf"(?:{to})\b\s*{about}\d"
+    # "2 meters to 3 meters" is a span, and "2 years prior to 19 BBY" is none
+    one_word = rf"[^\s\d,;\u2013\u2014-]{{0,39}}(?=\s+{to_figure})"
+    unit = rf"(?!{to_figure})[^\W\d](?:{one_word}|[^\d,;\u2013\u2014-]{{0,39}})"
+    parts = "|".join(
+        rf"(?:{whole})\.?,?\s*(?:(?:{_any(words.span)})\s+)?\d{{1,2}}(?:[.,]\d+)?\s*(?:(?:{part})(?!\w)|$)"
+        for whole, part in words.parts.items()
+    )
     return _Words(
         number=re.compile(
-            rf"(?:(?:{_any(words.about)}|~)\s*)?"
-            rf"({figures})(?![\d.,]|\s*(?:\u2013|-|(?:{to})\b|/))"
-            rf"\s*({scales})?\b\s*(%|[^\W\d][^\d,;\u2013-]{{0,39}})?",
+            rf"{about}((?>{_figures(words)}))(?![\d.,]|\s*(?:{_DASH}|(?:{to})\b|/))"
+            rf"\s*({scales})?\b\s*(%|{unit})?",
             re.IGNORECASE,
         ),
-        span_goes_on=re.compile(rf"\s*(?:\u2013|-|(?:{to})\b)\s*\d", re.IGNORECASE),
+        span_goes_on=re.compile(rf"\s*(?:{_DASH}\s*{about}\d|{to_figure})", re.IGNORECASE),
+        parts_go_on=re.compile(rf"\s*(?:{parts or '(?!)'})", re.IGNORECASE),
         dash=re.compile(rf"\s*(?:\u2013|\u2014|-|\b(?:{_any(words.span)})\b)\s*", re.IGNORECASE),
         before_place=re.compile(rf"(?:(?:{_any(words.before_place)})\b\s*)+", re.IGNORECASE),
         # "6 moons", "at least two": a number of things, and not which ones
         amount=re.compile(
             rf"(?:{_any(words.counts_about)})?\s*(?:[\d,.]+|{_any(words.counts)})(?:\s+\w+)?", re.IGNORECASE
         ),
+    )
+
+
+def _figures(words: Values) -> str:
+    """A number in figures.
+
+    In English, a count may stand before a name that begins with figures: "2 204 sublight engines". So a space
+    marks thousands in "5 000 light years", in "1 234 567 of them", and where at most one word follows.
+    """
+    if words.decimal == ",":
+        return rf"-?[1-9]\d{{0,2}}(?:(?:\.|{_SPACE})\d{{3}})+(?!\d)(?:,\d+)?|-?\d+(?:[.,]\d+)?"
+    group = rf"{_SPACE}\d{{3}}"
+    last = rf"(?:\.\d+)?\s*(?:%|[^\W\d]\S*)?\s*(?:$|(?:{_DASH}|/|(?:{_any(words.to)})\b)\s*\d)"
+    spaced = rf"(?:{group})*{_SPACE}000|(?:{group}){{2,}}|{group}(?={last})"
+    return (
+        rf"-?[1-9]\d{{0,2}}(?:{spaced})(?!\w|-[^\W\d])(?:\.\d+)?"
+        r"|-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?"
     )
 
 
@@ -159,11 +184,13 @@ def _date(found: DateSpan) -> dict[str, Any]:
 def _number(text: str, unit: str | None, language: str) -> dict[str, Any]:
     """A text as a number with its unit; nothing if it is a span of numbers, or words come first.
 
-    Nor if it is only the first part of a figure, as in 5'11" and 30 000 to 40 000.
+    Nor if it is only the first part of a figure, as in 5'11", 6 ft 2 in and 30 000 to 40 000.
     """
     words, values = _words(language), load_language(language).values
     match = words.number.match(text)
     if match is None or words.span_goes_on.match(text, match.end()):
+        return {}
+    if words.parts_go_on.match(text, match.end(1)):
         return {}
     if match[3] is None and _FIGURE_GOES_ON[values.decimal].match(text, match.end()):
         return {}
@@ -220,6 +247,7 @@ def _is_span(found: DateSpan) -> bool:
 
 
 def _side(found: DateSpan, side: int, language: str) -> str:
-    """One end of a span as written, if it is a date by itself."""
+    """One end of a span as written, if by itself it says the same: "1500" of "1500-1200 BC" does not."""
     part = _words(language).dash.split(found.written)[side].strip()
-    return part if find_dates(part, language) else found.written
+    ends = [(one.since, one.until)[side] for one in find_dates(part, language)]
+    return part if (found.since, found.until)[side] in ends else found.written
