@@ -106,3 +106,10 @@ def test_fields_can_be_chosen() -> None:
     answers = [{"kind": "place", "note": "a"}, {"kind": "place", "note": "b"}]
     assert agreement_of([Compared.within("Varn", answers)], ["kind"]).overall == 1
     assert agreement_of([Compared.within("Varn", answers)]).overall == 0.5
+
+
+def test_long_lists_of_which_most_items_are_equal_are_compared_at_once() -> None:
+    """Each item with each took minutes."""
+    names = [{"name": f"Varn {number}", "type": "Droid"} for number in range(10_000)]
+    other = [*reversed(names[1:]), {"name": "Varn", "type": "Droid"}]
+    assert agreement_of_values(names, other) == pytest.approx(9_999.5 / 10_000)

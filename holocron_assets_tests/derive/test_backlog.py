@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import wiki_lake
 from asked import interrogation
+from asked_lake import ask_lake
+from fake_ollama import SMALL
 from sample_holocron import SAMPLE_BATCH, Holocron
+from wiki_lake import BATCH, a_wiki, write_wiki
 
 from holocron_assets.derive.dispatch.backlog import (
     Counts,
@@ -17,8 +21,10 @@ from holocron_assets.derive.dispatch.backlog import (
     stale_partitions,
     waiting_of,
 )
+from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.recipe import recipe_of
+from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_SIGNALS, PAGE_TYPES
@@ -68,6 +74,23 @@ def test_a_batch_waits_from_when_the_last_thing_it_needs_was_written(lake: Lake)
     os.utime(lake.file(PAGE_TYPES, SAMPLE_BATCH), (moment.timestamp(), moment.timestamp()))
     (waiting,) = backlog(lake, [KINDS], digests=DIGESTS, now=NOW)
     assert waiting.waiting_since == moment
+
+
+def test_what_was_given_up_of_a_page_that_was_read_again_is_no_dead_letter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = a_wiki(tmp_path, {"Elm": "An '''elm''' is a tree.", "Ash": "An '''ash''' is a tree."})
+    asked = interrogation(rows={})
+    work = PartitionWork(lake, asked, BATCH, model=SMALL, digest="1" * 64)
+    for item in work.ready(NOW):
+        work.start(item)
+        work.record(item, Outcome("dead", error="no answer fits"))
+    work.publish("run-1")
+    letters = "select title from dead_letters order by title"
+    assert ask_lake(lake, letters) == [{"title": "Ash"}, {"title": "Elm"}]
+    monkeypatch.setattr(wiki_lake, "_NOW", datetime(2026, 5, 9, tzinfo=UTC))
+    write_wiki(lake, {"Elm": "An '''elm''' is a tall tree."}, "wiki-000002")
+    assert ask_lake(lake, letters) == [{"title": "Ash"}]
 
 
 def test_a_batch_that_is_not_typed_yet_is_no_work(lake: Lake) -> None:

@@ -15,6 +15,7 @@ from fake_ollama import LARGE, SMALL, FakeOllama, refused_url
 from test_interrogation_files import KINDS, write
 from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
+from holocron_assets.derive.code.functions import function_version
 from holocron_assets.derive.dispatch.pools import CODE_POOL
 from holocron_assets.derive.dispatch.served import served_by_code, served_models
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
@@ -25,12 +26,14 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation, I
 from holocron_assets.derive.items.items import Item, wanted_items
 from holocron_assets.derive.items.recipe import recipe_of
 from holocron_assets.derive.results.partition_work import PartitionWork
+from holocron_assets.lake.declaration import versions
 from holocron_assets.lake.declaration.versions import module_version
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.journals.syncing import SyncedFile
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS, LLM_RUNS, TRACEBACKS
 
+OWN = "holocron_assets.entities.mentions.listed_names:names_of_list"
 ONLY_A_MODELS: tuple[str, ...] = (
     "alternatives",
     "evidence",
@@ -253,6 +256,26 @@ def test_a_key_covers_the_code_and_what_it_read_and_nothing_else(tmp_path: Path)
     write_wiki(lake, {**PILOTS, "Moor": "The '''Moor''' is a wide place."})
     for changed, before in ((keys(lake, by_sql()), by_query), (keys(lake, by_python()), by_function)):
         assert (changed["Varn"], changed["Moor"] == before["Moor"]) == (before["Varn"], False)
+
+
+@pytest.mark.parametrize("name", ["page_text.py", "clean.py", "language.py"])
+@pytest.mark.parametrize("function", ["code_functions:moody", OWN], ids=["people's", "own"])
+def test_a_functions_version_covers_the_code_that_makes_its_text(
+    function: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def changed(module: Path) -> str:
+        return f"{module.read_text(encoding='utf-8')}{'changed' * (module.name == name)}"
+
+    monkeypatch.setattr(versions, "_remembered", lambda _what, made: made())
+    monkeypatch.setattr(versions, "_code_and_data", lambda module: module.read_text(encoding="utf-8"))
+    versions.code_version.cache_clear()
+    try:
+        before = function_version(function)
+        monkeypatch.setattr(versions, "_code_and_data", changed)
+        versions.code_version.cache_clear()
+        assert function_version(function) != before
+    finally:
+        versions.code_version.cache_clear()
 
 
 def test_comments_and_docstrings_make_no_other_version(

@@ -212,13 +212,20 @@ def test_a_sentence_of_many_adverbs_is_read_at_once() -> None:
     assert list(stated_relations(page, {"Grey Guard": "Grey Guard"}, "PersonCharacter")) == []
 
 
+def test_a_name_of_a_page_and_its_section_is_the_pages_and_one_of_two_sections_is_none() -> None:
+    text = "[[Tam#Youth|Tam]], [[Tam]], [[Moor#North|Moor]], [[Moor#South|Moor]], [[Moor#West|West Moor]]"
+    assert linked_names(text) == {"Tam": "Tam", "West Moor": "Moor#West"}
+
+
 def test_names_of_links_are_read_from_wikitext_but_those_of_two_titles_and_other_namespaces() -> None:
     text = (
         "[[Grey Guard|the ''Guard'']]s, [[Oll_Yards]], [[File:A.png|thumb]], "
-        "[[Tam (elder)|Tam]] and [[Tam Sey|Tam]], [[Guilds#Old ones|Lamplighters]], [[#Youth]]"
+        "[[Tam (elder)|Tam]] and [[Tam Sey|Tam]], [[Guilds#Old ones|Lamplighters]], [[#Youth]], "
+        "[[Thuum: A History]], [[Image: B.png|thumb]], [[de:Thuum]]"
     )
     assert linked_names(text) == {
         "the Guards": "Grey Guard",
         "Oll_Yards": "Oll Yards",
         "Lamplighters": "Guilds#Old ones",
+        "Thuum: A History": "Thuum: A History",
     }

@@ -5,6 +5,7 @@ from functools import cache
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
 
+from holocron_assets.classify.rule_file import RULES_VERSION
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.declaration.versions import code_version, module_version
 
@@ -15,6 +16,12 @@ CodeFunction = Callable[["CodeItem"], Iterable[Row]]
 """Makes an item's rows. It is called for one item at a time, and perhaps several times for an item."""
 
 _GROUP = "holocron.interrogations"
+_MAKES_TEXT = (
+    "holocron_assets.derive.evidence.page_text",
+    "holocron_assets.signals.clean",
+    "holocron_assets.languages.language",
+)
+"""The modules that make the text of a page that a function reads."""
 
 INDEX = "holocron_assets.retrieval.index.pointer"
 """The module that says what can be found. It is quick to load, and named only, as `SEARCH` is."""
@@ -48,14 +55,16 @@ def load_function(name: str) -> CodeFunction:
 
 
 def function_version(name: str) -> str:
-    """A hash of the code that a function is in.
+    """A hash of the code that a function is in, and of that which makes the text that it reads.
 
-    For a function of Holocron's own, that is also all it imports of its room. For another, only its module:
-    raise the interrogation's `version` when one of the modules that it imports changes.
+    For a function of Holocron's own, that is also all it imports of its room, and the rules of types. For
+    another, only its module: raise the interrogation's `version` when one of the modules that it imports
+    changes.
 
     Args:
         name: as for `load_function`.
     """
     module = EntryPoint(name, name, _GROUP).module
     is_own = module.partition(".")[0] == __name__.partition(".")[0]
-    return code_version(module) if is_own else module_version(module)
+    own = f"{code_version(module)}-{RULES_VERSION}" if is_own else module_version(module)
+    return f"{own}-{code_version(*_MAKES_TEXT)}"

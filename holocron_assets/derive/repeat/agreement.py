@@ -1,5 +1,6 @@
 """How far answers to the same question agree, field by field. Pure: answers in, numbers out."""
 
+import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -142,6 +143,31 @@ def agreement_of_values(one: Any, other: Any) -> float:
 def _of_lists(one: Sequence[Any], other: Sequence[Any]) -> float:
     if not one and not other:
         return 1.0
+    # Equal items first: only what is left is compared each with each.
+    left, other_left = _without_equal(one, other), _without_equal(other, one)
+    equal = len(one) - len(left)
+    total, matched = _matched(left, other_left)
+    return (equal + total) / (len(one) + len(other) - equal - matched)
+
+
+def _without_equal(items: Sequence[Any], others: Sequence[Any]) -> Sequence[Any]:
+    """Some items without those that others have too, each as often as they have it."""
+    there, left = Counter(map(_text, others)), []
+    for item in items:
+        text = _text(item)
+        if there[text]:
+            there[text] -= 1
+        else:
+            left.append(item)
+    return left
+
+
+def _text(item: Any) -> str:
+    return json.dumps(item, sort_keys=True)
+
+
+def _matched(one: Sequence[Any], other: Sequence[Any]) -> tuple[float, int]:
+    """How far the items of two lists agree, if the most alike are matched; the sum, and how many matches."""
     alike = sorted(
         (
             (agreement, place, other_place)
@@ -159,7 +185,7 @@ def _of_lists(one: Sequence[Any], other: Sequence[Any]) -> float:
             places.add(place)
             other_places.add(other_place)
             total += agreement
-    return total / (len(one) + len(other) - len(places))
+    return total, len(places)
 
 
 def _of_field(name: str, pairs: Iterable[tuple[Answer, Answer]]) -> float | None:

@@ -78,7 +78,10 @@ select
     try_cast(split_part(item_id, '#', 1) as bigint) as title_key,
     partition as batch, attempts, error, finished_at as died_at
 from lake.llm_runs
-where status = 'dead'
+-- A page that was read again stands in another batch, which has its own answers.
+where status = 'dead' and (
+    title_key is null or (partition, title_key) in (select (batch, title_key) from current_pages)
+)
 union all
 select 'files' as stage, source, name as title, null::bigint as title_key, batch, attempts, error, fetched_at as died_at
 from last_file_attempts
