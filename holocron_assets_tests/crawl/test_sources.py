@@ -308,6 +308,12 @@ def test_a_file_that_is_not_utf8_is_named_with_its_line(tmp_path: Path) -> None:
         load_source(path)
 
 
+def test_a_character_that_yaml_forbids_is_named_with_its_line(tmp_path: Path) -> None:
+    path = saved(tmp_path, "# Вукипедия\n# Энциклопедия\nname: wi\x07ki\nkind: mediawiki_api\n\n\n")
+    with pytest.raises(SourceError, match=r"line 3: .*is not allowed"):
+        load_source(path)
+
+
 def test_a_byte_order_mark_and_windows_line_ends_do_not_matter(tmp_path: Path) -> None:
     text = "\ufeff" + WIKI.replace("\n", "\r\n")
     assert load_source(saved(tmp_path, text)) == load_source(saved(tmp_path, WIKI))

@@ -36,6 +36,10 @@ def test_words_and_numbers_mean_what_yaml_1_2_says() -> None:
     assert load_yaml("a: 2026-01-02\nb:") == {"a": date(2026, 1, 2), "b": None}
 
 
+def test_a_long_file_that_repeats_nothing_is_read() -> None:
+    assert load_yaml("- 1\n" * 150_000) == [1] * 150_000
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

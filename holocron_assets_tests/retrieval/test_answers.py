@@ -168,6 +168,23 @@ def test_an_answer_is_whole_words_of_its_quote(said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "text", "is_there"),
+    [
+        ("1.8", "Bel is 1.8m tall", True),
+        ("12", "a range of 12km", True),
+        ("12", "a crew of 3,512", False),
+        ("2", "R2-D2 rolled", False),
+        ("東京", "彼は東京で生まれた", True),
+        ("Nem", "Nem2 is a copy", False),
+    ],
+)
+def test_a_figure_may_touch_its_unit_and_a_word_others_where_no_spaces_are_written(
+    said: str, text: str, *, is_there: bool
+) -> None:
+    assert (quoted({**ROW, "text": text}, text, said) is not None) is is_there
+
+
+@pytest.mark.parametrize(
     ("question", "known", "asked_for"),
     [
         ("Who built the Patient Heron?", {"built_by", "built", "owned_by"}, ["built_by"]),
@@ -239,6 +256,10 @@ KNOWN = frozenset(
         ("Who fought in X?", ["participant"]),
         ("In what did X fight?", ["fought_in"]),
         ("Who was killed by X?", ["killed"]),
+        ("Who was killed by X's master?", []),
+        ("Who killed X's last master?", []),
+        ("When was X's ship built?", []),
+        ("Who was X's first teacher?", ["apprentice_of"]),
         ("Which person did X kill?", ["killed"]),
         ("Who was trained by X?", ["master_of"]),
         ("What books were written by X?", ["wrote"]),

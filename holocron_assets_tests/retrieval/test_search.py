@@ -1,5 +1,6 @@
 """Search over the sample wiki: names, words and meaning, filters, and an index that follows the lake."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ from holocron_assets.retrieval.fusing import MEANING, NAME, WORDS
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.index.joined import groups_of
 from holocron_assets.retrieval.index.nearest import SpaceArrays
+from holocron_assets.retrieval.index.pointer import pointer_file
 from holocron_assets.retrieval.index.vectors import COLUMNS, NUMBERS, PASSAGE, Scanned, signs_of
 from holocron_assets.retrieval.names import fit_of_names, name_words, places_of_names
 from holocron_assets.retrieval.search import Searcher, SearchError, searcher_of
@@ -261,6 +263,17 @@ def test_a_searcher_of_before_an_update_goes_on(changed: Lake) -> None:
     SearchIndex(changed).update()
     with pytest.raises(FileNotFoundError):
         before.search("captain of a freighter", by=[MEANING])
+
+
+def test_an_index_without_vectors_stays_for_a_while_when_it_is_replaced(changed: Lake) -> None:
+    bare = Lake(changed.root)
+    SearchIndex(bare).update(anew=True)
+    for _ in range(6):  # in one of two orders of its folders, it was removed at once
+        _age(bare)
+        pointer = pointer_file(bare)
+        before = pointer.with_name(json.loads(pointer.read_text())["text"])
+        SearchIndex(bare).update(anew=True)
+        assert before.exists()
 
 
 def _age(lake: Lake) -> None:

@@ -320,7 +320,7 @@ def _yaml_error(path: Path, text: str, error: Exception) -> SourceError:
                 path, Problem(mark.line + 1 if mark else 0, "", f"is not valid YAML: {problem}")
             )
         case ReaderError():
-            line = text.count("\n", 0, error.position) + 1
+            line = text.encode()[: error.position].count(b"\n") + 1  # libyaml counts bytes
             problem = f"is not valid YAML: character {error.character!r} is not allowed"
             return SourceError(path, Problem(line, "", problem))
     return SourceError(path, Problem(0, "", f"is not valid YAML: {error}"))

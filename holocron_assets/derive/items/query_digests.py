@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 
@@ -59,7 +59,7 @@ class _Known(NamedTuple):
 
     Attributes:
         asked: what the interrogation asks for.
-        mark: the state of the tables that it reads; empty if not all digests could be computed.
+        mark: the state of the tables that it reads; empty if the digests could not be computed for now.
         until: on the clock `monotonic`, when they may be computed again.
         digests: the digests.
     """
@@ -128,34 +128,40 @@ def query_digests(lake: Lake, interrogation: Interrogation) -> Digests:
     mark = lake.mark(dict.fromkeys((*WANTED_TABLES, *interrogation.tables_read)))
     if known and (known.asked, known.mark) == (asked, mark):
         return known.digests
-    digests = _kept(lake, interrogation, content_hash(f"{asked}\n{mark}\n{_computed_by()}"))
-    if digests is None:  # an older digest finds a partition stale later; none would find all of them stale
-        mark, digests = "", known.digests if known and known.asked == asked else {}
+    digests, is_of_now = _digests(lake, interrogation, asked, mark)
     until = monotonic() + REST * (monotonic() - started)
-    _KNOWN[place] = _Known(asked, mark, until, digests)
+    _KNOWN[place] = _Known(asked, mark if is_of_now else "", until, digests)
     return digests
 
 
-def _kept(lake: Lake, interrogation: Interrogation, state: str) -> Digests | None:
-    """The digests of a state of the tables: as a process kept them, or else computed and kept now.
+def _digests(lake: Lake, interrogation: Interrogation, asked: str, mark: str) -> tuple[Digests, bool]:
+    """The digests of a state of the tables, as a process kept them, or else computed and kept now.
 
-    None if they cannot be computed for now.
+    If they cannot be computed for now, those of an earlier state, in every process: these find a partition
+    stale later; none would find all of them stale.
+
+    Returns:
+        The digests, and whether they are those of this state.
     """
     name = content_hash(f"{lake.root.resolve()}\n{interrogation.name}")
     file = state_folder() / "digests" / f"{name}.json"
+    state, kept = content_hash(f"{asked}\n{mark}\n{_computed_by()}"), dict[str, Any]()
     with suppress(OSError, ValueError):
         kept = json.loads(file.read_text(encoding="utf-8"))
-        if kept["state"] == state:
-            return dict(kept["digests"])
+    if kept.get("state") == state:
+        return dict(kept["digests"]), True
     try:
         digests, is_whole = _computed(lake, interrogation)
     except (duckdb.Error, DamagedPartitionError) as error:
         # An error of the query shows, with its page, when a partition is opened.
         _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
-        return None if isinstance(error, _TRANSIENT) else {}
+        if isinstance(error, _TRANSIENT):
+            return dict(kept["digests"]) if kept.get("asked") == asked else {}, False
+        return {}, True
     if is_whole:  # a query may fail for now
-        keep(file, json.dumps({"state": state, "digests": digests}).encode(), most=_MOST_FILES)
-    return digests
+        content = {"state": state, "asked": asked, "digests": digests}
+        keep(file, json.dumps(content).encode(), most=_MOST_FILES)
+    return digests, True
 
 
 @cache

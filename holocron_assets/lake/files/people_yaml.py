@@ -99,7 +99,8 @@ def _within_bounds(text: str, then: Callable[[_Loader, Node | None], Any]) -> An
     try:
         loader = _Loader(text)
         root = loader.get_single_node()
-        if root and _values(root, {}) > MOST_VALUES:
+        # Without repetition, a text has fewer values than characters.
+        if root and _values(root, {}) > max(MOST_VALUES, len(text)):
             raise UnreadableYAMLError(f"it has over {MOST_VALUES:,} values: repeat less by `*name`")
         return then(loader, root)
     except RecursionError:

@@ -12,6 +12,11 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.views.database import query
 
 _LONGEST_LINE = 200
+_OF_WORDS = (
+    r"[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    r"\U00020000-\U0003ffff]"
+)
+"""Letters and digits, but no letters of scripts that put no space between words, or before particles."""
 
 RELATIONS = ("entity_facts", "entity_relations", "source_pages")
 """The relations that the query here names."""
@@ -103,9 +108,18 @@ def quoted(row: Mapping[str, Any], quote: str, answer: str) -> Statement | None:
 
 
 def find_answer(answer: str, quote: str) -> int | None:
-    """Where an answer stands in a quote as whole words, whatever its case; None if it does not."""
+    """Where an answer stands in a quote as whole words and figures, whatever its case; None if it does not.
+
+    A figure may touch its unit, as in "12km". Scripts that put no space between words have no whole ones.
+    """
     said = answer.strip().rstrip(".").casefold()
-    found = re.search(rf"(?<!\w){re.escape(said)}(?!\w)", quote.casefold()) if said else None
+    if not said:
+        return None
+    before = rf"(?<!{_OF_WORDS})" if re.match(_OF_WORDS, said) else ""
+    after = rf"(?!{_OF_WORDS})" if re.match(_OF_WORDS, said[-1]) else ""
+    if said[-1].isdecimal():
+        after = r"(?!\d)"
+    found = re.search(f"{before}{re.escape(said)}{after}", quote.casefold())
     return found.start() if found else None
 
 

@@ -30,10 +30,14 @@ _WHO_DID = re.compile(
     r"^\s*(?:who|what|which)(?: has| have| had)?\s+(?!(?:did|does|do|is|was|are|were|has|have|had|_)\b)",
     re.IGNORECASE,
 )
-_BY_NAME = re.compile(rf"\bby (?:the )?{_NAME}\b")
+_BY_NAME = re.compile(rf"\bby (?:the )?{_NAME}\b(?! s\b)")
 """Who was trained by X? X trained."""
-_DID_NAME = re.compile(rf"\b(?:did|does|do|has|have|had) (?:the )?{_NAME}\b")
-"""Which ships did X own? X owns."""
+_DID_NAME = re.compile(rf"\b(?:did|does|do|has|have|had) (?:the )?{_NAME}\b(?! s\b)")
+"""Which ships did X own? X owns. What X's owner did is not said."""
+_POSSESSED = re.compile(
+    rf"^(.*)\b{_NAME} s (?:(?:current|first|former|full|last|new|old|only|own|real|second|third) )*(\w+)"
+)
+"""Who killed X's master? That says nothing of what killed X."""
 
 
 class Verb(FrozenModel):
@@ -86,16 +90,23 @@ class Wording:
         part: what the entity is to them.
         prepositions: those that it has; a question for a place has those of places.
         kind: what it asks for.
+        possessed: stems of what the entity is said to have, as in "X's master", and of words that mean the
+            same; a key has to be about one of them.
+        done: stems of the verbs before that; a key has to be about all of them.
     """
 
     stems: frozenset[str]
     part: Part
     prepositions: frozenset[str]
     kind: Kind = Kind.ANYTHING
+    possessed: frozenset[str] = frozenset()
+    done: frozenset[str] = frozenset()
 
     def asks_for(self, key: "Wording") -> bool:
         """Whether the words of a question have all that a key's name says, of the same part."""
-        return key.stems <= self.stems and key.prepositions <= self.prepositions and key.part is self.part
+        is_about = not self.possessed or bool(self.possessed & key.stems and self.done <= key.stems)
+        has_words = key.stems <= self.stems and key.prepositions <= self.prepositions
+        return is_about and has_words and key.part is self.part
 
 
 @cache
@@ -115,7 +126,17 @@ def wording_of_question(question: str, name: str) -> Wording:
     prepositions = _PREPOSITIONS.intersection(others)
     if kind in {Kind.PLACE, Kind.TIME}:
         prepositions |= _PREPOSITIONS - {"of"}
-    return Wording(stems_of(others), _part_in_question(question, name, kind), prepositions, kind)
+    said = re.sub(rf"\b{re.escape(' '.join(own))}\b", _NAME, " ".join(name_words(question)))
+    before, had = found.groups() if (found := _POSSESSED.search(said)) else ("", "")
+    possessed = stems_of([had]) if had else frozenset[str]()
+    return Wording(
+        stems_of(others),
+        _part_in_question(said, kind),
+        prepositions,
+        kind,
+        possessed.union(*map(other_stems, possessed)),
+        stems_of(before.split()) & _verb_stems(),
+    )
 
 
 @cache
@@ -144,9 +165,8 @@ def _part_in_key(words: Sequence[str]) -> Part:
     return Part.IS_OF if is_of and not has_doer else Part.DOES
 
 
-def _part_in_question(question: str, name: str, kind: Kind) -> Part:
-    own = " ".join(name_words(name))
-    said = re.sub(rf"\b{re.escape(own)}\b", _NAME, " ".join(name_words(question)))
+def _part_in_question(said: str, kind: Kind) -> Part:
+    """What the entity is to the words of a question, in which its name is `_NAME`."""
     words = said.split()
     if _BY_NAME.search(said) or (_DID_NAME.search(said) and not {"by", "of"} & set(words)):
         return Part.DOES
@@ -159,6 +179,11 @@ def _part_in_question(question: str, name: str, kind: Kind) -> Part:
     if "of" in words:
         return Part.DOES if has_doer else Part.IS_OF
     return Part.DOES
+
+
+@cache
+def _verb_stems() -> frozenset[str]:
+    return stems_of(list(read_data_file(VERBS_FILE, VerbsFile).root))
 
 
 @cache

@@ -255,8 +255,8 @@ class SearchIndex:
 
     def _keep_from_now(self, before: Pointer, pointer: Pointer) -> None:
         """Let folders that a pointer does not name any more be as old as this moment: until now it did."""
-        with suppress(FileNotFoundError):  # somebody removed some of them
-            for name in self._named(before) - self._named(pointer):
+        for name in self._named(before) - self._named(pointer):
+            with suppress(FileNotFoundError):  # without vectors, there is no folder of them
                 os.utime(self._folder / name)
 
     def _remove_unused(self, pointer: Pointer) -> None:

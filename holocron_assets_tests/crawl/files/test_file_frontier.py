@@ -88,6 +88,19 @@ def test_an_artifact_that_is_listed_in_two_versions_is_fetched_once_for_each(
     assert fetched_until_done(lake) == [(A, "changed")]
 
 
+def test_a_version_that_failed_is_tried_again_though_another_one_was_fetched_since(tmp_path: Path) -> None:
+    lake, now = Lake(tmp_path), utc_now()
+    put_list(lake, A, "the same", artifact_id=[f"url:{A}"] * 2, version=["1", "2"])
+    assert cut(lake) == [[(A, "new")]]
+    put_outcomes(lake, "files-000001", at=now - timedelta(minutes=3))
+    assert cut(lake) == [[("the same", "changed")]]
+    put_outcomes(lake, "files-000002", "failed", at=now - timedelta(minutes=2), due_at=now)
+    put_list(lake, A, "the same", artifact_id=[f"url:{A}"] * 2, version=["3", "2"])
+    assert cut(lake) == [[(A, "changed")]]
+    put_outcomes(lake, "files-000003", at=now - timedelta(minutes=1))
+    assert cut(lake, now) == [[("the same", "retry")]]
+
+
 def test_a_version_that_comes_back_is_fetched_again_and_one_that_is_no_longer_stated_is_not(
     tmp_path: Path,
 ) -> None:

@@ -46,9 +46,16 @@ with requeues as (
     select source, title as name, max(decided_at) as decided_at from lake.decisions where kind = 'requeue' group by all
 ),
 in_flight as (select distinct artifact_key from lake.file_batches anti join lake.files using (batch)),
--- When each version of an artifact was last tried. Two lists may state two versions of one artifact.
+-- The last attempt at each version of an artifact. Two lists may state two versions of one artifact.
 tried as (
-    select artifact_key, version, max(fetched_at) as tried_at
+    select
+        artifact_key, version, max(fetched_at) as tried_at,
+        arg_max(
+            struct_pack(
+                status := status, attempts := attempts, error := error, due_at := due_at, fetched_at := fetched_at
+            ),
+            struct_pack(fetched_at := fetched_at, batch := batch)
+        ) as last
     from lake.files
     where version is not null
     group by all
@@ -64,13 +71,20 @@ known as (
     select
         listed.*,
         coalesce(getvariable('now')::timestamptz, now()) as present,
-        last.status as last_status, last.attempts, last.error, last.fetched_at as asked_at,
-        last.due_at as next_try_at,
+        case
+            when tried.last is not null then tried.last
+            when last.artifact_key is not null then struct_pack(
+                status := last.status, attempts := last.attempts, error := last.error, due_at := last.due_at,
+                fetched_at := last.fetched_at
+            )
+        end as attempt,
+        attempt['status'] as last_status, attempt['attempts'] as attempts, attempt['error'] as error,
+        attempt['fetched_at'] as asked_at, attempt['due_at'] as next_try_at,
         held.sha256 as held_sha256, held.url as held_url, held.etag as held_etag,
         held.last_modified as held_last_modified, held.fresh_until as held_fresh_until, held.checked_at,
         last.artifact_key is not null and listed.version is not null
             and coalesce(tried.tried_at <= replaced.tried_at, tried.tried_at is null) as is_changed,
-        coalesce(requeue.decided_at >= last.fetched_at, false) as is_requeued,
+        coalesce(requeue.decided_at >= asked_at, false) as is_requeued,
         in_flight.artifact_key is not null as is_in_flight
     from lake.file_list as listed
     left join last_file_attempts as last using (artifact_key)
