@@ -20,6 +20,9 @@ TALK_NAMESPACE = 1
 FILE_NAMESPACE = 6
 CATEGORY_NAMESPACE = 14
 
+DOTTED_CAPITAL = frozenset({"tr", "az", "kaa"})
+"""Languages in which MediaWiki makes 'İ' of 'i': Turkish, Azerbaijani and Karakalpak."""
+
 CASE_SENSITIVE = "case-sensitive"
 """The word of a wiki that leaves the first letter of its titles as it is written."""
 
@@ -81,8 +84,6 @@ _ILLEGAL = re.compile(
     "|&(?:[A-Za-z0-9\u0080-\uffff]+|#[0-9]+|#x[0-9A-Fa-f]+);"
 )
 _GEORGIAN = re.compile("[\u10d0-\u10ff]")
-# Languages in which MediaWiki makes 'İ' of 'i': Turkish, Azerbaijani and Karakalpak
-_DOTTED_CAPITAL = frozenset({"tr", "az", "kaa"})
 _RELATIVE_PATH = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 _CHARACTER_REFERENCE = re.compile(r"&(?:([A-Za-z][A-Za-z0-9]*)|#([0-9]+)|#[xX]([0-9A-Fa-f]+));")
 
@@ -207,7 +208,7 @@ class Site:
         name = name.rstrip(" ")
         _refuse(text, name, namespace)
         if namespace not in self.case_sensitive:
-            name = _capitalised(name, self.language)
+            name = capitalised(name, self.language)
         prefix = self.local_names.get(namespace, "")
         return PageTitle(
             namespace=namespace,
@@ -290,9 +291,15 @@ def _refuse(text: str, name: str, namespace: int) -> None:
         raise InvalidTitle(text, f"it is longer than {longest} bytes")
 
 
-def _capitalised(name: str, language: str | None) -> str:
-    first = name[0]
-    if first == "i" and language in _DOTTED_CAPITAL:
+def capitalised(name: str, language: str | None = None) -> str:
+    """A name whose first letter is capitalised as MediaWiki does.
+
+    Args:
+        name: of a page, without its namespace.
+        language: code of the wiki's language, if it is known.
+    """
+    first = name[:1]
+    if first == "i" and language in DOTTED_CAPITAL:
         return f"\u0130{name[1:]}"
     # A letter whose capital is several letters, such as 'ß', stays as it is, as on Wikimedia's wikis. So does
     # a Georgian letter, whose capital begins no word. An unchanged MediaWiki makes 'SS' of the first, and a
