@@ -42,6 +42,8 @@ def copied() -> Iterator[str]:
 
 def test_workers_have_the_same_instance_as_postgresql_alone_but_for_what_makes_them_many() -> None:
     ours, other = parsed(DEPLOY / "celery" / "dagster.yaml"), parsed(DEPLOY / "postgres" / "dagster.yaml")
+    starts = [one["run_monitoring"].pop("start_timeout_seconds") for one in (ours, other)]
+    assert starts == [86400, 300], "a run may wait in the broker"
     assert {key: value for key, value in ours.items() if key not in ONLY_WITH_WORKERS} == {
         key: value for key, value in other.items() if key != "concurrency"
     }

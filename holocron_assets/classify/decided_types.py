@@ -30,6 +30,7 @@ from holocron_assets.lake.freshness import RowsOf
 from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_SIGNALS
+from holocron_assets.lake.titles import DOTTED_CAPITAL, capitalised
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.lake.views.named_pages import find_page, titles_there
 
@@ -38,12 +39,16 @@ SHARED_COLUMNS = ("namespace", "is_redirect", "infobox_template", "categories")
 
 _SPACES = re.compile(r"[\s\x00-\x1f\x7f_]+", re.ASCII)  # as in view `shared_by_articles`
 _PAGES_WITH = """
-    select source, count(*) as pages, count(*) filter (needs_review) as open_pages
+    select
+        shared_by_articles.source, count(*) as pages, count(*) filter (needs_review) as open_pages,
+        shared_by_articles.shared as title
     from shared_by_articles
     join page_types using (source, batch, title_key)
-    where shared_by_articles.shared = $title and coalesce(source = $source, true)
-    group by source
-    order by source
+    left join sites using (source)
+    where shared_by_articles.shared = if(list_contains($dotted_languages, sites.language), $dotted, $plain)
+        and coalesce(shared_by_articles.source = $source, true)
+    group by all
+    order by all
 """
 
 _Keys = npt.NDArray[np.int64]
@@ -62,11 +67,13 @@ class PagesWith(NamedTuple):
         source: the source.
         pages: how many.
         open_pages: how many of them have a type that is unsure.
+        title: of what they share, as the source's wiki writes it.
     """
 
     source: str
     pages: int
     open_pages: int
+    title: str
 
 
 class DecidedTypes:
@@ -169,8 +176,7 @@ def decide_shared(  # noqa: PLR0913 - each is a column
             the kind.
     """
     _refuse_unknown(type_name, author, reason)
-    title = shared_title(kind, name)
-    found = pages_with(lake, title, source)
+    found, title = pages_with(lake, kind, name, source), shared_title(kind, name)
     where = f" of {source}" if source else ""
     if not found:
         has = "has the infobox" if kind == "template" else "is in"
@@ -187,7 +193,7 @@ def decide_shared(  # noqa: PLR0913 - each is a column
         author=author,
         reason=reason,
         source=found[0].source,
-        title=title,
+        title=found[0].title,
         value=type_name,
         now=decided_now(lake),
     )
@@ -195,29 +201,36 @@ def decide_shared(  # noqa: PLR0913 - each is a column
     return row, found[0]
 
 
-def pages_with(lake: Lake, title: str, source: str | None) -> list[PagesWith]:
+def pages_with(lake: Lake, kind: str, name: str, source: str | None) -> list[PagesWith]:
     """How many articles each source has that share something; sources without one are left out.
 
     Args:
         lake: where they are.
-        title: a template or category, as `shared_title` gives it.
+        kind: 'template' or 'category'.
+        name: its name, with or without its English namespace.
         source: only of this source.
     """
-    with connect(lake, relations=("shared_by_articles", "page_types")) as connection:
-        found = query(connection, _PAGES_WITH, {"title": title, "source": source})
-    return [PagesWith(**row) for row in found]
+    asked = {
+        "plain": shared_title(kind, name),
+        "dotted": shared_title(kind, name, min(DOTTED_CAPITAL)),
+        "dotted_languages": sorted(DOTTED_CAPITAL),
+        "source": source,
+    }
+    with connect(lake, relations=("shared_by_articles", "page_types", "sites")) as connection:
+        return [PagesWith(**row) for row in query(connection, _PAGES_WITH, asked)]
 
 
-def shared_title(kind: str, name: str) -> str:
+def shared_title(kind: str, name: str, language: str | None = None) -> str:
     """The title of a template or category. A wiki takes any first letter, and underscores for spaces.
 
     Args:
         kind: 'template' or 'category'.
         name: its name, with or without its English namespace.
+        language: code of the wiki's language, if it is known.
     """
     start = SHARED[kind]
     plain = _SPACES.sub(" ", name.strip().removeprefix(start)).strip()
-    return f"{start}{plain[:1].upper()}{plain[1:]}"
+    return f"{start}{capitalised(plain, language)}"
 
 
 def is_article(signals: Row) -> bool:

@@ -6,7 +6,7 @@ capital links and namespaces.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from html.entities import html5
@@ -19,6 +19,12 @@ MAIN_NAMESPACE = 0
 TALK_NAMESPACE = 1
 FILE_NAMESPACE = 6
 CATEGORY_NAMESPACE = 14
+
+DOTTED_CAPITAL = frozenset({"tr", "az", "kaa"})
+"""Languages in which MediaWiki makes 'İ' of 'i': Turkish, Azerbaijani and Karakalpak."""
+
+CASE_SENSITIVE = "case-sensitive"
+"""The word of a wiki that leaves the first letter of its titles as it is written."""
 
 _STANDARD_NAMES: Mapping[int, tuple[str, ...]] = {
     -2: ("Media",),
@@ -78,8 +84,6 @@ _ILLEGAL = re.compile(
     "|&(?:[A-Za-z0-9\u0080-\uffff]+|#[0-9]+|#x[0-9A-Fa-f]+);"
 )
 _GEORGIAN = re.compile("[\u10d0-\u10ff]")
-# Languages in which MediaWiki makes 'İ' of 'i': Turkish, Azerbaijani and Karakalpak
-_DOTTED_CAPITAL = frozenset({"tr", "az", "kaa"})
 _RELATIVE_PATH = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 _CHARACTER_REFERENCE = re.compile(r"&(?:([A-Za-z][A-Za-z0-9]*)|#([0-9]+)|#[xX]([0-9A-Fa-f]+));")
 
@@ -146,14 +150,15 @@ class Site:
         local_names: namespace number to the wiki's own name for it.
         namespace_numbers: every name of a namespace, in lower case, to its number.
         interwiki_prefixes: prefixes that lead to other wikis, in lower case.
-        capitalises: whether the first letter of a title is capitalised.
+        case_sensitive: numbers of the namespaces in whose titles the case of the first letter counts; in all
+            others, the first letter is capitalised.
         language: code of the language that its pages are written in; None if it is not known.
     """
 
     local_names: Mapping[int, str]
     namespace_numbers: Mapping[str, int]
     interwiki_prefixes: frozenset[str] = field(default=_STANDARD_INTERWIKI)
-    capitalises: bool = True
+    case_sensitive: Collection[int] = frozenset()
     language: str | None = None
 
     @classmethod
@@ -164,11 +169,15 @@ class Site:
         XML export.
         """
         namespaces = list(row["namespaces"])
+        case_sensitive = row.get("case_sensitive_namespaces")
+        if case_sensitive is None:  # an older row
+            unsaid = dict.fromkeys(space["id"] for space in namespaces)
+            case_sensitive = case_sensitive_namespaces(row["title_case"], unsaid)
         return cls(
             local_names={space["id"]: space["name"] for space in namespaces},
             namespace_numbers=dict(_known_names(namespaces)),
             interwiki_prefixes=frozenset(prefix.lower() for prefix in row["interwiki_prefixes"]),
-            capitalises=row["title_case"] != "case-sensitive",
+            case_sensitive=frozenset(case_sensitive),
             language=row.get("language"),
         )
 
@@ -198,8 +207,8 @@ class Site:
         name, hash_sign, fragment = rest.partition("#")
         name = name.rstrip(" ")
         _refuse(text, name, namespace)
-        if self.capitalises or namespace in _ALWAYS_CAPITALISED:
-            name = _capitalised(name, self.language)
+        if namespace not in self.case_sensitive:
+            name = capitalised(name, self.language)
         prefix = self.local_names.get(namespace, "")
         return PageTitle(
             namespace=namespace,
@@ -230,6 +239,20 @@ class Site:
         prefix = prefix.rstrip(" ").lower()
         if colon and prefix and (prefix in self.namespace_numbers or prefix in self.interwiki_prefixes):
             raise InvalidTitle(text, f"the talk namespace holds no {prefix!r} prefix")
+
+
+def case_sensitive_namespaces(title_case: str, cases: Mapping[int, str | None]) -> list[int]:
+    """The namespaces in whose titles the case of the first letter counts.
+
+    Args:
+        title_case: the wiki's rule, 'first-letter' or 'case-sensitive'.
+        cases: the same for each namespace, by its number; None where the wiki does not say.
+    """
+    return sorted(
+        number
+        for number, case in {MAIN_NAMESPACE: None, **cases}.items()
+        if number not in _ALWAYS_CAPITALISED and (case or title_case) == CASE_SENSITIVE
+    )
 
 
 def _known_names(namespaces: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, int]]:
@@ -268,9 +291,15 @@ def _refuse(text: str, name: str, namespace: int) -> None:
         raise InvalidTitle(text, f"it is longer than {longest} bytes")
 
 
-def _capitalised(name: str, language: str | None) -> str:
-    first = name[0]
-    if first == "i" and language in _DOTTED_CAPITAL:
+def capitalised(name: str, language: str | None = None) -> str:
+    """A name whose first letter is capitalised as MediaWiki does.
+
+    Args:
+        name: of a page, without its namespace.
+        language: code of the wiki's language, if it is known.
+    """
+    first = name[:1]
+    if first == "i" and language in DOTTED_CAPITAL:
         return f"\u0130{name[1:]}"
     # A letter whose capital is several letters, such as 'ß', stays as it is, as on Wikimedia's wikis. So does
     # a Georgian letter, whose capital begins no word. An unchanged MediaWiki makes 'SS' of the first, and a

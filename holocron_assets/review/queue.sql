@@ -64,11 +64,9 @@ unsure_pages as materialized (
     where needs_review and source = $source
 ),
 
--- A wiki takes a template's name with any first letter, and with underscores for spaces.
+-- The names of templates are in the form in which the wiki stores them.
 infoboxes as (
-    select
-        batch, title_key,
-        regexp_replace(upper(infobox_template[1]) || infobox_template[2:], '[\s_[:cntrl:]]+', ' ', 'g') as template
+    select batch, title_key, infobox_template as template
     from lake.page_signals
     where source = $source and length(infobox_template) < 256
 ),

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from article_lake import article_lake
 from pages_read import signals, typed
+from review_lake import write
 
 from holocron_assets.classify import decided_types
 from holocron_assets.classify.decided_types import (
@@ -18,7 +20,8 @@ from holocron_assets.classify.merge import page_type_row
 from holocron_assets.decisions.log import DecisionError, decided_now, new_decision, record, undo
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import DECISIONS, PAGE_SIGNALS
+from holocron_assets.lake.tables import DECISIONS, PAGE_SIGNALS, SITES
+from holocron_assets.lake.titles import DEFAULT_SITE
 from holocron_assets.lake.views.database import connect, query
 
 PLACE = "LocationPlace"
@@ -125,7 +128,7 @@ def test_a_template_is_known_however_the_name_is_written(tmp_path: Path, name: s
     lake = article_lake(tmp_path, sample_000001=[*pages, {"title": "Osk"}], other_000001=[{"title": "Vessa"}])
     row, found = decide_shared(lake, "template", source=None, name=name, type_name=PLACE, **SAID)
     assert (row["title"], row["source"], row["value"]) == ("Template:Star system", "sample", PLACE)
-    assert found == ("sample", 2, 2)
+    assert found == ("sample", 2, 2, "Template:Star system")
 
 
 @pytest.mark.parametrize(
@@ -151,9 +154,29 @@ def test_what_cannot_be_decided_is_refused_and_leaves_nothing(
 
 
 def test_the_view_and_the_code_write_a_name_in_the_same_way(tmp_path: Path) -> None:
-    names = ["moon", "Moon_of", "  a \t moon\x1f", "a\xa0moon", "éa", "жа", "1 a", "_", "a\x85\u2003b"]
+    names = ["moon", "Moon_of", "  a \t moon\x1f", "a\xa0moon", "éa", "жа", "1 a", "_", "a\x85\u2003b", "ßa"]
     pages = [{"title": f"T{place}", "categories": [name]} for place, name in enumerate(names)]
     lake = article_lake(tmp_path, sample_000001=pages)
     with connect(lake, relations=["shared_by_articles"]) as connection:
         found = query(connection, "select shared from shared_by_articles order by title")
     assert [row["shared"] for row in found] == [shared_title("category", name) for name in names]
+
+
+def test_every_letter_has_the_same_capital_in_the_view_and_in_titles(tmp_path: Path) -> None:
+    letters = filter(str.isalpha, map(chr, range(0x20000)))
+    names = [normalize("NFC", f"{letter}a") for letter in letters if letter.upper() != letter]
+    lake = article_lake(tmp_path, sample_000001=[{"title": "Vessa", "categories": names}])
+    with connect(lake, relations=["shared_by_articles"]) as connection:
+        found = query(connection, "select distinct shared from shared_by_articles")
+    wanted = {DEFAULT_SITE.parse_title(f"Category:{name}").title for name in names}
+    assert {row["shared"] for row in found} == wanted
+
+
+def test_a_small_i_means_the_dotted_capital_where_the_wiki_has_one(tmp_path: Path) -> None:
+    pages = [{"title": "Vessa", "infobox_template": "\u0130limiz"}]
+    lake = article_lake(tmp_path, sample_000001=pages, other_000001=[{"title": "Osk"}])
+    write(lake, SITES, "sample", [{"source": "sample", "namespaces": [], "language": "tr"}])
+    row, _ = decide_shared(lake, "template", source=None, name="ilimiz", type_name=PLACE, **SAID)
+    assert (row["source"], row["title"]) == ("sample", "Template:\u0130limiz")
+    page = signals("Vessa", infobox_template="\u0130limiz")
+    assert DecidedTypes([row]).about(page, typed("Vessa")) == row

@@ -260,6 +260,22 @@ def test_a_small_wiki_that_gives_only_the_required_fields_is_a_site(crawl: Crawl
         {"id": 4, "name": "A wiki", "canonical": "Project", "aliases": ["AW"]},
     ]
     assert (row["title_case"], row["page_count"], row["language"]) == ("case-sensitive", None, None)
+    assert row["case_sensitive_namespaces"] == [0, 4]
+
+
+def test_a_wiki_says_the_case_of_each_namespace(crawl: Crawl) -> None:
+    general = {"sitename": "Words", "case": "case-sensitive"}
+    spaces = {
+        0: "case-sensitive",
+        2: "first-letter",
+        6: "first-letter",
+        10: "case-sensitive",
+    }
+    namespaces = {str(key): {"id": key, "name": f"N{key}", "case": case} for key, case in spaces.items()}
+    crawl.wiki.will(says(batchcomplete=True, query={"general": general, "namespaces": namespaces}))
+    row = crawl.client.site()
+    SITES.to_arrow([row], "sample")
+    assert row["case_sensitive_namespaces"] == [0, 10]
 
 
 def test_a_wiki_says_the_language_of_its_pages(crawl: Crawl) -> None:

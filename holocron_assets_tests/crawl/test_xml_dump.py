@@ -31,7 +31,7 @@ SITE_INFO = """\
   <case>{case}</case>
   <namespaces>
     <namespace key="-2" case="first-letter">Medium</namespace>
-    <namespace key="0" case="first-letter" />
+    <namespace key="0" case="{case}" />
     <namespace key="10" case="first-letter">Vorlage</namespace>
     <namespace key="14" case="first-letter">Kategorie</namespace>
     <namespace key="110" case="first-letter">Forum</namespace>
@@ -291,6 +291,18 @@ def test_a_site_says_its_name_software_case_and_namespaces(tmp_path: Path) -> No
         (14, "Kategorie", "Category"),
         (110, "Forum", "Forum"),
     ]
+
+
+def test_a_site_says_the_case_of_each_namespace(tmp_path: Path) -> None:
+    info = (
+        "<siteinfo><case>case-sensitive</case><namespaces>"
+        '<namespace key="0" case="case-sensitive" /><namespace key="2" case="first-letter">User</namespace>'
+        '<namespace key="6" case="first-letter">File</namespace><namespace key="10">Template</namespace>'
+        "</namespaces></siteinfo>"
+    )
+    site = read_site(saved(tmp_path, export(page_xml("A"), site_info=info)), "wiki")
+    SITES.to_arrow([site], "wiki")
+    assert site["case_sensitive_namespaces"] == [0, 10]
 
 
 def test_without_site_info_a_wiki_is_taken_for_an_english_one(tmp_path: Path) -> None:

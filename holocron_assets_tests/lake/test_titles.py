@@ -69,6 +69,35 @@ def test_a_title_is_brought_to_the_form_it_is_stored_under(text: str, title: str
     assert DEFAULT_SITE.parse_title(text).title == title
 
 
+WORDS_ROW = {
+    "title_case": "case-sensitive",
+    "namespaces": [
+        {"id": 0, "name": "", "canonical": "", "aliases": []},
+        {"id": 2, "name": "User", "canonical": "User", "aliases": []},
+        {"id": 6, "name": "File", "canonical": "File", "aliases": []},
+        {"id": 14, "name": "Category", "canonical": "Category", "aliases": []},
+    ],
+    "interwiki_prefixes": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "titles"),
+    [
+        ([0, 14], ["word", "User:Jim", "File:X.png", "Category:nouns"]),
+        ([14], ["Word", "User:Jim", "File:X.png", "Category:nouns"]),
+        ([], ["Word", "User:Jim", "File:X.png", "Category:Nouns"]),
+        (None, ["word", "User:Jim", "File:x.png", "Category:nouns"]),  # as an earlier version kept it
+    ],
+)
+def test_each_namespace_has_its_own_rule_for_the_first_letter(
+    namespaces: list[int] | None, titles: list[str]
+) -> None:
+    site = Site.from_row({**WORDS_ROW, "case_sensitive_namespaces": namespaces})
+    written = ("word", "user:jim", "image:x.png", "category:nouns")
+    assert [site.parse_title(text).title for text in written] == titles
+
+
 @pytest.mark.parametrize("language", ["tr", "az", "kaa"])
 @pytest.mark.parametrize(
     ("text", "title"),

@@ -20,13 +20,18 @@ from dagster._core.remote_origin import (
     RemoteRepositoryOrigin,
 )
 from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
+from file_rows import put_outcomes
 from sample_dagster import run_job
 from sample_holocron import Holocron, fetch, list_seeds_and_cut, sample_holocron
 
+from holocron_assets.crawl.frontier.file_batches import cut_file_batches
+from holocron_assets.crawl.sources.file_list import store_file_list
+from holocron_assets.crawl.sources.files import load_file_source
 from holocron_assets.decisions.controls import PAUSE, HeldBackError, Scope, control
 from holocron_assets.definitions import defs
 from holocron_assets.entities.store import store_entities
 from holocron_assets.errors import PermanentError
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES, PAGE_LINKS, PAGES
 from holocron_assets.orchestration.assets import entity_files
 from holocron_assets.orchestration.runs.backfill_choice import chosen_partitions
@@ -288,6 +293,29 @@ def test_partitions_of_files_are_named_by_their_source(
     instance.add_dynamic_partitions("file_sources", ["papers", "pictures"])
     assert chosen_partitions(holocron.lake, instance, "files", source="pictures") == ["pictures-000001"]
     assert chosen_partitions(holocron.lake, instance, "file_list", source="pictures") == ["pictures"]
+
+
+def test_stale_of_files_are_batches_that_are_not_fetched_and_lists_that_are_due(
+    holocron: Holocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake, folder = holocron.lake, holocron.sources_folder
+    monkeypatch.setenv("HOLOCRON_SOURCES", str(folder))
+    for name in ("papers", "pictures"):
+        (folder / f"{name}.jsonl").write_text('{"url": "https://files.example/one.pdf"}\n')
+        (folder / f"{name}.yaml").write_text(
+            f"name: {name}\nkind: http_files\nenabled: true\nlists: [{{file: {folder / name}.jsonl}}]\n"
+            "politeness: {contact: tests@example.org}\n"
+        )
+    instance.add_dynamic_partitions("file_sources", ["forgotten", "papers", "pictures"])
+    assert chosen_partitions(lake, instance, "file_list", stale=True) == ["papers", "pictures"]
+    papers = load_file_source(folder / "papers.yaml")
+    store_file_list(lake, papers, None, read_url=lambda _: b"")
+    assert chosen_partitions(lake, instance, "file_list", stale=True) == ["pictures"]
+    (batch,) = cut_file_batches(lake, papers, now=utc_now())
+    instance.add_dynamic_partitions("file_batches", [batch])
+    assert chosen_partitions(lake, instance, "files", stale=True) == [batch]
+    put_outcomes(lake, batch, at=utc_now())
+    assert chosen_partitions(lake, instance, "files", stale=True) == []
 
 
 def test_failed_are_those_whose_last_run_failed(holocron: Holocron, instance: dg.DagsterInstance) -> None:

@@ -18,6 +18,7 @@ from sample_holocron import SAMPLE_BATCH, Holocron
 from holocron_assets.cli.main import main
 from holocron_assets.decisions.controls import ALL, PAUSE, control
 from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.operations.groups import Group, begin_or_go_on
@@ -228,6 +229,30 @@ def test_an_old_page_given_up_is_not_sent_at_the_first_tick_because_of_a_group_s
     end_group(holocron, "before", "skip")
     tick(holocron, instance, None)
     assert receiver.received == []
+
+
+class KilledError(BaseException):
+    """The process is gone."""
+
+
+def test_a_first_tick_that_is_killed_can_be_repeated_and_sends_no_old_page_given_up(
+    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = Journal.append
+
+    def killed_after(journal: Journal, *records: dict[str, Any]) -> None:
+        append(journal, *records)
+        raise KilledError
+
+    first, second, third, *_ = titles(holocron)
+    bury(holocron, first, second)
+    with monkeypatch.context() as killing:
+        killing.setattr(Journal, "append", killed_after)
+        with pytest.raises(KilledError):
+            tick(holocron, instance, None)
+    bury(holocron, third)
+    tick(holocron, instance, None)
+    assert [one.body["data"]["title"] for one in receiver.received] == [third]
 
 
 def test_an_old_page_given_up_is_not_sent_at_the_first_tick_because_of_an_alert(

@@ -1,5 +1,6 @@
 """Runs whose process is gone are reported failed; those that live, or may still come to life, are not."""
 
+import logging
 import signal
 import subprocess
 import sys
@@ -11,14 +12,19 @@ from time import monotonic, sleep
 
 import dagster as dg
 import pytest
-from dagster import DagsterRunStatus
+from dagster import DagsterEvent, DagsterEventType, DagsterRunStatus
+from dagster._cli.api import _execute_run_command_body
+from dagster._daemon.monitoring.run_monitoring import monitor_starting_run
 
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.internals.instance import open_instance, prepare_home
+from holocron_assets.orchestration.internals.runs import process_began
 from holocron_assets.orchestration.runs import reaper
 from holocron_assets.orchestration.runs.reaper import held_by_run, reap_dead_runs, reaping
 from holocron_assets.orchestration.runs.waiting import run_of_ours
+from holocron_assets.settings import PROJECT_FOLDER
 
 START_SECONDS = 180
 """That Dagster gives a run to start, unless it is configured otherwise."""
@@ -121,6 +127,73 @@ def test_a_slow_start_is_not_taken_for_a_death_as_long_as_dagster_waits_for_it(
     assert reap_dead_runs(instance, Lake(tmp_path)) == []
     monkeypatch.setattr(reaper, "utc_now", lambda: utc_now() + timedelta(seconds=START_SECONDS + 1))
     assert reap_dead_runs(instance, Lake(tmp_path)) == [run_id]
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    """One that watches runs as it is configured for several machines."""
+    shipped = load_yaml((PROJECT_FOLDER / "deploy" / "celery" / "dagster.yaml").read_text(encoding="utf-8"))
+    watch = {"run_monitoring": shipped["run_monitoring"]}
+    with dg.DagsterInstance.local_temp(str(tmp_path), overrides=watch) as local:
+        yield local
+
+
+def launched(instance: dg.DagsterInstance, *, ago: timedelta) -> dg.RunRecord:
+    """A run that was given to the broker, or to the cluster, some time ago."""
+    run_id = run_of(instance, DagsterRunStatus.NOT_STARTED)
+    event = DagsterEvent(DagsterEventType.PIPELINE_STARTING.value, job_name="some_job")
+    instance.report_dagster_event(event, run_id=run_id, timestamp=(utc_now() - ago).timestamp())
+    record = instance.get_run_record_by_id(run_id)
+    assert record is not None
+    return record
+
+
+def test_a_run_may_wait_for_a_worker_for_hours_and_is_given_up_after_a_day(
+    many: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting, lost = (launched(many, ago=timedelta(hours=hours)) for hours in (20, 25))
+    for record in (waiting, lost):
+        monitor_starting_run(many, record, logging.getLogger(__name__))
+    assert status_of(many, waiting.dagster_run.run_id) == DagsterRunStatus.STARTING
+    assert status_of(many, lost.dagster_run.run_id) == DagsterRunStatus.FAILURE
+    assert reap_dead_runs(many, Lake(tmp_path)) == []
+    monkeypatch.setattr(reaper, "utc_now", lambda: utc_now() + timedelta(hours=5))
+    assert reap_dead_runs(many, Lake(tmp_path)) == [waiting.dagster_run.run_id]
+
+
+@dg.job
+def nothing_to_do() -> None:
+    pass
+
+
+def test_a_run_that_a_worker_took_is_dead_if_its_lock_does_not_come_soon(
+    many: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = launched(many, ago=timedelta(hours=20)).dagster_run
+    many.report_engine_event("Started process for run (pid: 1).", run)
+    monkeypatch.setattr(reaper, "utc_now", lambda: utc_now() + timedelta(minutes=4))
+    assert reap_dead_runs(many, Lake(tmp_path)) == [], "it loads the code"
+    monkeypatch.setattr(reaper, "utc_now", lambda: utc_now() + timedelta(minutes=6))
+    assert reap_dead_runs(many, Lake(tmp_path)) == [run.run_id]
+
+
+def test_a_run_that_began_and_has_no_lock_is_not_given_a_day(
+    many: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statuses = (DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING)
+    runs = {run_of(many, status) for status in statuses}
+    monkeypatch.setattr(reaper, "utc_now", lambda: utc_now() + timedelta(minutes=6))
+    assert set(reap_dead_runs(many, Lake(tmp_path))) == runs
+
+
+def test_a_process_that_dagster_starts_for_a_run_is_seen_to_begin(many: dg.DagsterInstance) -> None:
+    job = dg.reconstructable(nothing_to_do)
+    run = many.create_run_for_job(nothing_to_do, job_code_origin=job.get_python_origin())
+    assert process_began(many, run.run_id) is None
+    _execute_run_command_body(run.run_id, many, lambda _: None, set_exit_code_on_failure=False)
+    began = process_began(many, run.run_id)
+    assert began is not None
+    assert timedelta(0) <= utc_now() - began < timedelta(minutes=1)
 
 
 def test_a_run_that_ended_its_work_is_not_dead_before_its_end_is_recorded(

@@ -11,6 +11,7 @@ import dagster as dg
 import pytest
 from asked_lake import ask_lake
 from dagster import DagsterRunStatus
+from file_rows import list_source, put_list
 from sample_dagster import run_job
 from sample_holocron import (
     SAMPLE_BATCH,
@@ -22,13 +23,14 @@ from sample_holocron import (
 from watched import Watched
 
 from holocron_assets.classify.decided_types import decide_type
+from holocron_assets.crawl.frontier.file_batches import cut_file_batches
 from holocron_assets.entities.store import store_entities
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGE_FACTS, PAGES
+from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, FILE_BATCHES, PAGE_FACTS, PAGES
 from holocron_assets.orchestration.assets import entity_files
-from holocron_assets.orchestration.sensors import adopting, run_requests
+from holocron_assets.orchestration.sensors import adopting, files, run_requests
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
 from holocron_assets.planning.work import Work
 
@@ -163,6 +165,23 @@ def test_a_large_lake_is_adopted_in_many_ticks_and_first_what_runs_need(
     later = [watched.tick(sensors.new_pages) for _ in range(3)]
     assert [tick.work for tick in later] == [[], [], []]
     assert [tick.partitions for tick in later] == [set(older[1:3]), set(older[3:]), set()]
+
+
+def test_batches_of_files_are_adopted_though_no_source_of_files_is_enabled(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adopting, "MOST_ADOPTED", 2)
+    lake, papers = watched.holocron.lake, list_source(name="papers")
+    put_list(lake, "https://a.example/x", source="papers")
+    (batch,) = cut_file_batches(lake, papers, now=utc_now())
+    older = [f"older-{number:06}" for number in range(1, 3)]
+    for name in older:
+        write_partition(lake, FILE_BATCHES, name, read_partition(lake, FILE_BATCHES, batch))
+    tick = watched.tick(files.new_files)
+    assert (tick.work, tick.skipped) == ([], "no source of files is enabled")
+    assert tick.partitions == {"papers", *older}
+    assert watched.tick(files.new_files).partitions == {batch}
+    assert watched.tick(files.new_files).partitions == set()
 
 
 def test_settle_adopts_only_what_its_runs_need(

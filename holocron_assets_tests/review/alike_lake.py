@@ -19,8 +19,8 @@ SECOND_BATCH = "sample-000002"
 PLACE = "LocationPlace"
 SCRIPT = "<script>alert(4)</script>"
 
-SYSTEMS = {"Varn system": "star_system", "Rothe system": "Star system", "Osk system": "Star  system"}
-"""Pages of one template, which a wiki may write in several ways, with the template."""
+SYSTEMS = dict.fromkeys(("Varn system", "Rothe system", "Osk system"), "Star system")
+"""Pages of one template, with the template."""
 
 _UNSURE: dict[str, tuple[str | None, str, list[str]]] = {
     **{title: (template, PLACE, ["place.land"]) for title, template in SYSTEMS.items()},

@@ -239,6 +239,12 @@ def test_answers_for_several_survive_export_and_import(lake: Lake, tmp_path: Pat
     assert [row["kind"] for row in standing(other).rows] == ["ungroup"]
 
 
+def test_a_question_names_a_template_as_the_wiki_writes_it(lake: Lake) -> None:
+    write_signals(lake, **dict.fromkeys(SYSTEMS, "ßtar system"))
+    store_review(lake, SOURCE)
+    assert titles_of(asked(lake, SYSTEM_QUESTION.replace("Star", "ßtar"))) == set(SYSTEMS)
+
+
 def test_the_queue_is_stale_when_another_template_is_read(lake: Lake) -> None:
     assert stale_review(lake, [SOURCE]) == []
     write_signals(lake, **{"Osk system": "Nebula"})

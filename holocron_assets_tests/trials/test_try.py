@@ -20,8 +20,10 @@ from holocron_assets.classify.decided_types import decide_type
 from holocron_assets.cli.main import main
 from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.derive.dispatch.backlog import stale_partitions
+from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.items.items import wanted_items
+from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.parquet import read_partition, write_partition
@@ -537,6 +539,47 @@ def test_what_cannot_be_tried_is_said(wiki: WikiWithFacts, arguments: list[str],
         assert fake.chats == []
     assert result.exit_code != 0
     assert problem in " ".join(result.output.split())
+
+
+def answer_all(lake: Lake, name: str, batch: str) -> None:
+    """Answer an interrogation about every page of a batch: no page says anything."""
+    [asked] = [one for one in load_interrogations() if one.name == name]
+    work = PartitionWork(lake, asked, batch, model=asked.kind, digest="3" * 64)
+    for item in work.ready(datetime.now(UTC)):
+        work.start(item)
+        work.record(item, Outcome("ok", {asked.rows.each or "": []}))
+    work.publish("run")
+
+
+def test_pages_that_wait_for_an_input_are_left_out_and_counted(wiki: WikiWithFacts, tmp_path: Path) -> None:
+    answer_all(wiki.lake, "sentence_statements", wiki.batch_of(IFA))
+    file = changed(tmp_path, "entity_facts", inputs=["sentence_statements"])
+    with says({}) as fake:
+        result = holocron(wiki.lake, "entity_facts", "--file", str(file), "--json", fake=fake)
+        assert len(fake.chats) == 1
+    assert [item["subject"] for item in json.loads(result.stdout)["items"]] == [IFA]
+    assert "1 of 2 items wait: 1 for the answer of sentence_statements. They are left out" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "input_name"),
+    [
+        ({"inputs": ["sentence_statements"]}, "sentence_statements"),
+        ({"evidence": [{"source": "search", "query": "{{ name | quoted }}"}]}, "careful_facts_passages"),
+    ],
+)
+def test_a_trial_whose_pages_all_wait_for_an_input_or_a_search_asks_nothing_and_says_so(
+    wiki: WikiWithFacts, tmp_path: Path, changes: dict[str, Any], input_name: str
+) -> None:
+    file = changed(tmp_path, "entity_facts", key="careful_facts", **changes)
+    with says({}) as fake:
+        result = holocron(wiki.lake, "entity_facts", "--file", str(file), fake=fake)
+        assert fake.chats == []
+    assert result.exit_code == 1
+    assert f"2 of 2 items wait: 2 for the answer of {input_name}; ask again when it is there" in " ".join(
+        result.output.split()
+    )
+    assert wiki.lake.partitions(TRIALS) == []
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import nullcontext
 
 import click
@@ -14,6 +16,7 @@ from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.interrogations.unread import refuse_broken
+from holocron_assets.derive.items.item import Item
 from holocron_assets.derive.repeat.agreement import Agreement, Compared, agreement_of
 from holocron_assets.derive.repeat.compare import compared_tags, compared_times, compared_with_shadow
 from holocron_assets.derive.repeat.experiments import Experiment, run_experiment
@@ -78,6 +81,7 @@ def ask(  # noqa: PLR0913 - one for each option
     items = sample_items(lake, asked, sample)
     if not items:
         fail(f"{asked.name} wants no page that is in the lake; `holocron status` shows what is there")
+    items = without_waiting(items)
     models = (model,) if model else asked.models
     settings = read_dispatch_settings(dispatch_file())
     ask_all(lake, Experiment(tag, asked, items, times, models, settings))
@@ -114,6 +118,21 @@ def compare(tag: str, other_tag: str | None, fields: tuple[str, ...], least: flo
         _print(agreement)
     if agreement.overall < least:
         fail(f"they agree by {agreement.overall:.3f}, which is less than {least:g}")
+
+
+def without_waiting(items: Sequence[Item]) -> list[Item]:
+    """The items that can be asked about; says on stderr how many wait for an input, and fails if all do."""
+    waiting = Counter(item.waits_for for item in items if item.waits_for)
+    if waiting:
+        inputs = ", ".join(f"{number} for the answer of {name}" for name, number in sorted(waiting.items()))
+        standing = f"{waiting.total()} of {counted(len(items), 'item')} wait: {inputs}"
+        if waiting.total() == len(items):
+            fail(
+                f"{standing}; ask again when it is there. A search that is new or changed is made once its "
+                "interrogation is among the others, if only as a shadow"
+            )
+        click.echo(f"{standing}. They are left out.", err=True)
+    return [item for item in items if not item.waits_for]
 
 
 def ask_all(lake: Lake, experiment: Experiment, *, err: bool = False) -> None:

@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 
 from holocron_assets.cli.console import print_rows, shown, to_json
-from holocron_assets.cli.knowledge.repeat import ask_all, check_tag, chosen
+from holocron_assets.cli.knowledge.repeat import ask_all, check_tag, chosen, without_waiting
 from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
@@ -71,6 +71,7 @@ def try_command(  # noqa: PLR0913 - one for each option
     items = sample_items(lake, tried, pages)
     if not items:
         fail(f"{tried.name} wants nothing that is in the lake; `holocron status` shows what is there")
+    items = without_waiting(items)
     models = (model,) if model and not tried.is_of_code else tried.models
     settings = read_dispatch_settings(dispatch_file())
     ask_all(lake, Experiment(tag, tried, items, 1, models, settings, command="try"), err=True)

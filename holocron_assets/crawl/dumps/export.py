@@ -28,7 +28,7 @@ from holocron_assets.crawl.dumps.parser import (
     read_chunks,
 )
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.titles import DEFAULT_SITE, Site
+from holocron_assets.lake.titles import CASE_SENSITIVE, DEFAULT_SITE, Site, case_sensitive_namespaces
 from holocron_assets.languages.language import language_code, load_language
 
 __all__ = ["DumpError", "DumpPage", "ListedPage", "list_pages", "read_pages", "read_site"]
@@ -160,30 +160,43 @@ def _site_row(source: str, siteinfo: Any, made_at: datetime) -> Row:
     siteinfo = mapping_of(siteinfo)
     language = text_of(siteinfo, LANGUAGE)
     names = load_language(language_code(language)).namespaces
+    title_case = CASE_SENSITIVE if text_of(siteinfo, "case") == CASE_SENSITIVE else "first-letter"
+    namespaces = _namespaces(siteinfo, names) or _namespaces_by_default(names)
+    cases = dict.fromkeys(space["id"] for space in namespaces) | _cases(siteinfo)
     return {
         "source": source,
         "site_name": text_of(siteinfo, "sitename") or source,
         "generator": text_of(siteinfo, "generator"),
         "base_url": text_of(siteinfo, "base"),
-        "title_case": "case-sensitive" if text_of(siteinfo, "case") == "case-sensitive" else "first-letter",
-        "namespaces": _namespaces(siteinfo, names) or _namespaces_by_default(names),
+        "title_case": title_case,
+        "namespaces": namespaces,
         # an export does not list them
         "interwiki_prefixes": sorted(DEFAULT_SITE.interwiki_prefixes),
         "article_count": None,
         "page_count": None,
         "fetched_at": made_at,
         "language": language,
+        "case_sensitive_namespaces": case_sensitive_namespaces(title_case, cases),
     }
 
 
-def _namespaces(siteinfo: Elements, known: _Names) -> list[dict[str, Any]]:
+def _stated(siteinfo: Elements) -> dict[int, Elements]:
+    """The namespaces that an export states, by their numbers."""
     stated = mapping_of(siteinfo.get("namespaces")).get("namespace", [])
-    names: dict[int, str] = {}
-    for space in stated if isinstance(stated, list) else [stated]:
-        key = number(mapping_of(space).get("@key"))
+    spaces: dict[int, Elements] = {}
+    for space in map(mapping_of, stated if isinstance(stated, list) else [stated]):
+        key = number(space.get("@key"))
         if key is not None:
-            names.setdefault(key, mapping_of(space).get("#text", ""))
-    return [_namespace(key, name, known) for key, name in names.items()]
+            spaces.setdefault(key, space)
+    return spaces
+
+
+def _cases(siteinfo: Elements) -> dict[int, str | None]:
+    return {key: space.get("@case") for key, space in _stated(siteinfo).items()}
+
+
+def _namespaces(siteinfo: Elements, known: _Names) -> list[dict[str, Any]]:
+    return [_namespace(key, space.get("#text", ""), known) for key, space in _stated(siteinfo).items()]
 
 
 def _namespaces_by_default(known: _Names) -> list[dict[str, Any]]:

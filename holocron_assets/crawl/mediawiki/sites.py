@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from holocron_assets.crawl.mediawiki.answers import JsonObject
 from holocron_assets.crawl.mediawiki.values import Number, TimeInUtc
+from holocron_assets.lake.titles import case_sensitive_namespaces
 
 PROPERTIES = "general|namespaces|namespacealiases|interwikimap|statistics"
 
@@ -24,6 +25,7 @@ class _Namespace(BaseModel):
     id: Number
     name: str
     canonical: str = ""
+    case: str | None = None
 
 
 class _Alias(BaseModel):
@@ -63,6 +65,7 @@ def site_row(answered: JsonObject, source: str, fetched_at: datetime) -> dict[st
         ValueError: a value is missing that reading titles needs; the error names it.
     """
     info = _SiteInfo.model_validate(answered)
+    cases = {item.id: item.case for item in info.namespaces.values()}
     return {
         "source": source,
         "site_name": info.general.sitename,
@@ -76,6 +79,7 @@ def site_row(answered: JsonObject, source: str, fetched_at: datetime) -> dict[st
         "fetched_at": fetched_at,
         "language": info.general.lang,
         "wiki_time": info.general.time,
+        "case_sensitive_namespaces": case_sensitive_namespaces(info.general.case, cases),
     }
 
 

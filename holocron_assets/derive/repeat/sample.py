@@ -8,6 +8,7 @@ from holocron_assets.derive.interrogations.derived_tables import ID_COLUMNS, ROW
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.items import Item, wanted_items
 from holocron_assets.derive.items.wanted import Superseded, wanted_rows
+from holocron_assets.derive.results.settled import waiting_subjects
 from holocron_assets.derive.results.superseded import superseded_pages
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.files.parquet import MissingPartitionError
@@ -21,6 +22,7 @@ def sample_items(lake: Lake, interrogation: Interrogation, count: int) -> list[I
     """The items whose ids have the smallest hashes, in the partitions whose names have the smallest.
 
     The choice depends on the pages alone, so that all models and versions are asked about the same items.
+    An item whose input may still get an answer says so in `waits_for`, and cannot be asked about yet.
 
     Args:
         lake: where items are made from.
@@ -38,7 +40,8 @@ def sample_items(lake: Lake, interrogation: Interrogation, count: int) -> list[I
     for partition in sorted({partition for _, partition, _ in chosen}):
         row_ids = [row_id for _, other, row_id in chosen if other == partition]
         narrowed = _narrowed(interrogation, row_ids)
-        items += wanted_items(lake, narrowed, partition, superseded=superseded)
+        waits_for = waiting_subjects(lake, interrogation, partition, superseded)
+        items += wanted_items(lake, narrowed, partition, superseded=superseded, waits_for=waits_for)
     # A page that is read in chunks has several
     return nsmallest(count, items, key=lambda item: (_rank(item.item_id), item.partition))
 

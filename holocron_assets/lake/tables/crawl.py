@@ -8,6 +8,7 @@ from holocron_assets.lake.declaration.schema import (
     type_bool,
     type_float,
     type_int,
+    type_ints,
     type_string,
     type_strings,
     type_time,
@@ -65,6 +66,14 @@ SITES = Table(
             nullable=True,
             added=True,
             provenance=True,
+        ),
+        Column(
+            "case_sensitive_namespaces",
+            type_ints,
+            "Ids of namespaces in whose titles the case of the first letter counts; empty in rows of earlier "
+            "versions, where `title_case` says it for all",
+            nullable=True,
+            added=True,
         ),
     ),
 )

@@ -66,7 +66,9 @@ class NoticeBook:
     _writing: Lock = field(default_factory=Lock)
 
     def note(self, notices: Iterable[Notice], webhooks: "Webhooks", *, is_history: bool = False) -> int:
-        """Record new notices, for each webhook that wants them.
+        """Record new notices, for each webhook that wants them: all of them, or none.
+
+        History must not be recorded in part: whoever goes on after a kill would take the rest for new.
 
         Args:
             notices: the notices.
@@ -79,9 +81,12 @@ class NoticeBook:
         by_id = {notice.notice_id: notice for notice in notices}
         known = self.known(by_id)
         new = [notice for key, notice in by_id.items() if key not in known]
+        now, rows = utc_now(), list[Row]()
         for notice in new:
-            names = [] if is_history else webhooks.wanting(notice.event)
-            self._append([_row(notice, name) for name in names] or [_row(notice, "")])
+            names = () if is_history else webhooks.wanting(notice.event)
+            rows += [_row(notice, name, now) for name in names or [""]]
+        if rows:
+            self._append(rows)
         return len(new)
 
     def known(self, ids: Iterable[str]) -> set[str]:
@@ -195,8 +200,7 @@ def _store(lake: Lake, day: str, journal: Journal) -> None:
     journal.remove()
 
 
-def _row(notice: Notice, webhook: str) -> Row:
-    now = utc_now()
+def _row(notice: Notice, webhook: str, now: datetime) -> Row:
     return {
         "day": _day(now),
         "notice_id": notice.notice_id,

@@ -5,11 +5,13 @@ them as public.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
 import dagster as dg
 from dagster import DagsterEventType, EventLogRecord, RunsFilter
+
+_PROCESS_BEGAN = "Started process for run"
 
 
 def count_runs(instance: dg.DagsterInstance, wanted: RunsFilter) -> int:
@@ -78,6 +80,18 @@ def end_as_canceled(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) 
 def seconds_to_start(instance: dg.DagsterInstance) -> timedelta:
     """How long Dagster gives a run to start. It has no public call that reads this setting."""
     return timedelta(seconds=instance.run_monitoring_start_timeout_seconds)
+
+
+def process_began(instance: dg.DagsterInstance, run_id: str) -> datetime | None:
+    """When the run's last process began to load its code; None while the run waits in a broker or for a pod.
+
+    Dagster has no public call that says so. Every process that it starts for a run records an event without
+    a type of its own, so its words are compared.
+    """
+    for record in events_of_run(instance, run_id, DagsterEventType.ENGINE_EVENT, ascending=False):
+        if record.event_log_entry.message.startswith(_PROCESS_BEGAN):
+            return datetime.fromtimestamp(record.timestamp, UTC)
+    return None
 
 
 def runs_with_places(instance: dg.DagsterInstance) -> Sequence[str]:

@@ -5,13 +5,17 @@ from collections.abc import Collection, Sequence
 import dagster as dg
 
 from holocron_assets.crawl.frontier.batches import source_of, unfinished_batches
+from holocron_assets.crawl.frontier.file_batches import unfinished_file_batches
+from holocron_assets.crawl.sources.file_list import list_is_due
+from holocron_assets.crawl.sources.files import read_file_sources
 from holocron_assets.derive.dispatch.backlog import stale_partitions as stale_answers
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.freshness import stale_partitions
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import PAGES
+from holocron_assets.lake.tables import FILE_LIST, FILES, PAGES
 from holocron_assets.orchestration.runs.backfilling import (
     BackfillRefusedError,
     asset_partitions,
@@ -20,6 +24,10 @@ from holocron_assets.orchestration.runs.backfilling import (
 )
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
 from holocron_assets.planning.entity_stages import STAGES
+from holocron_assets.settings import sources_folder
+
+_UNFINISHED = {PAGES.name: unfinished_batches, FILES.name: unfinished_file_batches}
+"""What finds the batches of a source that are not fetched yet, by the asset of what is fetched."""
 
 
 def chosen_partitions(  # noqa: PLR0913 - what a person may say
@@ -76,10 +84,13 @@ def _refuse_unknown(asset: str, known: Sequence[str], named: Collection[str]) ->
 
 
 def _stale(lake: Lake, asset: str, partitions: Sequence[str]) -> list[str]:
-    if asset == PAGES.name:
+    if asset in _UNFINISHED:
         sources = {source_of(name) for name in partitions}
-        unfinished = {batch for source in sources for batch in unfinished_batches(lake, source)}
+        unfinished = {batch for source in sources for batch in _UNFINISHED[asset](lake, source)}
         return [name for name in partitions if name in unfinished]
+    if asset == FILE_LIST.name:
+        known, now = read_file_sources(sources_folder()), utc_now()
+        return [name for name in partitions if name in known and list_is_due(lake, known[name], now)]
     for derivation in BATCH_DERIVATIONS:
         if derivation.table.name == asset:
             return stale_partitions(lake, [derivation], partitions)
@@ -89,7 +100,7 @@ def _stale(lake: Lake, asset: str, partitions: Sequence[str]) -> list[str]:
                 return stage.stale(snapshot, partitions)
     asked = [one for one in load_interrogations() if one.table.name == asset]
     if not asked:
-        raise PermanentError(f"only the wiki knows whether {asset!r} is stale: leave --stale out")
+        raise PermanentError(f"the lake does not show whether {asset!r} is stale: leave --stale out")
     found = stale_answers(lake, asked, digests={}, most_opened=0, without_models=True)
     names = {part.partition for part in found}
     return [name for name in partitions if name in names]

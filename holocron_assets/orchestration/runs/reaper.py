@@ -19,6 +19,7 @@ from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.orchestration.internals.runs import (
     end_as_failed,
     free_places,
+    process_began,
     runs_with_places,
     seconds_to_start,
 )
@@ -30,6 +31,9 @@ _UNFINISHED = (
     DagsterRunStatus.STARTED,
     DagsterRunStatus.CANCELING,
 )
+
+_TIME_TO_LOCK = timedelta(minutes=5)
+"""A process gets this long to load the code and take its run's lock."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -81,21 +85,20 @@ def reap_dead_runs(
     Args:
         instance: knows the runs.
         lake: holds their locks.
-        time_to_start: a run whose state changed within this time may not have its lock yet: its process
-            loads the code. The default is Dagster's own time for a start. A caller that knows that no daemon
-            starts runs gives none.
+        time_to_start: a run whose state changed within this time may not have its lock yet. The default is
+            Dagster's own time for a start while a run waits for its process, in a broker or for a pod; after
+            that, the time to load the code. A caller that knows that no daemon starts runs gives none.
 
     Returns:
         Ids of the runs reaped.
     """
-    if time_to_start is None:
-        time_to_start = seconds_to_start(instance)
     reaped = []
     for record in instance.get_run_records(RunsFilter(statuses=list(_UNFINISHED))):
         run, sign = record.dagster_run, _sign(lake, record.dagster_run.run_id)
-        is_recent = abs(utc_now() - record.update_timestamp) < time_to_start  # the clock may be set back
-        is_signed = sign.mark() is not None
-        if (is_recent and not is_signed) or (is_signed and _is_held(lake, run.run_id)):
+        if sign.mark() is None:
+            if _may_still_start(instance, record, time_to_start):
+                continue
+        elif _is_held(lake, run.run_id):
             continue
         if _has_ended(instance, run.run_id):
             continue
@@ -104,6 +107,18 @@ def reap_dead_runs(
         reaped.append(run.run_id)
     _free_places_of_the_ended(instance, lake)
     return reaped
+
+
+def _may_still_start(instance: dg.DagsterInstance, record: dg.RunRecord, limit: timedelta | None) -> bool:
+    """Whether a run without a lock may get one: it waits for its process, or the process loads the code."""
+    since, run = record.update_timestamp, record.dagster_run
+    if limit is None:
+        waits = run.status == DagsterRunStatus.STARTING
+        began = process_began(instance, run.run_id) if waits else since
+        limit = seconds_to_start(instance)
+        if began:
+            since, limit = max(since, began), min(limit, _TIME_TO_LOCK)
+    return abs(utc_now() - since) < limit  # the clock may be set back
 
 
 def _free_places_of_the_ended(instance: dg.DagsterInstance, lake: Lake) -> None:

@@ -30,12 +30,9 @@ FILE_TABLES = (FILE_USES, ENTITIES, FILE_LIST, FILE_BATCHES, FILES, DECISIONS)
 @repaired_tick
 def new_files(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
-) -> dg.SensorResult | dg.SkipReason:
+) -> dg.SensorResult:
     """Request runs that list and fetch files; adopt batches that a crash left without a partition."""
-    enabled = sources.enabled_files()
-    if not enabled:
-        return dg.SkipReason("no source of files is enabled")
-    opened, now = lake.open(), utc_now()
+    enabled, opened, now = sources.enabled_files(), lake.open(), utc_now()
     alone = left_alone(enabled, sources.shared_folder, now)
     controls = standing_controls(opened)
     for source in enabled:
@@ -43,10 +40,12 @@ def new_files(
             for batch in cut_file_batches(opened, source, now=now):
                 context.log.info(f"cut {batch}")
     work = [*files_to_list(opened, enabled, now=now), *files_to_fetch(opened, enabled)]
+    listed = dict.fromkeys([*(source.name for source in enabled), *opened.partitions(FILE_LIST)])
     adopted = {
-        SOURCES_OF_FILES: unknown(context.instance, SOURCES_OF_FILES, [source.name for source in enabled]),
+        SOURCES_OF_FILES: unknown(context.instance, SOURCES_OF_FILES, list(listed)),
         BATCHES_OF_FILES: unknown(context.instance, BATCHES_OF_FILES, opened.partitions(FILE_BATCHES)),
     }
     requested = run_requests(context.instance, opened, [one for one in work if one.host not in alone])
-    lacking = "; ".join([*holds_named(opened), *alone.values()]) or "every file that is listed is fetched"
+    done = "every file that is listed is fetched" if enabled else "no source of files is enabled"
+    lacking = "; ".join([*holds_named(opened), *alone.values()]) or done
     return answer(opened, requested, adopted, lacking)

@@ -85,11 +85,19 @@ create view page_links as from lake.page_links;
 create view page_signals as from lake.page_signals;
 
 -- A wiki takes the name of a template or category with any first letter, and with underscores for spaces. As in
--- `shared_title` of `classify/decided_types.py`.
+-- `shared_title` of `classify/decided_types.py`: the letters named here have capitals for DuckDB, and none in titles.
 create view shared_by_articles as
 select
     source, batch, title, title_key, kind,
-    if(kind = 'template', 'Template:', 'Category:') || upper(name[1]) || name[2:] as shared
+    if(kind = 'template', 'Template:', 'Category:')
+    || if(
+        regexp_matches(
+            name[1],
+            '[ß\x{10d0}-\x{10ff}\x{1f80}-\x{1f87}\x{1f90}-\x{1f97}\x{1fa0}-\x{1fa7}\x{1fb3}\x{1fc3}\x{1ff3}]'
+        ),
+        name[1], upper(name[1])
+    )
+    || name[2:] as shared
 from (
     select
         source, batch, title, title_key, kind,
