@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import time_machine
+from crawl_rows import wiki_source
 from receiver import SECRET_ENV, SECRET_VALUE, Receiver, webhooks_yaml
 
 from holocron_assets.lake.files.people_settings import SettingsError
@@ -143,6 +144,25 @@ def test_a_source_that_rests_as_its_file_says_makes_its_progress_later(
         seen = replace(status(stuck(stage)), hosts=(host,))
         assert [rule for rule, _ in found(seen)] == progress
     assert found(replace(status(stuck(source="other")), hosts=(host,))) == [("no_progress", "pages of other")]
+
+
+@pytest.mark.parametrize(
+    ("rest", "progress"),
+    [
+        ({"quiet_hours": {"start": "02:00", "end": "11:40"}}, []),
+        ({"quiet_hours": {"start": "02:00", "end": "10:40"}}, ["no_progress"]),
+        ({"requests_per_day": 9, "timezone": "Asia/Kolkata"}, ["no_progress"]),
+        ({"requests_per_day": 9, "timezone": "Pacific/Auckland"}, ["no_progress"]),
+        ({"requests_per_day": 9, "timezone": "Pacific/Fiji"}, []),
+    ],
+)
+def test_a_source_whose_rest_is_over_has_an_hour_for_its_first_page(
+    rest: dict[str, Any], progress: list[str]
+) -> None:
+    """It is noon in Greenwich. A day began an hour ago in Auckland, and begins now on Fiji."""
+    source = wiki_source(politeness={"contact": "me@example.org", **rest})
+    seen = findings(status(stuck()), AlertRules(), models_are_asked=True, sources=[source])
+    assert [one.rule for one in seen] == progress
 
 
 def test_no_progress_is_work_that_waits_while_none_is_done() -> None:

@@ -4,9 +4,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from holocron_assets.crawl.sources.settings import QuietHours
+from holocron_assets.crawl.sources.settings import Politeness, QuietHours
 
 _LONGEST_DAY = timedelta(hours=26).total_seconds()  # no zone's clock jumps by more than two hours
+
+_STEP = 300.0
+"""Seconds between the moments at which a span of time is looked at: quiet hours are longer."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,20 @@ def quiet_seconds(hours: QuietHours | None, timezone: str, now: float) -> float:
     else:
         ends = datetime.combine(local.date() + timedelta(days=1), end, tzinfo=local.tzinfo)
     return ends.timestamp() - now
+
+
+def may_have_rested(politeness: Politeness, since: float, now: float) -> bool:
+    """Whether quiet hours, or a day whose limit may have been reached, ended or were in a span of time.
+
+    Args:
+        politeness: the host's settings.
+        since: when the span begins, in seconds since 1970.
+        now: when it ends.
+    """
+    zone = politeness.timezone
+    is_new_day = politeness.requests_per_day is not None and _midnight_after(since, zone) <= now
+    moments = [since + _STEP * step for step in range(int((now - since) / _STEP) + 1)]
+    return is_new_day or any(quiet_seconds(politeness.quiet_hours, zone, moment) for moment in moments)
 
 
 def moved_back(day: Day, seconds: float) -> Day:

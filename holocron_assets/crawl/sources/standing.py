@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.crawl.politeness.days import requests_in
+from holocron_assets.crawl.politeness import days
 from holocron_assets.crawl.politeness.rules import permit
 from holocron_assets.crawl.politeness.shared_state import folder_of, read_state, state_on_server
 from holocron_assets.crawl.sources.file_source import FileSource
@@ -65,8 +65,14 @@ def _standing(source: Source | FileSource, host: str, folder: Path, now: float) 
         "until": until,
         "why": why,
         "pace": round(pace, 3),
-        "requests_today": requests_in(found.state.day, now),
+        "requests_today": days.requests_in(found.state.day, now),
     }
+
+
+def may_have_rested(sources: Iterable[Source | FileSource], since: datetime, now: datetime) -> frozenset[str]:
+    """Names of sources that may have rested in a span, as their files say: quiet hours, or a day's limit."""
+    span = since.timestamp(), now.timestamp()
+    return frozenset(source.name for source in sources if days.may_have_rested(source.politeness, *span))
 
 
 def left_alone(sources: Iterable[Source | FileSource], folder: Path, now: datetime) -> dict[str, str]:

@@ -9,7 +9,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StrictFloat, StrictInt
 
-from holocron_assets.crawl.sources.standing import AS_ITS_FILE_SAYS
+from holocron_assets.crawl.sources.file_source import FileSource
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.crawl.sources.standing import AS_ITS_FILE_SAYS, may_have_rested
 from holocron_assets.decisions.controls import MACHINE
 from holocron_assets.lake.files.people_settings import Settings, read_settings
 from holocron_assets.operations.state.status import Status
@@ -160,13 +162,20 @@ def read_alert_rules(file: Path) -> AlertRules:
     return read_settings(file, AlertRules)
 
 
-def findings(status: Status, rules: AlertRules, *, models_are_asked: bool) -> list[Finding]:
+def findings(
+    status: Status,
+    rules: AlertRules,
+    *,
+    models_are_asked: bool,
+    sources: Sequence[Source | FileSource] = (),
+) -> list[Finding]:
     """All that is wrong with the work.
 
     Args:
         status: the status.
         rules: the rules to check.
         models_are_asked: whether models are asked at all; if not, their work waits by choice.
+        sources: the sources; their files say when they rest.
     """
     at_work = [queue for queue in status.queues if _is_to_go_on(queue, status, models_are_asked)]
     return [
@@ -174,7 +183,7 @@ def findings(status: Status, rules: AlertRules, *, models_are_asked: bool) -> li
         *_exhausted(status.queues, rules.exhausted),
         *_pending(at_work, rules.pending),
         *_oldest(at_work, rules.oldest),
-        *_no_progress(at_work, rules.no_progress, status),
+        *_no_progress(at_work, rules.no_progress, status, sources),
         *_room(status, rules.room),
     ]
 
@@ -228,13 +237,16 @@ def _oldest(queues: Sequence[Queue], rule: OldestRule | None) -> Iterator[Findin
             yield Finding("oldest", _name(queue), round(minutes), rule.minutes, message)
 
 
-def _no_progress(queues: Sequence[Queue], rule: ProgressRule | None, status: Status) -> Iterator[Finding]:
+def _no_progress(
+    queues: Sequence[Queue], rule: ProgressRule | None, status: Status, sources: Sequence[Source | FileSource]
+) -> Iterator[Finding]:
     """One finding for each stage of a source, since interrogations wait for each other's turns."""
     if rule is None:
         return
     moment = status.at - timedelta(minutes=rule.minutes)
     due = {(one.stage, one.source, one.interrogation) for one in status.stages if one.pending + one.in_flight}
     at_rest = {host.source for host in status.hosts if host.treatment in AS_ITS_FILE_SAYS}
+    at_rest |= may_have_rested(sources, moment, status.at)
     # for other queues, it is not known when items were done
     timed = [queue for queue in queues if queue.out_last_hour is not None]
     for (stage, source), several in groupby(sorted(timed, key=_place), key=_place):

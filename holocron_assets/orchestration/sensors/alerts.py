@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import dagster as dg
 from filelock import Timeout
 
+from holocron_assets.crawl.sources.files import AnySource
 from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.clock import utc_now
@@ -58,7 +59,7 @@ def raise_alerts(
         context.log.error(message)
     missing = _no_snapshot(context, sight)
     try:
-        rows = _raised(opened, sight, missing, broken)
+        rows = _raised(opened, sight, missing, broken, sources.of_any_kind())
     except Timeout:
         return dg.SkipReason("notices are being sent; alerts are checked after that")
     _LASTING.judged(opened.root, sight)
@@ -87,7 +88,13 @@ def _no_snapshot(context: dg.SensorEvaluationContext, sight: Sight) -> NoSnapsho
     return NoSnapshot(since)
 
 
-def _raised(lake: Lake, sight: Sight, missing: NoSnapshot | None, broken: Mapping[str, str]) -> list[Row]:
+def _raised(
+    lake: Lake,
+    sight: Sight,
+    missing: NoSnapshot | None,
+    broken: Mapping[str, str],
+    sources: Sequence[AnySource],
+) -> list[Row]:
     """All standing alerts, after recording what is new about them.
 
     If the rules cannot be used, the defaults count. If the webhooks cannot be used, a later tick records the
@@ -103,7 +110,7 @@ def _raised(lake: Lake, sight: Sight, missing: NoSnapshot | None, broken: Mappin
         newest_backup=_newest_backup(lake, rules),
     )
     if sight.status:
-        found += findings(sight.status, rules, models_are_asked=not is_switched_off())
+        found += findings(sight.status, rules, models_are_asked=not is_switched_off(), sources=sources)
     with open_book(lake, patience_seconds=_PATIENCE_SECONDS) as book:
         # Notices that a killed process left come first: an alert may begin again in this same tick.
         _note(book, standing_alerts(lake), webhooks)
