@@ -46,8 +46,11 @@ REPEATED = "repeated"
 WHOLE_RUN_CHECK = "no_partition_failed"
 """The check that ends a run over several partitions, whose steps go on when a partition fails."""
 
-WAITING_TAGS = {"holocron/waits": "true"}
-"""Tag of jobs that wait for other runs: `dagster.yaml` allows two at once, so that others find a place."""
+WAITING_TAGS = {"holocron/waits": "true", "dagster/max_runtime": str(7 * 24 * 3600)}
+"""Tags of jobs that wait for other runs: `dagster.yaml` allows two at once, so that others find a place.
+
+Other runs end after six hours, but these may wait until a whole wiki is crawled.
+"""
 
 GROUP_JOB_TAGS = {**WAITING_TAGS, "holocron/runs_group": "true"}
 """Tags of the job that runs a group. `dagster.yaml` allows fewer groups than jobs that wait.

@@ -33,6 +33,7 @@ from holocron_assets.lake.files.durable import replacing
 from holocron_assets.lake.place.clock import WallClock, utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.internals.clocks import bring_ticks_back
+from holocron_assets.orchestration.model_runs.dispatch_runs import history
 from holocron_assets.orchestration.sensors.run_requests import run_requests
 from holocron_assets.planning.work import Work
 
@@ -88,6 +89,20 @@ def test_work_whose_run_failed_on_a_clock_that_was_ahead_is_due_at_once(
     requested = run_requests(instance, lake, [work], now=ended_at - DAY)
     assert [request.partition_key for request in requested.requests] == ["tiny-000001"]
     assert run_requests(instance, lake, [work], now=ended_at + DAY).requests
+
+
+@pytest.mark.fault(8, "clock set back a day after a run of models failed")
+def test_models_whose_run_failed_on_a_clock_that_was_ahead_are_asked_at_once(
+    instance: dg.DagsterInstance,
+) -> None:
+    work = Work("derive_small", None, "kinds", about="small:1b")
+    run = instance.create_run_for_job(
+        failing, tags={"holocron/work": work.key}, status=DagsterRunStatus.STARTED
+    )
+    instance.report_run_failed(run, "not today")
+    assert history(instance, work, "9 left").rests
+    with time_machine.travel(utc_now() - DAY):
+        assert history(instance, work, "9 left").rests is None
 
 
 @pytest.mark.fault(8, "clock set back a day below the daemon's sensors")

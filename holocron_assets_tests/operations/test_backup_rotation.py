@@ -171,11 +171,13 @@ def test_the_time_of_the_newest_backup_is_known_for_each_lake(
     places: Places, backups: Path, tmp_path: Path
 ) -> None:
     name = marker_of(places.lake.root / "lake")
-    assert newest_backup(backups, name) is None, "there is no such folder"
+    now = START + timedelta(days=300)
+    assert newest_backup(backups, name, now=now) is None, "there is no such folder"
     several(places, backups, 2)
     back_up(with_a_lake(tmp_path / "another"), backups, 9)
-    assert newest_backup(backups, name) == START + timedelta(days=1)
-    assert newest_backup(backups, "some other lake") is None
+    assert newest_backup(backups, name, now=now) == START + timedelta(days=1)
+    assert newest_backup(backups, "some other lake", now=now) is None
+    assert newest_backup(backups, name, now=START + timedelta(hours=1)) == START, "the clock was ahead"
 
 
 def test_an_alert_stands_until_there_is_a_new_one(

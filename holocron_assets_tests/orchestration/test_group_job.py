@@ -19,7 +19,7 @@ from holocron_assets.decisions.controls import ALL, PAUSE, control
 from holocron_assets.definitions import defs
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.operations.groups import last_run
-from holocron_assets.planning.job_names import GROUP_JOB, OUTCOME_TAG, REFRESH_JOB
+from holocron_assets.planning.job_names import ADD_PAGES_JOB, GROUP_JOB, OUTCOME_TAG, REFRESH_JOB
 from holocron_assets.settings import PROJECT_FOLDER
 
 FINE = "{name: fine, run: sources list}"
@@ -89,8 +89,9 @@ def test_no_group_is_begun_while_everything_is_held_back(
     assert step_states(holocron) == {}
 
 
-def test_a_group_may_take_longer_than_other_runs_and_leaves_places_to_them() -> None:
-    tags = defs.resolve_job_def(GROUP_JOB).tags
+@pytest.mark.parametrize("job", [GROUP_JOB, REFRESH_JOB, ADD_PAGES_JOB])
+def test_a_job_that_waits_may_take_longer_than_other_runs_and_leaves_places_to_them(job: str) -> None:
+    tags = defs.resolve_job_def(job).tags
     assert float(tags["dagster/max_runtime"]) > 24 * 3600
     assert tags["holocron/waits"] == "true"
 

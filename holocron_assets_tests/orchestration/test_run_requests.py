@@ -16,7 +16,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.run_reports.report import run_report
 from holocron_assets.orchestration.runs.failures import DUE_AT, clear_failures
 from holocron_assets.orchestration.sensors.run_requests import MOST_REQUESTS, run_requests, work_tags
-from holocron_assets.planning.job_names import WHOLE_RUN_CHECK
+from holocron_assets.planning.job_names import SOURCE_TAG, WHOLE_RUN_CHECK
 from holocron_assets.planning.work import Work
 
 LISTING = Work("list_seeds", "wiki", "1")
@@ -61,10 +61,22 @@ def requested(instance: dg.DagsterInstance, lake: Lake, seconds: float) -> list[
 
 def test_a_job_is_asked_for_while_another_has_all_it_may(instance: dg.DagsterInstance, lake: Lake) -> None:
     for _ in range(MOST_REQUESTS):
-        instance.create_run_for_job(_busy, status=DagsterRunStatus.STARTED)
+        instance.create_run_for_job(_busy, status=DagsterRunStatus.STARTED, tags={SOURCE_TAG: "wiki"})
     more = Work("crawl_batch", "wiki-000099", "fetch")
     requested = run_requests(instance, lake, [more, LISTING])
     assert [request.job_name for request in requested.requests] == ["list_seeds"]
+
+
+def test_a_source_with_endless_work_leaves_a_run_to_each_other_source(
+    instance: dg.DagsterInstance, lake: Lake
+) -> None:
+    first = [Work("crawl_batch", f"a_wiki-{number:06d}", "fetch") for number in range(1, 50)]
+    others = [Work("crawl_batch", f"wiki_{name}-{number:06d}", "fetch") for name in "bc" for number in (1, 2)]
+    for request in run_requests(instance, lake, first).requests:
+        tags = {**request.tags, "dagster/partition": request.partition_key or ""}
+        instance.create_run_for_job(_busy, status=DagsterRunStatus.STARTED, tags=tags)
+    found = run_requests(instance, lake, [*first, *others]).requests
+    assert [request.partition_key for request in found] == ["wiki_b-000001", "wiki_c-000001"]
 
 
 def test_no_more_than_twenty_runs_of_a_job_are_asked_for(instance: dg.DagsterInstance, lake: Lake) -> None:

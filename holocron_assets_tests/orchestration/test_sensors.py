@@ -22,16 +22,19 @@ from sample_holocron import (
 )
 from watched import Watched
 
-from holocron_assets.classify.decided_types import decide_type
+from holocron_assets.classify.decided_types import decide_shared, decide_type
 from holocron_assets.crawl.frontier.file_batches import cut_file_batches
+from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.entities.store import store_entities
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, FILE_BATCHES, PAGE_FACTS, PAGES
 from holocron_assets.orchestration.assets import entity_files
 from holocron_assets.orchestration.sensors import adopting, files, run_requests
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
+from holocron_assets.planning.entity_stages import STAGES
 from holocron_assets.planning.work import Work
 
 pytestmark = pytest.mark.system
@@ -221,6 +224,53 @@ def test_a_broken_source_file_does_not_stop_the_others(
     assert tick.work == [("list_seeds", "sample")]
     output = caplog.text + capsys.readouterr().err
     assert "broken.yaml, line 2, key 'enabled'" in output
+
+
+def test_a_decision_about_a_template_wakes_the_settling_of_its_batches(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    watched = Watched(finished_sample.copy_to(tmp_path), instance)
+    cursor = watched.tick(sensors.settle).cursor
+    said = {"source": "sample", "author": "ada", "reason": "I know"}
+    decide_shared(watched.holocron.lake, "template", name="Character", type_name="Droid", **said)
+    (request,) = watched.tick(sensors.settle, cursor=cursor).asked
+    assert request.partition_key == SAMPLE_BATCH
+
+
+def test_a_source_whose_file_could_not_be_read_for_a_moment_is_settled_after_that(
+    fetched_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    watched = Watched(fetched_sample.copy_to(tmp_path), instance)
+    file = watched.holocron.sources_folder / "sample.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text("name: [", encoding="utf-8")
+    tick = watched.tick(sensors.settle)
+    assert tick.work == []
+    file.write_text(text, encoding="utf-8")
+    assert watched.tick(sensors.settle, cursor=tick.cursor).partitions == {SAMPLE_BATCH}
+
+
+def test_other_code_of_any_stage_wakes_promotion(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    cursor = Watched(finished_sample.copy_to(tmp_path), instance).tick(sensors.promotion).cursor
+    assert [stage.name for stage in STAGES if stage.code_version not in str(cursor)] == []
+
+
+def test_answers_that_cannot_be_read_stop_only_the_jobs_that_need_them(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unread(_lake: Lake) -> list[Work]:
+        raise InterrogationError("template_types.yaml: cannot be read")
+
+    watched = Watched(finished_sample.copy_to(tmp_path), instance)
+    watched.holocron.lake.file(ENTITIES, "Droid").unlink()
+    monkeypatch.setattr(sensors, "sources_to_tag", unread)
+    tick = watched.tick(sensors.promotion, cursor='{"after": "resolve_entities"}')
+    assert [request.job_name for request in tick.asked] == ["resolve_entities"]
+    monkeypatch.setattr(sensors, "entities_to_resolve", unread)
+    tick = watched.tick(sensors.promotion, cursor='{"after": "resolve_entities"}')
+    assert "template_types.yaml: cannot be read" in (tick.skipped or "")
 
 
 def test_an_edited_infobox_rule_settles_batches_again_without_a_restart(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import dagster as dg
 import pytest
@@ -19,8 +20,33 @@ from holocron_assets.cli.main import main
 from holocron_assets.derive.server.process.connection import running_server
 from holocron_assets.orchestration.internals.instance import open_instance, open_to_read, reap_without_daemon
 from holocron_assets.orchestration.runtime import services as serving
-from holocron_assets.orchestration.runtime.process_group import LOAD_ANEW, Duties
+from holocron_assets.orchestration.runtime.process_group import LOAD_ANEW, Duties, end_leftovers
 from holocron_assets.orchestration.runtime.services import SharedModels, serve
+
+ON_A_FULL_DISK = """
+import os, resource, signal, sys
+from pathlib import Path
+from holocron_assets.orchestration.runtime.process_group import Duties, ProcessGroup
+from holocron_assets.orchestration.runtime.supervisor import Supervisor
+
+class OnAFullDisk(ProcessGroup):
+    starts = 0
+
+    def start(self, pause):
+        self.starts += 1
+        if self.starts > 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+            pause()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))  # no byte can be written
+        try:
+            super().start(pause)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+folder = Path(sys.argv[1])
+group = OnAFullDisk(folder / "group.lock", folder, Duties(daemon=True, port=None))
+sys.exit(Supervisor(group, has_daemon=False).keep())
+"""
 
 
 @pytest.fixture
@@ -128,6 +154,32 @@ def test_wrong_settings_are_reported_once_and_do_not_end_the_daemon(
         for _ in range(10):
             models.check()
     assert capsys.readouterr().err.count("HOLOCRON_LLM is 'perhaps'") == 1
+
+
+@pytest.mark.usefixtures("holocron")
+def test_a_machine_that_starts_no_more_processes_does_not_end_the_daemon(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_process() -> NoReturn:
+        raise BlockingIOError("Resource temporarily unavailable")
+
+    monkeypatch.setattr(serving, "running_server", lambda: None)
+    monkeypatch.setattr(serving, "model_server", no_process)
+    with SharedModels() as models:
+        for _ in range(10):
+            models.check()
+    assert "it is tried again later: Resource temporarily unavailable" in capsys.readouterr().err
+
+
+def test_processes_are_started_again_after_a_disk_was_full_and_none_is_left(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ON_A_FULL_DISK, str(tmp_path)]
+    with subprocess.Popen(  # noqa: S603 - our own command
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as supervisor:
+        assert supervisor.stderr
+        said = supervisor.stderr.read()
+    assert (supervisor.returncode, "File too large. All of it is started again" in said) == (0, True), said
+    assert not end_leftovers(tmp_path / "group.lock"), "a process holds the lock"
 
 
 @pytest.fixture

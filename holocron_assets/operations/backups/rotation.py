@@ -70,10 +70,17 @@ def backups_of(folder: Path, lake: str | None) -> list[Path]:
     ]
 
 
-def newest_backup(folder: Path, lake: str | None) -> datetime | None:
-    """When the newest finished backup of a lake began; None if there is none."""
-    backups = backups_of(folder, lake)
-    return datetime.fromisoformat((read_manifest(backups[-1]) or {})["at"]) if backups else None
+def newest_backup(folder: Path, lake: str | None, *, now: datetime) -> datetime | None:
+    """When the newest finished backup of a lake began; None if there is none.
+
+    Args:
+        folder: of backups.
+        lake: the lake's own name.
+        now: the moment. A backup of later was made while the clock was ahead, and its age is not known.
+    """
+    manifests = (read_manifest(backup) or {} for backup in reversed(backups_of(folder, lake)))
+    begun = (datetime.fromisoformat(manifest["at"]) for manifest in manifests)
+    return next((moment for moment in begun if moment <= now), None)
 
 
 def remove_older(folder: Path, lake: str | None, *, keep: int, spared: Collection[Path] = ()) -> list[Path]:

@@ -16,9 +16,6 @@ from holocron_assets.orchestration.runs.retries import LAKE
 from holocron_assets.planning.job_names import GROUP_JOB, GROUP_JOB_TAGS
 from holocron_assets.settings import groups_folder
 
-_MOST_SECONDS = 7 * 24 * 3600
-"""The longest time of a run. Other runs end after six hours, but a step may crawl a whole wiki."""
-
 _SECONDS_TO_END = 30
 
 
@@ -57,7 +54,7 @@ def run_steps(context: dg.OpExecutionContext, config: GroupConfig, lake: LakeRes
     name=GROUP_JOB,
     description="Run a group of work: commands in sequence, from a file in data/groups/.",
     executor_def=dg.in_process_executor,
-    tags={**GROUP_JOB_TAGS, "dagster/max_runtime": str(_MOST_SECONDS)},
+    tags=GROUP_JOB_TAGS,
 )
 def run_group() -> None:
     """See `run_steps`."""

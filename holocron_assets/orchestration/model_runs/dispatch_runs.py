@@ -81,7 +81,8 @@ def history(instance: dg.DagsterInstance, work: Work, progress: str) -> History:
         return History()
     in_vain = list(takewhile(lambda record: _was_in_vain(record.dagster_run, progress), records))
     last_run = records[0].dagster_run.run_id
-    if not in_vain:
+    # An end in the future is that of a clock that was ahead: its times do not count.
+    if not in_vain or records[0].update_timestamp > utc_now():
         return History(last_run)
     due_at, tags = _next_try(instance, records[0], len(in_vain), progress)
     rests = f"is due at {due_at:%H:%M:%S} UTC, after run {last_run}" if due_at > utc_now() else None

@@ -111,7 +111,7 @@ def _outcome(instance: DagsterInstance, job: str, run_id: str, report: Callable[
 
 def _daemon_lives(instance: DagsterInstance) -> bool:
     last = daemon_last_heard(instance, _QUEUE_DAEMON)
-    return last is not None and time() - last < _SILENT_SECONDS
+    return last is not None and abs(time() - last) < _SILENT_SECONDS  # a clock may have been ahead
 
 
 def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | None) -> None:

@@ -78,7 +78,7 @@ class ProcessGroup:
         """
         self._lock = lock_file.open("a+")
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        self._lock.truncate(0)  # the number of an earlier group may belong to another program by now
+        self._note_group(None)  # the number of an earlier group may belong to another program by now
         self._socket, self._workspace, self._duties = folder / "code.sock", folder / "workspace.yaml", duties
         self._members: dict[str, subprocess.Popen[bytes]] = {}
         self._group = 0
@@ -159,7 +159,7 @@ class ProcessGroup:
             member.wait()
         self._members.clear()
         self._group = 0
-        self._lock.truncate(0)
+        self._note_group(None)
         self._socket.unlink(missing_ok=True)
 
     def _add(self, name: str, command: Sequence[str]) -> None:
@@ -170,9 +170,17 @@ class ProcessGroup:
         self._members[name] = member
         if leads:
             self._group = member.pid
-            self._lock.truncate(0)
-            self._lock.write(str(member.pid))
-            self._lock.flush()
+            self._note_group(member.pid)
+
+    def _note_group(self, group: int | None) -> None:
+        """Write the group's number into the lock file, for a process that has to end it.
+
+        Raises:
+            OSError: it cannot be written, for example since the disk is full.
+        """
+        os.ftruncate(self._lock.fileno(), 0)
+        if group is not None:
+            os.write(self._lock.fileno(), str(group).encode())
 
     def _lives(self) -> bool:
         for member in self._members.values():

@@ -122,7 +122,7 @@ class SharedModels:
         try:
             self._is_wanted = self._held.enter_context(model_server()) is not None
             self._failures = 0
-        except ModelServerError as error:
+        except (ModelServerError, OSError) as error:  # the latter of too little memory, or too many processes
             self._failures += 1
             say(f"No model is asked for now; it is tried again later: {error}")
 

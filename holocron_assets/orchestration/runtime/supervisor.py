@@ -85,7 +85,10 @@ class Supervisor:
             started = monotonic()
             try:
                 self._live()
-            except ProcessGroupError as error:
+            except (
+                ProcessGroupError,
+                OSError,
+            ) as error:  # the latter of a full disk, or of too many processes
                 self._family.kill()
                 is_short = monotonic() - started < _LONG_LIFE_SECONDS
                 short_lives, worked_once = short_lives + 1 if is_short else 0, worked_once or not is_short
@@ -131,7 +134,11 @@ class Supervisor:
     def _run(self, command: Sequence[str]) -> None:
         """Run a command of ours for a minute at most, and end early if this process is to end."""
         until = monotonic() + _SECONDS_TO_HELP
-        process = subprocess.Popen(command)  # noqa: S603 - our own
+        try:
+            process = subprocess.Popen(command)  # noqa: S603 - our own
+        except OSError as error:  # the daemon does the same later
+            say(f"`{' '.join(command)}` cannot be started: {error}")
+            return
         try:
             while process.poll() is None and monotonic() < until:
                 self._pause()

@@ -130,4 +130,6 @@ def _note(book: NoticeBook, rows: Sequence[Row], webhooks: Webhooks | None) -> N
 
 
 def _newest_backup(lake: Lake, rules: AlertRules) -> datetime | None:
-    return newest_backup(rules.backups.folder, marker_of(lake.root / "lake")) if rules.backups else None
+    if rules.backups is None:
+        return None
+    return newest_backup(rules.backups.folder, marker_of(lake.root / "lake"), now=utc_now())

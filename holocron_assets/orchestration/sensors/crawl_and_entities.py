@@ -14,8 +14,8 @@ from holocron_assets.crawl.sources.seeds import seeds_are_usable
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.standing import left_alone
 from holocron_assets.decisions.controls import standing_controls
-from holocron_assets.decisions.log import decisions_mark, standing_mark
-from holocron_assets.entities.store import ENTITIES_VERSION
+from holocron_assets.decisions.log import TYPE_KINDS, decisions_mark, standing_mark
+from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.entities.tags.store import vocabulary_mark
 from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.place.clock import utc_now
@@ -44,7 +44,7 @@ from holocron_assets.orchestration.runs.reaper import reap_dead_runs
 from holocron_assets.orchestration.sensors.adopting import answer, unknown
 from holocron_assets.orchestration.sensors.run_requests import Requested, is_under_way, run_requests
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
-from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, LEARNED
+from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, LEARNED, STAGES
 from holocron_assets.planning.holding import holds_named
 from holocron_assets.planning.job_names import (
     BATCH_JOB,
@@ -87,6 +87,7 @@ SETTLED_TABLES = (
 )
 """The tables that `settle` reads."""
 LEARNED_TABLES = (PAGES, PAGE_SIGNALS, RULE_CLASSIFICATIONS, *(stage.table for stage in LEARNED))
+_STAGES_VERSION = " ".join(stage.code_version for stage in STAGES)
 SOURCE_TABLES = tuple(stage.table for stage in (*LEARNED, *BY_SOURCE))
 ENTITY_TABLES = (
     *(PAGES, PAGE_LINKS, PAGE_SIGNALS, PAGE_TYPES, PAGE_FACTS, PAGE_TAGS, ENTITY_CANDIDATES),
@@ -154,11 +155,14 @@ def settle(
 ) -> dg.SensorResult | dg.SkipReason:
     """Request runs that settle fetched batches."""
     opened = lake.open()
+    known = sources.all()
     # Settled batches stay so until a file, a rule or the code changes; reading every footer costs seconds.
-    mark = f"{opened.mark(SETTLED_TABLES)} {standing_mark(opened, 'classify', 'requeue')} {settled_version()}"
+    decided = standing_mark(opened, *TYPE_KINDS, "requeue")
+    names = sorted(source.name for source in known)  # a file may be unreadable for a moment
+    mark = f"{opened.mark(SETTLED_TABLES)} {decided} {settled_version()} {names}"
     if context.cursor == mark:
         return dg.SkipReason("every batch is settled")
-    stale = batches_to_settle(opened, sources.all())
+    stale = batches_to_settle(opened, known)
     if not stale:
         context.update_cursor(mark)
     requested = run_requests(context.instance, opened, stale)
@@ -195,7 +199,11 @@ def promotion(
         return dg.SkipReason("batches are in flight; entities are resolved after them, or in 10 minutes")
     waiting: list[str] = []
     for job, find in following if goes_on else [*following, *earlier]:
-        work = _stale_knowledge(context.instance, opened, job, marks[job], find)
+        try:
+            work = _stale_knowledge(context.instance, opened, job, marks[job], find)
+        except InterrogationError as error:  # the other jobs may need nothing of it
+            waiting.append(str(error))
+            continue
         requested = run_requests(context.instance, opened, work)
         waiting += requested.waiting
         if requested.requests:
@@ -244,7 +252,7 @@ SENSORS = [new_pages, settle, promotion, stale_search, stale_views]
 
 def _marks(lake: Lake) -> dict[str, str]:
     """Marks of all that each job of the knowledge base reads; a mark changes with any of it."""
-    shared = f"{decisions_mark(lake)} {ENTITIES_VERSION} {vocabulary_mark(tags_file())}"
+    shared = f"{decisions_mark(lake)} {_STAGES_VERSION} {vocabulary_mark(tags_file())}"
     answers = [table for table in lake.derived_tables if not table.name.startswith(SPACE_PREFIX)]
     tables = (*ENTITY_TABLES, *answers)
     return {

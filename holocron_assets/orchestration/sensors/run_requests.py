@@ -29,7 +29,9 @@ from holocron_assets.planning.work import Work
 from holocron_assets.telemetry.spans import trace_parent
 
 MOST_REQUESTS = 20
-"""Most requested or running runs of a job: so ticks end in time, and the queue stays short."""
+"""Most runs of a job that a tick requests, so that it ends in time; and after which no source gets a second,
+so that the queue stays short. Each source may have one run, or the first would hold all places.
+"""
 
 UNDER_WAY = (
     DagsterRunStatus.QUEUED,
@@ -80,11 +82,14 @@ def run_requests(
     busy = {name for run in runs for name in (*partitions_of_run(run), run.tags.get(WORK_TAG)) if name}
     # For each job: a long crawl must not hold up rare work.
     under_way = Counter(run.job_name for run in runs)
+    of_source = Counter((run.job_name, run.tags.get(SOURCE_TAG)) for run in runs)
+    asked = Counter[str]()
     requests: list[dg.RunRequest] = []
     waiting: dict[str, None] = {}
     controls = standing_controls(lake)
     for item in sorted(work, key=lambda item: -priority_of(controls, item)):
-        if under_way[item.job] >= MOST_REQUESTS:
+        has_one = not item.source or of_source[item.job, item.source]
+        if asked[item.job] >= MOST_REQUESTS or (under_way[item.job] >= MOST_REQUESTS and has_one):
             continue
         if {item.key, item.partition} & busy:
             continue
@@ -96,7 +101,9 @@ def run_requests(
             waiting[f"{item} is due at {again.due_at:%H:%M:%S} UTC"] = None
             continue
         busy.add(item.partition or item.key)
+        asked[item.job] += 1
         under_way[item.job] += 1
+        of_source[item.job, item.source] += 1
         requests.append(_request(item, last_run, again.tags, priority_of(controls, item)))
     return Requested(requests, list(waiting))
 
