@@ -62,7 +62,7 @@ def replace_step(
 ) -> None:
     """Let another version of a table's code be the current one."""
     old = next(step for step in steps.BATCH_STEPS if step.table is table)
-    derivation = dataclasses.replace(old.derivation, code_version="of tomorrow")
+    derivation = dataclasses.replace(old.derivation, code="of tomorrow")
     new = dataclasses.replace(old, derivation=derivation, make=make or old.make)
 
     def run(lake: Lake, step: steps.Step, batch: str, run_id: str) -> tuple[Footer, Sequence[Row]]:

@@ -5,6 +5,8 @@ lines as they were appended. It is one frame with a checksum, so that every cut 
 `packing.py` writes it.
 """
 
+import os
+import stat
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
@@ -53,6 +55,19 @@ class Taken(NamedTuple):
 NOTHING_TAKEN = Taken(0, 0)
 
 
+def mark_as_packed(file: IO[bytes]) -> None:
+    """Mark a journal's own file as packed, for processes that have it open when it is removed.
+
+    The mark is a bit of its mode without another use for files.
+    """
+    os.fchmod(file.fileno(), stat.S_IMODE(os.fstat(file.fileno()).st_mode) | stat.S_ISVTX)
+
+
+def is_marked_as_packed(file: IO[bytes]) -> bool:
+    """Whether a journal's own file was packed; otherwise somebody removed it."""
+    return bool(os.fstat(file.fileno()).st_mode & stat.S_ISVTX)
+
+
 def packed_part(journal: Path) -> Path:
     """The path of a journal's packed part, which may not exist."""
     return journal.with_name(journal.name + ENDING)
@@ -82,12 +97,6 @@ def packed_lines(journal: Path) -> Iterator[tuple[Taken, Iterator[bytes]]]:
     with opened, zstd.ZstdFile(opened) as unpacked:
         lines = _readable(path, unpacked)
         yield _taken_from(path, next(lines, b"")), lines
-
-
-def taken_last(journal: Path) -> Taken:
-    """The bytes taken last into a journal's packed part."""
-    with packed_lines(journal) as (taken, _):
-        return taken
 
 
 def read_through(path: Path) -> None:

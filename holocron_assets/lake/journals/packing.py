@@ -19,7 +19,13 @@ from pathlib import Path
 from holocron_assets.lake.files.durable import remove, replacing, sync_folder
 from holocron_assets.lake.files.listing import JOURNAL_FILE
 from holocron_assets.lake.journals.journal import alone
-from holocron_assets.lake.journals.packed import packed_lines, packed_part, taken_of, write_packed
+from holocron_assets.lake.journals.packed import (
+    mark_as_packed,
+    packed_lines,
+    packed_part,
+    taken_of,
+    write_packed,
+)
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.shared.segments import lines_of, noting_segments, segments_of
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
@@ -130,6 +136,7 @@ def _pack_file(journal: Path, now: datetime) -> int | None:
                 own.seek(begin)
                 with replacing(packed) as aside:
                     write_packed(aside, taken, older, own)
+        mark_as_packed(own)
         journal.unlink()
         sync_folder(journal.parent)
     return before + status.st_size - packed.stat().st_size
