@@ -279,7 +279,7 @@ class Histories(RuleBasedStateMachine):
     def classify(self, data: st.DataObject, type_name: str) -> None:
         title = data.draw(st.sampled_from(sorted(self.model.lake.pages)))
         done = self.driven.command("decide", "classify", title, "--type", type_name, *WHO)
-        self._decided("classify", title, done, type_name)
+        self._decided("classify", f"page {self.model.lake.pages[title].page_id}", done, type_name)
 
     @precondition(lambda self: self._entities() and not self.damaged)
     @rule(data=st.data(), kind=st.sampled_from(["promote", "suppress"]))

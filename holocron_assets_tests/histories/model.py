@@ -266,7 +266,7 @@ class Model:
         """The type of a page: a person's, or else the rules', or else the recorded model's."""
         page = self.lake.pages[title]
         shared = "" if page.target else self.lake.last(page.kind, "template", "category").value
-        if decided := self.lake.last(title, "classify").value or shared:
+        if decided := self.lake.last(f"page {page.page_id}", "classify").value or shared:
             return Typed(decided, 1.0, "person")
         if page.target:
             return Typed("ReferenceMeta", 1.0, "rules")
