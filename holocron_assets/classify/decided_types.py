@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,8 @@ from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.decisions.log import (
     SHARED,
     DecisionError,
+    Standing,
+    by_time,
     decided_now,
     new_decision,
     one_answer,
@@ -23,6 +25,7 @@ from holocron_assets.decisions.log import (
     refuse_unsaid,
     standing,
 )
+from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.listing import Listing
 from holocron_assets.lake.files.parquet import read_table
@@ -32,10 +35,13 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_SIGNALS
 from holocron_assets.lake.titles import DOTTED_CAPITAL, capitalised
 from holocron_assets.lake.views.database import connect, query
-from holocron_assets.lake.views.named_pages import find_page, titles_there
+from holocron_assets.lake.views.named_pages import find_page, page_ids, titles_there
 
 SHARED_COLUMNS = ("namespace", "is_redirect", "infobox_template", "categories")
 """Columns of page_signals that say whether a page is an article, and what it shares with others."""
+
+DECIDED_BY = ("source", "title_key", "page_id", *SHARED_COLUMNS)
+"""Columns of page_signals that say which decision counts for a page."""
 
 _SPACES = re.compile(r"[\s\x00-\x1f\x7f_]+", re.ASCII)  # as in view `shared_by_articles`
 _PAGES_WITH = """
@@ -51,10 +57,19 @@ _PAGES_WITH = """
     order by all
 """
 
+_NO_ID = -1
 _Keys = npt.NDArray[np.int64]
 
-_TITLES: dict[tuple[Path, str], tuple[FileMark, _Keys]] = {}
-"""Sorted title keys of batches, with the mark of their file: 4 KB a batch, only if there is a decision."""
+
+class _Pages(NamedTuple):
+    """The title keys of a batch's pages and their page ids, in the same order."""
+
+    title_keys: _Keys
+    page_ids: _Keys
+
+
+_PAGES: dict[tuple[Path, str], tuple[FileMark, _Pages]] = {}
+"""Pages of batches, with the mark of their file: 8 KB a batch, only if there is a decision about a page."""
 
 _SHARED: dict[tuple[Path, str], tuple[tuple[FileMark, AbstractSet[str]], AbstractSet[str]]] = {}
 """Which of the decided templates and categories a batch has, with its file's mark and those looked for."""
@@ -81,7 +96,7 @@ class DecidedTypes:
 
     def __init__(self, rows: Sequence[Row]) -> None:
         """Take decisions as `read_decided_types` gives them."""
-        self._pages = {row["title_key"]: row for row in rows if row["kind"] == "classify"}
+        self._standing = Standing(rows)
         self._shared = {row["title"]: row for row in rows if row["kind"] in SHARED}
 
     def about(self, signals: Row, rules: Row) -> Row | None:
@@ -92,10 +107,10 @@ class DecidedTypes:
         counts.
 
         Args:
-            signals: the page's row of table page_signals; `title_key` and `SHARED_COLUMNS` are enough.
+            signals: the page's row of table page_signals; the columns `DECIDED_BY` are enough.
             rules: its row of table rule_classifications.
         """
-        own = self._pages.get(signals["title_key"])
+        own = self._standing.type_of(signals["source"], signals["title_key"], signals["page_id"])
         if own or not self._shared or not is_article(signals):
             return own
         found = [self._shared[title] for title in _shared_titles(signals) if title in self._shared]
@@ -109,6 +124,8 @@ def decide_type(  # noqa: PLR0913 - each is a column
     lake: Lake, *, source: str | None, title: str, type_name: str, author: str, reason: str
 ) -> Row:
     """Decide the type of a page. The decision outranks rules and models until it is undone.
+
+    It goes with the page when that moves, if the wiki gives page ids.
 
     Args:
         lake: where the decision goes.
@@ -256,11 +273,18 @@ def _refuse_unknown(type_name: str, author: str, reason: str) -> None:
 def _recorded(
     lake: Lake, pages: Sequence[tuple[str, str]], type_name: str, author: str, reason: str
 ) -> Sequence[Row]:
-    now = decided_now(lake)
+    now, ids = decided_now(lake), page_ids(lake, [title_key(*page) for page in pages])
     rows = one_answer(
         [
             new_decision(
-                "classify", author=author, reason=reason, source=source, title=title, value=type_name, now=now
+                "classify",
+                author=author,
+                reason=reason,
+                source=source,
+                title=title,
+                page_id=ids.get(title_key(source, title)),
+                value=type_name,
+                now=now,
             )
             for source, title in pages
         ]
@@ -286,40 +310,62 @@ def read_decided_types(lake: Lake) -> RowsOf:
     """Read people's decisions once; returns a function that gives the rows for the pages of a batch.
 
     These are decisions about its pages, and about templates and categories that its articles have. A process
-    reads what it needs of a batch once: its titles only if a page was decided, and what its articles share
-    only if that was decided in its source.
+    reads what it needs of a batch once: its pages only if one was decided, and what its articles share only
+    if that was decided in its source.
     """
     decided = standing(lake)
     if not decided.types and not decided.shared_types:
         return _nothing
-    listing = lake.listing(PAGE_SIGNALS)
-    keys = np.sort(np.fromiter(decided.types, np.int64, len(decided.types)))
+    listing, of_pages = lake.listing(PAGE_SIGNALS), _about_pages(decided)
     shared: Mapping[str, dict[str, Row]] = defaultdict(dict)
     for row in decided.shared_types.values():
         shared[row["source"]][row["title"]] = row
 
     def of_batch(batch: str) -> Sequence[Row]:
-        own = [decided.types[key] for key in _among(keys, _titles(lake, listing, batch))] if len(keys) else []
-        about = shared.get(batch.rpartition("-")[0], {})
+        source = batch.rpartition("-")[0]
+        own = of_pages(source, _pages(lake, listing, batch)) if decided.types else []
+        about = shared.get(source, {})
         there = _shared_there(lake, listing, batch, about.keys()) if about else ()
         return own + [about[title] for title in sorted(there)]
 
     return of_batch
 
 
+def _about_pages(decided: Standing) -> Callable[[str, _Pages], list[Row]]:
+    """A function that gives the decisions that count for some pages of a source, in their order."""
+    titles = np.sort(np.fromiter(decided.types, np.int64))
+    by_source: Mapping[str, list[int]] = defaultdict(list)
+    for source, page_id in decided.types_by_page_id:
+        by_source[source].append(page_id)
+    ids = {source: np.sort(np.array(found, np.int64)) for source, found in by_source.items()}
+
+    def about(source: str, pages: _Pages) -> list[Row]:
+        named = _is_among(titles, pages.title_keys)
+        if source in ids:
+            named |= _is_among(ids[source], pages.page_ids)
+        found = (
+            decided.type_of(source, key, None if page_id == _NO_ID else page_id)
+            for key, page_id in zip(*(keys[named].tolist() for keys in pages), strict=True)
+        )
+        return sorted({row["decision_id"]: row for row in found if row}.values(), key=by_time)
+
+    return about
+
+
 def _nothing(_batch: str) -> Sequence[Row]:
     return ()
 
 
-def _titles(lake: Lake, listing: Listing, batch: str) -> _Keys:
+def _pages(lake: Lake, listing: Listing, batch: str) -> _Pages:
     mark = listing.mark(batch)
     if mark is None:
-        return np.empty(0, np.int64)
-    known = _TITLES.get((lake.root, batch))
+        return _Pages(np.empty(0, np.int64), np.empty(0, np.int64))
+    known = _PAGES.get((lake.root, batch))
     if known is None or known[0] != mark:
-        column = read_table(lake, PAGE_SIGNALS, batch, ["title_key"]).column("title_key")
-        known = mark, np.sort(column.to_numpy())
-        _TITLES[lake.root, batch] = known
+        rows = read_table(lake, PAGE_SIGNALS, batch, ["title_key", "page_id"])
+        ids = pc.fill_null(rows.column("page_id"), _NO_ID)
+        known = mark, _Pages(rows.column("title_key").to_numpy(), ids.to_numpy())
+        _PAGES[lake.root, batch] = known
     return known[1]
 
 
@@ -344,10 +390,7 @@ def _shared_there(lake: Lake, listing: Listing, batch: str, wanted: AbstractSet[
     return known[1]
 
 
-def _among(wanted: _Keys, titles: _Keys) -> list[int]:
-    """The wanted keys that a batch has; both are sorted."""
-    if not len(titles):
-        return []
-    places = np.minimum(titles.searchsorted(wanted), len(titles) - 1)
-    found: list[int] = wanted[titles[places] == wanted].tolist()
-    return found
+def _is_among(wanted: _Keys, keys: _Keys) -> npt.NDArray[np.bool_]:
+    """Which of some keys are among the wanted ones, which are sorted, and at least one."""
+    places = np.minimum(wanted.searchsorted(keys), len(wanted) - 1)
+    return np.equal(wanted[places], keys)

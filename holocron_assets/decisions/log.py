@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
+from operator import itemgetter
 
 from holocron_assets.decisions.append_log import AppendLog, id_at
 from holocron_assets.errors import HolocronError
@@ -39,6 +40,9 @@ These are the names of namespaces that every wiki knows, whatever its language.
 TYPE_KINDS = ("classify", *SHARED)
 """The kinds of decisions about the types of pages."""
 
+by_time = itemgetter("decided_at", "decision_id")
+"""The order of decisions, as a key for sorting."""
+
 _LOG = AppendLog(DECISIONS, "decision_id", "decided_at")
 _LONGEST: Mapping[str, int] = {"author": 100, "reason": 1000}  # characters: both are shown in lists
 _LENGTH_OF_UNIQUE_PART = 12  # hexadecimal digits: as `id_at` makes them
@@ -65,8 +69,26 @@ class Standing:
 
     @cached_property
     def types(self) -> Mapping[int, Row]:
-        """The last 'classify' of each page, by title key."""
+        """The last 'classify' of each title, by title key."""
         return {row["title_key"]: row for row in self.of_kind("classify")}
+
+    @cached_property
+    def types_by_page_id(self) -> Mapping[tuple[str, int], Row]:
+        """The last 'classify' of each page whose id is known, by source and page id."""
+        known = (row for row in self.of_kind("classify") if row["page_id"] is not None)
+        return {(row["source"], row["page_id"]): row for row in known}
+
+    @cached_property
+    def _types_without_page_id(self) -> Mapping[int, Row]:
+        unknown = (row for row in self.of_kind("classify") if row["page_id"] is None)
+        return {row["title_key"]: row for row in unknown}
+
+    def type_of(self, source: str, title_key: int, page_id: int | None) -> Row | None:
+        """The last 'classify' that concerns a page; see `concerns`."""
+        if page_id is None:
+            return self.types.get(title_key)
+        found = self.types_by_page_id.get((source, page_id)), self._types_without_page_id.get(title_key)
+        return max(filter(None, found), key=by_time, default=None)
 
     @cached_property
     def shared_types(self) -> Mapping[int, Row]:
@@ -94,6 +116,20 @@ class Standing:
         return {(row["source"], row["title_key"]): row for row in self.of_kind("requeue")}
 
 
+def concerns(decision: Row, page: Row) -> bool:
+    """Whether a decision about a page concerns this one: by page id if both have one, else by title.
+
+    A page keeps its id when it moves, and what comes to the old title is another page.
+
+    Args:
+        decision: a row of table `decisions`.
+        page: a row with `source`, `title_key` and `page_id`.
+    """
+    if None in (decision["page_id"], page["page_id"]):
+        return bool(decision["title_key"] == page["title_key"])
+    return bool(decision["source"] == page["source"] and decision["page_id"] == page["page_id"])
+
+
 def new_decision(  # noqa: PLR0913 - each is a column
     kind: str,
     *,
@@ -101,6 +137,7 @@ def new_decision(  # noqa: PLR0913 - each is a column
     reason: str,
     source: str | None = None,
     title: str | None = None,
+    page_id: int | None = None,
     entity_id: str | None = None,
     other_id: str | None = None,
     other_title: str | None = None,
@@ -118,6 +155,7 @@ def new_decision(  # noqa: PLR0913 - each is a column
         source: source of the page that it is about.
         title: that page; for an entity, the page that it was read from; for what articles share, the page of
             the template or category.
+        page_id: id of that page, if the decision goes with it when it moves.
         entity_id: the entity that it is about.
         other_id: the other entity; for a merge, the one that it goes into.
         other_title: page that the other entity was read from.
@@ -139,6 +177,7 @@ def new_decision(  # noqa: PLR0913 - each is a column
         "source": source,
         "title": title,
         "title_key": key_of(source, title),
+        "page_id": page_id,
         "entity_id": entity_id,
         "other_id": other_id,
         "other_title": other_title,
@@ -295,6 +334,7 @@ def _undo_of(target: Row, author: str, reason: str, now: datetime) -> Row:
         reason=reason,
         source=target["source"],
         title=target["title"],
+        page_id=target["page_id"],
         entity_id=target["entity_id"],
         undoes=target["decision_id"],
         now=now,

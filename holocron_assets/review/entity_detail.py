@@ -146,7 +146,7 @@ def _detail(reader: Reader, entity: Row) -> EntityDetail:
         pictures_of(reader, entity),
         decisions_about(
             reader.lake,
-            title_keys=[entity["title_key"]],
+            pages=[entity],
             entity_ids=[entity_id, *(member.entity["entity_id"] for member in members)],
             statement_ids=[statement.statement_id for statement in statements],
         ),

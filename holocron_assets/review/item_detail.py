@@ -126,7 +126,7 @@ def item_detail(lake: Lake, item: Row) -> ItemDetail:
             statements,
             decisions_about(
                 lake,
-                title_keys={item["title_key"], *(row["title_key"] for row in entities)},
+                pages=[item, *entities],
                 entity_ids=[row["entity_id"] for row in entities],
                 statement_ids=item["statement_ids"],
             ),

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
-from holocron_assets.decisions.log import all_decisions, answered_with, undone
+from holocron_assets.decisions.log import all_decisions, answered_with, concerns, undone
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 
@@ -25,11 +25,18 @@ class PastDecision(NamedTuple):
 def decisions_about(
     lake: Lake,
     *,
-    title_keys: Collection[int] = (),
+    pages: Collection[Row] = (),
     entity_ids: Collection[str] = (),
     statement_ids: Collection[str] = (),
 ) -> list[PastDecision]:
-    """Decisions about any of these, newest first. Undoing is shown as `is_undone` of the decision undone."""
+    """Decisions about any of these, newest first. Undoing is shown as `is_undone` of the decision undone.
+
+    Args:
+        lake: where they are.
+        pages: rows with `source`, `title_key` and `page_id`.
+        entity_ids: ids of entities.
+        statement_ids: ids of facts and relations.
+    """
     made = all_decisions(lake)
     gone = undone(made)
     return [
@@ -39,7 +46,7 @@ def decisions_about(
         and (
             {row["entity_id"], row["other_id"]} & set(entity_ids)
             or row["statement_id"] in statement_ids
-            or (row["kind"] in {"classify", "requeue"} and row["title_key"] in title_keys)
+            or (row["kind"] in {"classify", "requeue"} and any(concerns(row, page) for page in pages))
         )
     ]
 

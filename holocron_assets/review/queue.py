@@ -6,7 +6,7 @@ from functools import lru_cache
 from importlib.resources import files
 from itertools import chain
 
-from holocron_assets.classify.decided_types import SHARED_COLUMNS, DecidedTypes, read_decided_types
+from holocron_assets.classify.decided_types import DECIDED_BY, DecidedTypes, read_decided_types
 from holocron_assets.decisions.log import (
     SHARED,
     DecisionError,
@@ -80,11 +80,14 @@ def _truly_covered(lake: Lake, item: Row, decided: Standing) -> Row:
     """An item as it is, or without decided covers that leave its page open: it is asked about by itself."""
     if decided.shared_types.keys().isdisjoint(item["covered_by"] or ()):
         return item
-    read = ((PAGE_SIGNALS, SHARED_COLUMNS), (RULE_CLASSIFICATIONS, ("needs_review", "confidence")))
+    read = (
+        (PAGE_SIGNALS, DECIDED_BY),
+        (RULE_CLASSIFICATIONS, ("title_key", "needs_review", "confidence")),
+    )
     signals, rules = (
         next(row for row in rows if row["title_key"] == item["title_key"])
         for table, columns in read
-        for rows in [read_partition(lake, table, item["batch"], ["title_key", *columns])]
+        for rows in [read_partition(lake, table, item["batch"], columns)]
     )
     if DecidedTypes(read_decided_types(lake)(item["batch"])).about(signals, rules):
         return item
@@ -320,6 +323,9 @@ def _settler(decided: Standing) -> Callable[[Row], Row | None]:
         for entity_id in (row["entity_id"], row["other_id"])
     }
 
+    def typed(item: Row) -> Row | None:
+        return decided.type_of(item["source"], item["title_key"], item["page_id"])
+
     def settles(item: Row) -> Row | None:
         if item["kind"] == "statement":
             return _agreed_by(item["statement_ids"], decided)
@@ -327,9 +333,9 @@ def _settler(decided: Standing) -> Callable[[Row], Row | None]:
             return decided.pairs.get(frozenset((item["entity_id"], item["other_id"])))
         if item["kind"] == "page":
             covers = (decided.shared_types.get(key) for key in item["covered_by"] or ())
-            return decided.types.get(item["title_key"]) or next(filter(None, covers), None)
+            return typed(item) or next(filter(None, covers), None)
         decisions = (
-            decided.types.get(item["title_key"]),
+            typed(item),
             decided.states.get(item["entity_id"]),
             merges.get(item["entity_id"]),
         )

@@ -212,7 +212,7 @@ items as (
 -- Two that become one change what is said of the lesser: that is counted.
 reach as (
     select
-        items.* exclude (other_key),
+        items.* exclude (other_key), present.page_id,
         case
             when items.other_id is null then coalesce(inbound.inbound, 0)
             else least(coalesce(inbound.inbound, 0), coalesce(other_inbound.inbound, 0))
@@ -222,7 +222,8 @@ reach as (
             else least(coalesce(one.dependants, 0), coalesce(other.dependants, 0))
         end as dependants
     from items
-    left join inbound using (title_key)
+    left join page_types as present on present.source = items.source and present.title_key = items.title_key
+    left join inbound on inbound.title_key = items.title_key
     left join inbound as other_inbound on items.other_key = other_inbound.title_key
     left join hanging as one on items.entity_id = one.entity_id
     left join hanging as other on items.other_id = other.entity_id

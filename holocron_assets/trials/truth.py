@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from holocron_assets.classify.decided_types import SHARED_COLUMNS, DecidedTypes, read_decided_types
+from holocron_assets.classify.decided_types import DECIDED_BY, DecidedTypes, read_decided_types
 from holocron_assets.classify.rules import load_rules
 from holocron_assets.decisions.log import standing
 from holocron_assets.derive.items.items import Item
@@ -198,7 +198,7 @@ def _decided_types(lake: Lake, batches: Iterable[str], keys: AbstractSet[int]) -
     for batch in batches:
         decisions = DecidedTypes(decided(batch))
         rules = {row["title_key"]: row for row in rows_there(lake, RULE_CLASSIFICATIONS, batch)}
-        for signals in rows_there(lake, PAGE_SIGNALS, batch, ("title_key", *SHARED_COLUMNS)):
+        for signals in rows_there(lake, PAGE_SIGNALS, batch, DECIDED_BY):
             key = signals["title_key"]
             if key in keys and key in rules and (decision := decisions.about(signals, rules[key])):
                 found[key] = decision["value"]

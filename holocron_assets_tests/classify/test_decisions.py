@@ -1,7 +1,9 @@
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from listed_wiki import SOURCE, ListedWiki, droid
 
 from holocron_assets.classify import decided_types as decisions
 from holocron_assets.classify.decided_types import decide_type, read_decided_types
@@ -17,24 +19,34 @@ KEYS_ONLY = Table(
     PAGE_SIGNALS.layer,
     "Signals, as far as decisions read them",
     key=("title_key",),
-    columns=(Column("title_key", type_int, "Title key"),),
+    columns=(
+        Column("title_key", type_int, "Title key"),
+        Column("page_id", type_int, "Page id", nullable=True),
+    ),
 )
 
 
 def lake_of(folder: Path, **batches: list[str]) -> Lake:
+    return lake_with_ids(folder, {name: dict.fromkeys(titles) for name, titles in batches.items()})
+
+
+def lake_with_ids(folder: Path, batches: Mapping[str, Mapping[str, int | None]]) -> Lake:
     lake = Lake(folder)
-    for name, titles in batches.items():
-        rows = [{"title_key": title_key("sample", title)} for title in titles]
+    for name, pages in batches.items():
+        rows = [
+            {"title_key": title_key("sample", title), "page_id": page_id} for title, page_id in pages.items()
+        ]
         write_partition(lake, KEYS_ONLY, name, rows)
     return lake
 
 
-def decide(lake: Lake, title: str, type_name: str) -> Row:
+def decide(lake: Lake, title: str, type_name: str, page_id: int | None = None) -> Row:
     """Record a decision about a page that the lake need not have."""
     row = new_decision(
         "classify",
         source="sample",
         title=title,
+        page_id=page_id,
         value=type_name,
         author="ada",
         reason="I know",
@@ -133,3 +145,45 @@ def test_a_batch_is_read_once_however_often_it_is_asked_for(
     monkeypatch.setattr(decisions, "read_table", None)
     decide(lake, "Vessa", "Species")
     assert [row["value"] for row in read_decided_types(lake)("first")] == ["Species"]
+
+
+def test_a_decision_goes_with_its_page_and_not_with_the_title(tmp_path: Path) -> None:
+    batches = {
+        "sample-000001": {"Vex": 7},
+        "sample-000002": {"Vex (planet)": 1, "Osk": 2},
+        "another-000001": {"Thuum": 1},
+        "withoutids-000001": {"Vex": None},
+    }
+    lake = lake_with_ids(tmp_path, batches)
+    decide(lake, "Vex", "LocationPlace", page_id=1)
+    assert titles_in(lake, *batches) == [[], ["Vex"], [], ["Vex"]]
+
+
+def test_the_newest_decision_about_a_page_counts_whether_it_names_the_page_or_the_title(
+    tmp_path: Path,
+) -> None:
+    lake = lake_with_ids(tmp_path, {"sample-000001": {"Vex (planet)": 1}})
+    decide(lake, "Vex (planet)", "Droid")
+    by_id = decide(lake, "Vex", "Species", page_id=1)
+    assert [row["value"] for row in read_decided_types(lake)("sample-000001")] == ["Species"]
+    by_title = decide(lake, "Vex (planet)", "Concept")
+    assert [row["value"] for row in read_decided_types(lake)("sample-000001")] == ["Concept"]
+    take_back(lake, by_title)
+    take_back(lake, by_id)
+    assert [row["value"] for row in read_decided_types(lake)("sample-000001")] == ["Droid"]
+
+
+def test_what_a_person_decided_stays_with_a_page_that_moves_and_leaves_what_comes_to_its_title(
+    tmp_path: Path,
+) -> None:
+    wiki = ListedWiki(tmp_path)
+    wiki.crawl({"Vex": "'''Vex''' came and went."})
+    said = {"source": SOURCE, "title": "Vex", "author": "ada", "reason": "I know"}
+    assert decide_type(wiki.lake, **said, type_name="LocationPlace")["page_id"] == 1
+    wiki.put_pages({"Vex (planet)": 1, "Vex": 2})
+    wiki.crawl({"Vex (planet)": "'''Vex''' came and went.", "Vex": droid("Vex")})
+    types = wiki.query("select title, primary_type, method from page_types order by title")
+    assert [tuple(row.values()) for row in types] == [
+        ("Vex", "Droid", "rules"),
+        ("Vex (planet)", "LocationPlace", "person"),
+    ]

@@ -19,6 +19,7 @@ from test_given_up import put_unread
 from holocron_assets.cli.main import main
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import PAUSE, Scope, control
+from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.items.wanted import conditions_of
@@ -117,6 +118,20 @@ def test_what_it_names_as_a_command_does_what_it_says(finished_sample: Holocron,
     [undo] = explained["type"]["commands"]
     arguments = undo.removeprefix("holocron ").replace("WHY", "no").split()
     assert CliRunner().invoke(main, arguments, env=dict(holocron.environment)).exit_code == 0
+
+
+def test_a_page_is_explained_by_decisions_about_itself_and_not_about_what_had_its_title(
+    finished_sample: Holocron, tmp_path: Path
+) -> None:
+    holocron = finished_sample.copy_to(tmp_path)
+    signals = read_partition(holocron.lake, PAGE_SIGNALS, SAMPLE_BATCH, ["title", "page_id"])
+    chess = next(row["page_id"] for row in signals if row["title"] == "Shoal-chess")
+    said = {"source": "sample", "value": "Concept", "author": "Ada"}
+    for title, page_id, reason in (("Chess", chess, "of it"), ("Shoal-chess", chess + 9999, "of another")):
+        record(holocron.lake, [new_decision("classify", title=title, page_id=page_id, reason=reason, **said)])
+    explained = answers(holocron, "Shoal-chess")["type"]
+    reasons = [line.rpartition(": ")[2] for line in explained["because"] if line.startswith("Ada ")]
+    assert reasons == ["of it"]
 
 
 def test_the_target_of_a_redirect_is_shown(explain_page: Callable[[str], dict[str, Any]]) -> None:

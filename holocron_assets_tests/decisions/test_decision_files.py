@@ -89,9 +89,14 @@ def test_a_clock_that_is_slightly_fast_is_accepted(tmp_path: Path) -> None:
 
 
 @settings(deadline=None, max_examples=30)  # two lakes on disk each
-@given(st.lists(st.tuples(NAMES.filter(str.strip), TEXTS, st.integers(0, 3)), max_size=8))
+@given(
+    st.lists(
+        st.tuples(NAMES.filter(str.strip), TEXTS, st.integers(0, 3), st.none() | st.integers(1, 9)),
+        max_size=8,
+    )
+)
 def test_decisions_come_back_as_they_were_and_as_the_same_bytes(
-    tmp_path_factory: pytest.TempPathFactory, said: list[tuple[str, str, int]]
+    tmp_path_factory: pytest.TempPathFactory, said: list[tuple[str, str, int, int | None]]
 ) -> None:
     folder = tmp_path_factory.mktemp("lakes")
     rows = [
@@ -101,10 +106,11 @@ def test_decisions_come_back_as_they_were_and_as_the_same_bytes(
             reason=reason,
             source="wiki",
             title=title,
+            page_id=page_id,
             value="Droid",
             now=START + timedelta(seconds=second),
         )
-        for title, reason, second in said
+        for title, reason, second, page_id in said
     ]
     one, other = lake_with(folder / "one", *rows), Lake(folder / "other")
     export_decisions(one, folder / "first")

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from holocron_assets.decisions.log import (
 )
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row, Table
-from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import DECISIONS
 from holocron_assets.lake.views.database import connect, query
@@ -171,6 +172,24 @@ def test_an_answer_of_several_decisions_is_undone_as_a_whole_and_others_of_its_m
     assert set(standing(lake).states) == {"four"}
     undo_answer(lake, undone[0]["decision_id"], author="ben", reason="Yes")
     assert set(standing(lake).states) == {"one", "two", "three", "four"}
+
+
+def test_an_undo_names_the_page_also_by_its_id(tmp_path: Path) -> None:
+    row = {**decision("classify"), "page_id": 4}
+    record(Lake(tmp_path), [row])
+    assert undoing(Lake(tmp_path), row)["page_id"] == 4
+
+
+def test_a_log_of_an_earlier_version_knows_no_page_ids(tmp_path: Path) -> None:
+    lake, row = Lake(tmp_path), decision("classify")
+    earlier = replace(DECISIONS, columns=tuple(column for column in DECISIONS.columns if not column.added))
+    values = {column.name: row[column.name] for column in earlier.columns}
+    write_partition(lake, earlier, row["decision_id"], [values])
+    assert "page_id" not in values
+    assert list(all_decisions(lake)) == [row]
+    with connect(lake, tables=[DECISIONS]) as connection:
+        [shown] = query(connection, "select title, page_id from standing_decisions")
+    assert shown == {"title": "Vessa", "page_id": None}
 
 
 def test_what_cannot_be_undone_is_refused(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Facts and relations of entities: whose, where they lead, disputes, people's word, and rebuilding."""
 
+from hashlib import md5
 from pathlib import Path
 from typing import Any
 
@@ -258,6 +259,37 @@ def test_a_decision_about_a_statement_makes_only_its_own_table_and_type_anew(wik
     decided(wiki, "undo", undoes=first)
     assert statements_made(wiki) == ["entity_facts PersonCharacter"]
     assert {row["decision_id"] for row in wiki.facts("Nem")} == {None}
+
+
+def test_what_a_person_decided_about_statements_stays_with_a_page_that_moves(tmp_path: Path) -> None:
+    wiki = WikiWithFacts(tmp_path)
+    text = page("Character", "Vex", "|gender=Male\n|masters=[[Bel]]")
+    wiki.crawl({"Vex": text, "Bel": page("Character", "Bel", "|gender=Male")})
+    wiki.resolve()
+    [fact], [relation], [other] = wiki.facts("Vex"), wiki.relations("Vex"), wiki.facts("Bel")
+    decided(wiki, "reject", statement_id=fact["fact_id"])
+    decided(wiki, "accept", statement_id=relation["relation_id"])
+    wiki.put_pages({"Vex (pilot)": 1, "Vex": 3})
+    wiki.crawl({"Vex (pilot)": text, "Vex": text})
+    wiki.resolve()
+    [moved], [taught] = wiki.facts("Vex (pilot)"), wiki.relations("Vex (pilot)")
+    assert (moved["fact_id"], moved["status"]) == (fact["fact_id"], "rejected")
+    assert (taught["relation_id"], taught["status"]) == (relation["relation_id"], "accepted")
+    assert [row["status"] for row in wiki.facts("Vex")] == ["stated"], "it says the same, but of another"
+    assert [row["status"] for row in wiki.relations("Vex")] == ["stated"]
+    assert wiki.facts("Bel")[0]["fact_id"] == other["fact_id"]
+    assert wiki.resolve() == []
+
+
+def test_a_page_keeps_the_ids_of_its_statements_through_any_number_of_moves(tmp_path: Path) -> None:
+    wiki, ids = WikiWithFacts(tmp_path), set[str]()
+    for title in ("Vex", "Vex (pilot)", "Vex (ace)", "Vex"):
+        wiki.put_pages({title: 1})
+        wiki.crawl({title: page("Character", "Vex", "|gender=Male")})
+        wiki.resolve()
+        ids.update(row["fact_id"] for row in wiki.facts(title))
+    said = ("wiki", "Vex", "", "gender", "Male", "", "infobox")
+    assert ids == {md5("\x1f".join(said).encode(), usedforsecurity=False).hexdigest()}
 
 
 def test_a_decision_about_a_statement_that_no_file_has_counts_wherever_it_turns_up(

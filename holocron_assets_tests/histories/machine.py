@@ -279,7 +279,7 @@ class Histories(RuleBasedStateMachine):
     def classify(self, data: st.DataObject, type_name: str) -> None:
         title = data.draw(st.sampled_from(sorted(self.model.lake.pages)))
         done = self.driven.command("decide", "classify", title, "--type", type_name, *WHO)
-        self._decided("classify", title, done, type_name)
+        self._decided("classify", f"page {self.model.lake.pages[title].page_id}", done, type_name)
 
     @precondition(lambda self: self._entities() and not self.damaged)
     @rule(data=st.data(), kind=st.sampled_from(["promote", "suppress"]))
@@ -312,10 +312,9 @@ class Histories(RuleBasedStateMachine):
         facts = self.driven.do("look")["facts"]
         if facts:
             fact = facts[number % len(facts)]
-            subject = f"{fact['fact_key']} of {fact['title']}"
-            is_new = self.model.lake.last(subject, "accept", "reject").kind != kind
+            is_new = self.model.lake.last(fact["fact_id"], "accept", "reject").kind != kind
             done = self.driven.command("decide", kind, fact["fact_id"], *WHO)
-            self._decided(kind, subject, done, may=is_new)
+            self._decided(kind, fact["fact_id"], done, may=is_new)
 
     @precondition(lambda self: not self.damaged)
     @rule(shared=st.sampled_from(sorted(SHARED)), type_name=st.sampled_from(DECIDED))

@@ -89,6 +89,7 @@ class Lake:
         decisions: all, in the order of their time.
         answered: the prompts that the model answered.
         again: titles whose answers were in a damaged file.
+        facts: the id of each page's facts, by page id and key. It is learnt when a fact is first seen.
     """
 
     pages: dict[str, Page] = field(default_factory=dict)
@@ -98,6 +99,7 @@ class Lake:
     decisions: list[Decision] = field(default_factory=list)
     answered: set[str] = field(default_factory=set)
     again: set[str] = field(default_factory=set)
+    facts: dict[tuple[int, str], str] = field(default_factory=dict)
 
     @property
     def undone(self) -> set[str]:
@@ -213,8 +215,7 @@ class Model:
         for entity in lake.entities:
             entity.into = merged.get(entity.identifier)
             said = "merge" if entity.into else lake.state_said(entity.identifier)
-            if entity.state != LOST:
-                entity.state = BY_PEOPLE.get(said, entity.state)
+            entity.state = LOST if entity.state == LOST else BY_PEOPLE.get(said, entity.state)
 
     def _heir(self, title: str, standing: Mapping[int, str]) -> Entity | None:
         """The thing of a deleted page that a new page at its title stands for, if it has the same type."""
@@ -266,12 +267,10 @@ class Model:
         """The type of a page: a person's, or else the rules', or else the recorded model's."""
         page = self.lake.pages[title]
         shared = "" if page.target else self.lake.last(page.kind, "template", "category").value
-        if decided := self.lake.last(title, "classify").value or shared:
+        if decided := self.lake.last(f"page {page.page_id}", "classify").value or shared:
             return Typed(decided, 1.0, "person")
-        if page.target:
-            return Typed("ReferenceMeta", 1.0, "rules")
-        if page.kind in BY_RULES:
-            return Typed(*BY_RULES[page.kind], "rules")
+        if ruled := ("ReferenceMeta", 1.0) if page.target else BY_RULES.get(page.kind):
+            return Typed(*ruled, "rules")
         return Typed(SAYS[(self.question + page.edition) % len(SAYS)], BY_MODEL, "model")
 
     def _is_worthy(self, title: str) -> bool:
@@ -321,12 +320,12 @@ class Model:
         key = f"emblem_{'ab'[self.rule]}"
         standing = {one.identifier for one in self.lake.entities if one.state not in {"suppressed", LOST}}
         owners = {one.page_id: one.into or one.identifier for one in self.lake.entities}
-        wanted = {}
+        wanted, facts = {}, {row.pop("title"): tuple(row.values()) for row in seen["facts"]}
         for title, page in self.lake.pages.items():
             if page.kind == "pilot" and not page.target and owners.get(page.page_id) in standing:
-                said = self.lake.last(f"{key} of {title}", "accept", "reject").kind
-                wanted[title] = (owners[page.page_id], key, EMBLEM, f"{said or 'stat'}ed")
-        facts = {row.pop("title"): tuple(row.values())[1:] for row in seen["facts"]}
+                one = self.lake.facts.setdefault((page.page_id, key), facts.get(title, ("",))[0])
+                said = self.lake.last(one, "accept", "reject").kind
+                wanted[title] = (one, owners[page.page_id], key, EMBLEM, f"{said or 'stat'}ed")
         yield from _differences("fact of", wanted, facts)
 
     def decision_problems(self, seen: Mapping[str, Any]) -> Iterator[str]:
@@ -354,14 +353,14 @@ class Model:
         """What people's merges lead to from an entity, before a run follows them."""
         own = entity.identifier
         group = _groups(self.lake.pairs.values()).get(own, {own})
-        end = self._end(group, group, {}, own)
-        found = [one for one in self.lake.entities if one.identifier == end]
-        return next((one for one in found if one.typed.type == entity.typed.type), entity)
+        end = self._end(group, group, {}, own), entity.typed.type
+        return next((one for one in self.lake.entities if (one.identifier, one.typed.type) == end), entity)
 
     def lose(self, table: str, partition: str) -> None:
         """A file was damaged. Of entities, what was true before is in the file that was set aside."""
         if table in TABLES_OF_A_WIKI:
             self.lake.again.update(TITLES)
+            self.lake.facts.clear()  # perhaps the first title of a page is lost
         for entity in self.lake.entities:
             if (table, partition) == ("entities", entity.typed.type):
                 entity.state = LOST

@@ -186,7 +186,9 @@ def items() -> Iterator[dict[str, Any]]:
             REVIEW_ITEMS,
             item_id=f"{kind}-{thing}-{since}",
             kind=kind,
+            source="sample",
             title_key=TITLE_KEYS[thing],
+            page_id=PAGE_IDS.get(thing),
             entity_id=f"e{thing}",
             other_id=f"e{thing + 1}" if kind == "pair" else None,
             statement_ids=[f"s{number:08}" for number in range(thing)] if kind == "statement" else [],
@@ -199,6 +201,9 @@ GLORB = title_key("sample", "Template:Glorb")
 DECIDED: Mapping[str, Sequence[dict[str, Any]]] = {
     "nothing": [],
     "types": [{"kind": "classify", "title": "T2", "value": "Droid"}],
+    "the type of a page": [{"kind": "classify", "title": "T2", "page_id": 12, "value": "Droid"}],
+    "the type of a page that moved": [{"kind": "classify", "title": "T4", "page_id": 13, "value": "Droid"}],
+    "the type of a page without id": [{"kind": "classify", "title": "T1", "page_id": 11, "value": "Droid"}],
     "a template": [{"kind": "template", "title": "Template:Glorb", "value": "Droid"}],
     "merges": [{"kind": "merge", "entity_id": "e3", "other_id": "e2"}],
     "splits": [{"kind": "split", "entity_id": "e1", "other_id": "e2"}],
@@ -211,6 +216,7 @@ DECIDED: Mapping[str, Sequence[dict[str, Any]]] = {
     ],
     "something else": [{"kind": "requeue", "title": "T1"}],
 }
+PAGE_IDS = {2: 12, 3: 13, 4: 14}
 TITLE_KEYS = {
     number: new_decision("requeue", author="a", reason="b", source="sample", title=f"T{number}")["title_key"]
     for number in range(1, 5)

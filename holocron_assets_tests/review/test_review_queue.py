@@ -23,6 +23,7 @@ from holocron_assets.decisions.log import new_decision, record, undo
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, PAGE_TYPES, REVIEW_ITEMS
+from holocron_assets.review.past_decisions import decisions_about
 from holocron_assets.review.queue import read_queue
 from holocron_assets.review.store import stale_review, store_review
 
@@ -147,6 +148,23 @@ def test_a_page_is_asked_about_with_the_entity_that_was_read_from_it(lake: Lake)
     store_review(lake, SOURCE)
     [item] = (row for row in read_queue(lake) if row["item_id"] == CHESS)
     assert item["entity_id"] == "2-of-this-page"
+
+
+def test_a_page_is_not_asked_about_again_after_a_move_but_what_comes_to_its_title_is(lake: Lake) -> None:
+    unsure = {"primary_type": "Concept", "confidence": 0.6, "needs_review": True}
+    moved = [{"title": "Shoal-chess", "page_id": 7, **unsure}, {"title": "Osk", "page_id": 1, **unsure}]
+    write(lake, PAGE_TYPES, BATCH, moved)
+    store_review(lake, SOURCE)
+    osk = f"page-{title_key(SOURCE, 'Osk')}"
+    assert {CHESS, osk} <= open_ids(lake)
+    said(lake, "classify", source=SOURCE, title="Shoal-chess", page_id=1, value="WorkMedia")
+    assert open_ids(lake) & {CHESS, osk} == {CHESS}
+    store_review(lake, SOURCE)
+    assert open_ids(lake) & {CHESS, osk} == {CHESS}
+    [item] = (row for row in read_queue(lake) if row["item_id"] == CHESS)
+    assert decisions_about(lake, pages=[item]) == []
+    [past] = decisions_about(lake, pages=[{**item, "page_id": 1}])
+    assert past.row["title"] == "Shoal-chess"
 
 
 def test_a_lake_without_anything_has_an_empty_queue(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from holocron_assets.classify.decided_types import (
-    SHARED_COLUMNS,
+    DECIDED_BY,
     DecidedTypes,
     is_article,
     read_decided_types,
@@ -55,7 +55,7 @@ def articles_of(lake: Lake, batch: str) -> Iterator[Row]:
 
     What redirects and pages of other namespaces are, the rules know in any language.
     """
-    return filter(is_article, read_partition(lake, PAGE_SIGNALS, batch, ["title_key", *SHARED_COLUMNS]))
+    return filter(is_article, read_partition(lake, PAGE_SIGNALS, batch, DECIDED_BY))
 
 
 def _teaches(answer: Answer, rules: Row) -> bool:

@@ -23,10 +23,12 @@ identified as (
     select
         -- Without a unit the hash is as if there were none at all: `concat_ws` leaves out what is null.
         md5(concat_ws(
-            chr(31), source, title, subject, fact_key, value, coalesce(qualifier, ''), method, nullif(unit, '')
+            chr(31), source, coalesce(first_title, title), subject, fact_key, value, coalesce(qualifier, ''), method,
+            nullif(unit, ''), of_page
         )) as fact_id,
-        *
+        stated.*
     from stated
+    left join named_in_ids using (title_key)
     qualify row_number() over (
         partition by fact_id order by supported desc, position, revision_id desc, confidence desc, model
     ) = 1

@@ -24,11 +24,13 @@ identified as (
     select
         -- Two stints are two. `concat_ws` leaves out what is missing, so a word stands for each.
         md5(concat_ws(
-            chr(31), source, title, subject, relation, to_name, coalesce(to_title, ''), coalesce(qualifier, ''), method,
-            'since ' || nullif(start_time, ''), 'until ' || nullif(end_time, ''), 'in ' || nullif(work, '')
+            chr(31), source, coalesce(first_title, title), subject, relation, to_name, coalesce(to_title, ''),
+            coalesce(qualifier, ''), method,
+            'since ' || nullif(start_time, ''), 'until ' || nullif(end_time, ''), 'in ' || nullif(work, ''), of_page
         )) as relation_id,
-        *
+        stated.*
     from stated
+    left join named_in_ids using (title_key)
     qualify row_number() over (
         partition by relation_id order by supported desc, position, revision_id desc, confidence desc, model
     ) = 1

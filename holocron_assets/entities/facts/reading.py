@@ -132,6 +132,7 @@ def read_statements(snapshot: Snapshot) -> None:
     lake = snapshot.lake
     text = pa.string()
     _put_vocabulary(snapshot)
+    _put_first_titles(snapshot)
     _put(snapshot, "decided", {"statement_id": text, "status": text, "decision_id": text}, _decided(snapshot))
     query(snapshot.connection, _STATEMENTS)
     models = {
@@ -215,7 +216,8 @@ def _reading(snapshot: Snapshot) -> _Reading:
         tables = (PAGE_FACTS, PAGE_LINKS, *model_tables(snapshot.lake))
         read = {table: batches for table in tables if (batches := _batches(snapshot, table))}
         marks = {table.name: _mark(snapshot.lake, table, batches) for table, batches in read.items()}
-        _READINGS[snapshot] = _Reading({"answers": answers["mark"], **marks})
+        titles = content_hash(str(list(snapshot.first_titles.by_page.items())))
+        _READINGS[snapshot] = _Reading({"answers": answers["mark"], "first_titles": titles, **marks})
     return _READINGS[snapshot]
 
 
@@ -241,6 +243,16 @@ def _decided(snapshot: Snapshot) -> list[dict[str, Any]]:
         {"statement_id": name, "status": _STATUS[row["kind"]], "decision_id": row["decision_id"]}
         for name, row in snapshot.decisions.statements.items()
     ]
+
+
+def _put_first_titles(snapshot: Snapshot) -> None:
+    """A table of the pages that were moved, in the order in which they were first read."""
+    columns = {"source": pa.string(), "page_id": pa.int64(), "title": pa.string(), "place": pa.int64()}
+    rows = [
+        {"source": source, "page_id": page_id, "title": title, "place": place}
+        for place, ((source, page_id), title) in enumerate(snapshot.first_titles.by_page.items())
+    ]
+    _put(snapshot, "first_titles", columns, rows)
 
 
 def _put_vocabulary(snapshot: Snapshot) -> None:

@@ -29,3 +29,23 @@ select distinct key from infobox_facts where is_single;
 
 create or replace temp table work_titles as
 select source, title, min(entity_id) as entity_id from ends group by source, title;
+
+-- What statement ids are made from where the present title will not do. A page that moved keeps its first title, so that
+-- what people decided goes with it. The page that came there says its own, even if it says the same.
+create or replace temp table named_in_ids as
+with titled as (
+    select
+        pages.source, pages.page_id, pages.title_key, coalesce(moved.title, pages.title) as first_title,
+        moved.title is not null as has_moved
+    from present_pages as pages
+    left join first_titles as moved using (source, page_id)
+),
+owners as (
+    from first_titles qualify row_number() over (partition by source, title order by place) = 1
+)
+select
+    titled.title_key, titled.first_title,
+    case when owners.page_id <> titled.page_id then 'page ' || titled.page_id end as of_page
+from titled
+left join owners on owners.source = titled.source and owners.title = titled.first_title
+where titled.has_moved or of_page is not null;

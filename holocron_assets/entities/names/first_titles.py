@@ -21,7 +21,7 @@ _MOVED = """
     select read.source, read.page_id, arg_min(pages.title, moment) as title
     from read
     semi join moved using (source, page_id)
-    join lake.pages as pages using (batch, position)
+    join page_outcomes as pages using (batch, position)
     group by all
     order by min(moment)
 """

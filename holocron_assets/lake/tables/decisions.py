@@ -27,6 +27,14 @@ DECISIONS = Table(
             nullable=True,
         ),
         Column("title_key", type_int, "Title key of that page", nullable=True),
+        Column(
+            "page_id",
+            type_int,
+            "For a type, id of that page when it was decided: the decision goes with the page when it moves. "
+            "Empty if the wiki gives no ids",
+            nullable=True,
+            added=True,
+        ),
         Column("entity_id", type_string, "The entity that it is about", nullable=True),
         Column(
             "other_id", type_string, "The other entity; for a merge, the one that it goes into", nullable=True

@@ -131,7 +131,8 @@ ENTITY_FACTS = Table(
         Column(
             "fact_id",
             type_string,
-            "Hash of page, entity (if a list names it), key, value, qualifier, method and unit; "
+            "Hash of page (by its first title), entity (if a list names it), key, value, qualifier, method "
+            "and unit; "
             "the same in any rebuild",
         ),
         Column("entity_id", type_string, "The entity; if it was merged, the one that it is now"),
@@ -164,7 +165,8 @@ ENTITY_RELATIONS = Table(
         Column(
             "relation_id",
             type_string,
-            "Hash of page, entity, relation, other entity, qualifier, method, times and work; "
+            "Hash of page (by its first title), entity, relation, other entity, qualifier, method, times and "
+            "work; "
             "the same in any rebuild",
         ),
         Column("from_id", type_string, "The entity; if it was merged, the one that it is now"),

@@ -32,6 +32,7 @@ REVIEW_ITEMS = Table(
         Column("reason", type_string, "Why machines left it open"),
         Column("title", type_string, "Page to read first"),
         Column("title_key", type_int, "Title key of it"),
+        Column("page_id", type_int, "Id of the page that has this title", nullable=True, added=True),
         BATCH,
         Column("entity_type", type_string, "Entity type, if it has one", nullable=True),
         Column("entity_id", type_string, "The entity, or the first of a pair", nullable=True),

@@ -1,7 +1,7 @@
 """Finds the page that a person means by a title."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
@@ -55,6 +55,16 @@ def find_files(lake: Lake, name: str, source: str | None) -> list[tuple[str, str
         return [
             (row["source"], row["name"]) for row in query(connection, sql, {"name": name, "source": source})
         ]
+
+
+def page_ids(lake: Lake, title_keys: Sequence[int]) -> Mapping[int, int]:
+    """The ids of the pages that have some titles now, by title key; without those that have no id."""
+    sql = """
+        select title_key, page_id from current_answers
+        where title_key in (select unnest($keys::bigint[])) and page_id is not null
+    """
+    with connect(lake, relations=["current_answers"]) as connection:
+        return {row["title_key"]: row["page_id"] for row in query(connection, sql, {"keys": title_keys})}
 
 
 def titles_there(lake: Lake, source: str, titles: Sequence[str]) -> set[str]:

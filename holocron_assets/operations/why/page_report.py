@@ -28,11 +28,15 @@ _PAGE_QUERIES = {
         from rule_classifications where title_key = $key
     """,
     "decisions": """
+        with here as (select source, page_id from current_pages where title_key = $key)
         select
             decision_id, kind, value, title, other_title, undoes, author, reason, decided_at,
             kind = 'undo' or decision_id in (select decision_id from standing_decisions) as counts
         from decisions
-        where title_key = $key or other_id in (select entity_id from entities where title_key = $key)
+        where
+            (title_key = $key and not exists (from here where here.page_id <> decisions.page_id))
+            or exists (from here where here.source = decisions.source and here.page_id = decisions.page_id)
+            or other_id in (select entity_id from entities where title_key = $key)
         order by decision_id
     """,
     "type": "select * exclude (source, title, title_key) from page_types where title_key = $key",

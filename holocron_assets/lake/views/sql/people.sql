@@ -65,6 +65,18 @@ agreed as (
     group by item_id, statements
     having bool_or(judged.kind = 'accept') or count(*) - count(judged.kind) <= (statements > 1)::integer
 ),
+-- By page id where both have one, else by title: as `concerns` of `decisions/log.py`.
+typed as (
+    select items.item_id, items.kind, items.since, decisions.decided_at
+    from lake.review_items as items
+    join decided as decisions using (title_key)
+    where decisions.kind = 'classify' and (items.page_id is null or decisions.page_id is null)
+    union all
+    select items.item_id, items.kind, items.since, decisions.decided_at
+    from lake.review_items as items
+    join decided as decisions using (source, page_id)
+    where decisions.kind = 'classify'
+),
 settled as (
     from agreed
     union all
@@ -77,11 +89,8 @@ settled as (
     where items.kind = 'pair'
     union all
     select item_id
-    from lake.review_items as items
-    join decided as decisions using (title_key)
-    where
-        decisions.kind = 'classify'
-        and (items.kind = 'page' or (items.kind in ('entity', 'promotion') and coalesce(decided_at > since, true)))
+    from typed
+    where kind = 'page' or (kind in ('entity', 'promotion') and coalesce(decided_at > since, true))
     union all
     select item_id
     from (select item_id, unnest(covered_by) as title_key from lake.review_items where kind = 'page')
