@@ -57,6 +57,21 @@ def test_facts_and_relations_that_agree_are_evidence_and_are_named(tmp_path: Pat
             fact("gender", "Female", is_single=True),
             "gender (Male, Female)",
         ),
+        (
+            fact("gender", "мужской", is_single=True),
+            fact("gender", "женский", is_single=True),
+            "gender (мужской, женский)",
+        ),
+        (
+            fact("gender", "Männlich", is_single=True),
+            fact("gender", "Weiblich", is_single=True),
+            "gender (Männlich, Weiblich)",
+        ),
+        (
+            fact("gender", "पुरुष", is_single=True),
+            fact("gender", "स्त्री", is_single=True),
+            "gender (पुरुष, स्त्री)",
+        ),
     ],
 )
 def test_a_pair_that_facts_contradict_is_a_question(tmp_path: Path, one: Row, other: Row, named: str) -> None:
