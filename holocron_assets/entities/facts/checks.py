@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
+from unicodedata import category
 
 from holocron_assets.derive.code.given import CodeItem
 from holocron_assets.entities.facts.dates import find_dates
@@ -91,8 +92,15 @@ def failed_checks(said: Said, page: PageRead) -> list[Check]:
 
 
 def plain_key(word: str) -> str:
-    """A model's key in small letters and underscores."""
-    return re.sub(r"[^a-z0-9]+", "_", word.lower()).strip("_")
+    """A model's key in small letters and underscores, as `model_facts.sql` has it.
+
+    Args:
+        word: the key in the model's words, of any script.
+    """
+    # SQL changes each letter to one. Python would make two of a Turkish one, and another of a Greek last one.
+    small = (character.lower()[0] for character in word)
+    kept = (character if category(character)[0] in "LMN" else " " for character in small)
+    return "_".join("".join(kept).split())
 
 
 def _reads(said: Said, key: str, sentence: str, page: PageRead, words: Vocabulary) -> list[Check]:

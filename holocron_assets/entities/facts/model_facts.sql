@@ -1,11 +1,12 @@
 -- What models read of pages, and of names on list pages, as statements about entities. What stands in braces are the
 -- tables of those interrogations, or no rows.
 
+-- Letters, marks and numbers of any script; `checks.plain_key` gives the same.
 create or replace temp macro plain_key(said) as
-    trim(regexp_replace(lower(said), '[^a-z0-9]+', '_', 'g'), '_');
+    trim(regexp_replace(lower(said), '[^\pL\pM\pN]+', '_', 'g'), '_');
 
 create or replace temp macro plain_text(said) as
-    trim(regexp_replace(lower(said), '[^[:alnum:]]+', ' ', 'g'));
+    trim(regexp_replace(lower(said), '[^\pL\pM\pN]+', ' ', 'g'));
 
 -- Whether the vocabulary lets an entity of a type be on a side of a key; what it does not say, or nobody knows, may be.
 create or replace temp macro may_be(of_side, of_key, type) as coalesce(

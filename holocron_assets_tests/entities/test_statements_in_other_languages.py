@@ -1,0 +1,77 @@
+"""What models say of pages that are not in English: texts are compared by the letters of any script."""
+
+import sys
+from pathlib import Path
+from typing import Any
+from unicodedata import category
+
+import pyarrow as pa
+import pytest
+from wiki_with_facts import WikiWithFacts, page
+
+from holocron_assets.entities.facts.checks import plain_key
+from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS
+from holocron_assets.entities.facts.reading import read_statements
+from holocron_assets.entities.snapshot import open_snapshot
+from holocron_assets.lake.views.database import query
+
+pytestmark = pytest.mark.system
+
+
+def fact(key: str, value: str) -> dict[str, Any]:
+    return {"fact_key": key, "value": value, "unit": None, "evidence": "so it is"}
+
+
+def relation(key: str, to: str, *, of: str) -> dict[str, Any]:
+    times = {"start_time": None, "end_time": None, "work_context": None}
+    return {"from_name": of, "relation": key, "to_name": to, "evidence": "so it is", **times}
+
+
+def said(wiki: WikiWithFacts, title: str) -> dict[str, dict[str, Any]]:
+    """The facts that models say of a page, by value."""
+    return {row["value"]: row for row in wiki.facts(title) if row["method"] == "model"}
+
+
+def test_an_infobox_verifies_the_value_that_it_says_and_no_other_of_its_script(tmp_path: Path) -> None:
+    wiki = WikiWithFacts(tmp_path)
+    wiki.crawl({"Нем": page("Character", "Нем", "|gender=мужской\n|species=[[Итулан]]")})
+    wiki.model_says(FACTS, "Нем", [fact("gender", "женский"), fact("species", "итулан")])
+    wiki.resolve()
+    found = {value: (row["status"], row["verified_by"]) for value, row in said(wiki, "Нем").items()}
+    assert found == {"женский": ("proposed", None), "итулан": ("stated", "infobox")}
+
+
+@pytest.mark.parametrize(
+    "values", [("моряк", "капитан"), ("水手", "船長"), ("नाविक", "कप्तान"), ("Bär", "Bör")]
+)
+def test_two_values_in_letters_of_any_script_are_two(tmp_path: Path, values: tuple[str, str]) -> None:
+    wiki = WikiWithFacts(tmp_path)
+    wiki.crawl({"Nem": page("Character", "Nem")})
+    wiki.model_says(FACTS, "Nem", [fact("occupation", value) for value in values])
+    wiki.resolve()
+    assert sorted(said(wiki, "Nem")) == sorted(values)
+
+
+def test_a_key_and_a_name_in_letters_of_another_script_are_kept_and_found(tmp_path: Path) -> None:
+    wiki = WikiWithFacts(tmp_path)
+    text = page("Character", "Нем") + " Смотри [[Стража]] и [[Орден (древний)]]."
+    wiki.crawl({"Нем": text})
+    wiki.model_says(FACTS, "Нем", [fact("Любимый цвет", "синий")])
+    ends = [relation("member_of", name, of="Нем") for name in ("стража", "Орден", "Гильдия")]
+    wiki.model_says(RELATIONS, "Нем", ends)
+    wiki.resolve()
+    assert said(wiki, "Нем")["синий"]["fact_key"] == "любимый_цвет"
+    linked = {row["to_name"]: row["to_title"] for row in wiki.relations("Нем")}
+    assert linked == {"стража": "Стража", "Орден": "Орден (древний)", "Гильдия": None}
+
+
+def test_python_and_sql_make_the_same_key_of_every_character(tmp_path: Path) -> None:
+    """SQL may know a later version of Unicode, so characters that Python does not know are left out."""
+    known = [one for one in map(chr, range(1, sys.maxunicode + 1)) if category(one) not in {"Cn", "Cs"}]
+    asked = [*(f"Key{one}Two" for one in known), "ΟΔΟΣ", "Любимый  Цвет!", "_a-B_", "İstanbul", "..."]
+    with open_snapshot(WikiWithFacts(tmp_path).lake) as snapshot:
+        read_statements(snapshot)
+        snapshot.connection.register("asked", pa.table({"word": asked}))
+        rows = query(snapshot.connection, "select word, plain_key(word) as key from asked")
+    differ = [(row["word"], row["key"]) for row in rows if plain_key(row["word"]) != row["key"]]
+    assert (len(rows), differ) == (len(asked), [])
