@@ -1,4 +1,4 @@
-"""What models say of pages that are not in English: texts are compared by the letters of any script."""
+"""What models say of pages in other languages: by letters of any script, and by the words of the wiki."""
 
 import sys
 from pathlib import Path
@@ -75,3 +75,34 @@ def test_python_and_sql_make_the_same_key_of_every_character(tmp_path: Path) -> 
         rows = query(snapshot.connection, "select word, plain_key(word) as key from asked")
     differ = [(row["word"], row["key"]) for row in rows if plain_key(row["word"]) != row["key"]]
     assert (len(rows), differ) == (len(asked), [])
+
+
+def test_dates_and_numbers_that_models_say_are_read_by_the_wikis_language(tmp_path: Path) -> None:
+    wiki = WikiWithFacts(tmp_path)
+    wiki.says_its_language("es")
+    wiki.crawl({"Nem": page("Character", "Nem", "|born=19 ABY")})
+    figures = {"3,5": 3.5, "1.250": 1250, "12 500,5": 12500.5, "0.125": 0.125, "1,234.5": None}
+    wiki.model_says(FACTS, "Nem", [fact("born", "19 ABY"), *(fact("height", one) for one in figures)])
+    time = {**relation("member_of", "Guardia", of="Nem"), "start_time": "3 ABY", "end_time": "4 DBY"}
+    wiki.model_says(RELATIONS, "Nem", [time])
+    wiki.resolve()
+    found = said(wiki, "Nem")
+    assert {value: found[value]["number"] for value in figures} == figures
+    assert (found["19 ABY"]["date_from"], found["19 ABY"]["date_to"]) == (-20, -19)
+    assert not any(row["is_disputed"] for row in wiki.facts("Nem")), "the infobox says the same"
+    [guard] = wiki.relations("Nem")
+    assert (guard["starts_from"], guard["ends_to"]) == (-4, 5)
+
+
+def test_a_wiki_that_says_another_language_makes_its_statements_again(tmp_path: Path) -> None:
+    wiki = WikiWithFacts(tmp_path)
+    wiki.crawl({"Nem": page("Character", "Nem")})
+    wiki.model_says(FACTS, "Nem", [fact("born", "19 ABY"), fact("height", "3,500")])
+    wiki.resolve()
+    before = said(wiki, "Nem")
+    assert (before["19 ABY"]["date_from"], before["3,500"]["number"]) == (19, 3500)
+    wiki.says_its_language("es")
+    assert {"entity_facts PersonCharacter", "entity_relations PersonCharacter"} <= set(wiki.resolve())
+    assert wiki.resolve() == []
+    after = said(wiki, "Nem")
+    assert (after["19 ABY"]["date_from"], after["3,500"]["number"]) == (-20, 3.5)

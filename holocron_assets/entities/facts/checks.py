@@ -23,6 +23,7 @@ from holocron_assets.entities.facts.sentences import (
     states_relation,
 )
 from holocron_assets.entities.facts.vocabulary import Kind, Vocabulary, load_vocabulary
+from holocron_assets.languages.language import language_code
 
 Check = Literal["quote", "unmapped", "repeats", "subject", "other", "hedged", "kind", "direction", "pattern"]
 """What a statement may fail.
@@ -86,7 +87,7 @@ def failed_checks(said: Said, page: PageRead) -> list[Check]:
         failed.append("other")
     if load_sentences().hedge.search(sentence):
         failed.append("hedged")
-    if said.kind == "fact" and not _is_of_kind(said.other, words.facts[key].value):
+    if said.kind == "fact" and not _is_of_kind(said.other, words.facts[key].value, page):
         failed.append("kind")
     return failed or _reads(said, key, sentence, page, words)
 
@@ -118,11 +119,11 @@ def _reads(said: Said, key: str, sentence: str, page: PageRead, words: Vocabular
     return ["direction" if states_relation(relation, words, ends[::-1], page, sentence) else "pattern"]
 
 
-def _is_of_kind(value: str, kind: str | tuple[str, ...]) -> bool:
+def _is_of_kind(value: str, kind: str | tuple[str, ...], page: PageRead) -> bool:
     if kind == "number":
         return any(character.isdigit() for character in value)
     if kind == "date":
-        return bool(find_dates(value))
+        return bool(find_dates(value, language_code(page.language)))
     if isinstance(kind, tuple):
         found = re.findall(r"[\w-]+", value.lower())
         return bool(found) and all(word in kind or word in {"and", "or"} for word in found)
@@ -146,7 +147,7 @@ def check_page(item: CodeItem) -> Iterator[dict[str, str]]:
         Rows of `statement` (a hash of what was said), `failed` (names of checks, separated by ', ') and
         `sentence`.
     """
-    page = PageRead(item.page.title, item.page.part("text"))
+    page = PageRead(item.page.title, item.page.part("text"), item.page.language)
     said = [statement_of("fact", row, page.title) for row in item.inputs["entity_facts"]]
     said += [statement_of("relation", row, page.title) for row in item.inputs["relationship_extraction"]]
     for one in dict.fromkeys(said):

@@ -9,7 +9,7 @@ with stated as (
     where entity_type = $type and kind in ('fact', 'external_id')
     union all
     select
-        entity_id, entity_type, fact_key, value, null, try_cast(replace(value, ',', '') as double), unit,
+        entity_id, entity_type, fact_key, value, null, number_of(value, source), unit,
         calendar, since, until,
         source, title, title_key, batch, revision_id, evidence, null, null, supported,
         method, rule_id, model, confidence, 0, subject, is_mapped,

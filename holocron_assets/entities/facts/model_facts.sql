@@ -73,7 +73,7 @@ select
     case method when 'sentence' then 'vocabulary:' || said_key end as rule_id,
     case method when 'sentence' then '' else checked.failed end as failed, may_be('of', words.key, said.entity_type) as fits, spans.calendar, spans.since, spans.until
 from said
-left join date_spans as spans on spans.text = said.value
+left join date_spans as spans on spans.language = language_of(said.source) and spans.text = said.value
 left join vocabulary as words on words.kind = 'fact' and words.called = said.said_key
 left join checked using (batch, title_key, statement)
 where said.said_key <> '' and value <> '';
@@ -93,8 +93,10 @@ with said as (
     semi join present_answers as present
         on relations.batch = present.batch and relations.title_key = present.title_key
     join holders on holders.title_key = relations.title_key
-    left join date_spans as starts on starts.text = relations.start_time
-    left join date_spans as ends on ends.text = relations.end_time
+    left join date_spans as starts
+        on starts.language = language_of(relations.source) and starts.text = relations.start_time
+    left join date_spans as ends
+        on ends.language = language_of(relations.source) and ends.text = relations.end_time
 ),
 linked as (
     select from_key, plain_text(regexp_replace(target, ' *\([^)]*\)$', '')) as called, any_value(target) as to_title,

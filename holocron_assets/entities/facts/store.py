@@ -15,7 +15,7 @@ from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, write_table
 from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS
 
-FACTS_VERSION = code_version(__name__)
+FACTS_VERSION = code_version(__name__, "holocron_assets.languages.language")
 
 _ROWS = {
     table.name: files(__package__).joinpath(f"{table.name}.sql").read_text(encoding="utf-8")
