@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from wiki_with_facts import WikiWithFacts, page
 
+from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.entities.facts.checks import plain_key
 from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS
 from holocron_assets.entities.facts.reading import read_statements
@@ -106,3 +107,30 @@ def test_a_wiki_that_says_another_language_makes_its_statements_again(tmp_path: 
     assert wiki.resolve() == []
     after = said(wiki, "Nem")
     assert (after["19 ABY"]["date_from"], after["3,500"]["number"]) == (-20, 3.5)
+
+
+def test_of_two_languages_dates_are_compared_and_not_words(tmp_path: Path) -> None:
+    english, german = WikiWithFacts(tmp_path), WikiWithFacts(tmp_path, "dewiki")
+    english.says_its_language("en")
+    german.says_its_language("de")
+    german.crawl({"Nem": page("Character", "Nem", "|geschlecht=männlich\n|geburt=19 VSY\n|tod=5 NSY")})
+    text = page("Character", "Nem", "|gender=Male\n|birth=19 BBY\n|death=4 ABY")
+    english.crawl({"Nem": text})
+    english.resolve()
+    one, other = (row["entity_id"] for row in english.query("select entity_id from entities"))
+    merge = new_decision("merge", entity_id=one, other_id=other, author="Ada", reason="they are one")
+    record(english.lake, [merge])
+    english.resolve()
+    rows = english.query("select fact_key, value, is_disputed from entity_facts order by fact_key, value")
+    assert [tuple(row.values()) for row in rows] == [
+        ("born", "19 BBY", False),
+        ("born", "19 VSY", False),
+        ("died", "4 ABY", True),
+        ("died", "5 NSY", True),
+        ("gender", "Male", False),
+        ("gender", "männlich", False),
+    ]
+    english.crawl({"Nem": text.replace("|gender=Male", "|gender=*Male\n*Female")})
+    english.resolve()
+    disputed = english.query("select value from entity_facts where fact_key = 'gender' and is_disputed")
+    assert sorted(row["value"] for row in disputed) == ["Female", "Male"]

@@ -81,7 +81,9 @@ select
         false
     ) as is_disputed
 from judged
+-- Of two languages only dates are compared: "Male" and "männlich" are no dispute.
 window standing as (
-    partition by entity_id, fact_key, status in ('stated', 'accepted'), date_from is null and date_to is null, calendar
+    partition by entity_id, fact_key, status in ('stated', 'accepted'), date_from is null and date_to is null, calendar,
+        case when date_from is null and date_to is null then language_of(source) end
 )
 order by entity_id, fact_key, value, fact_id
