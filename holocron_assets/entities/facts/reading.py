@@ -1,11 +1,12 @@
 """One reading of all statements about entities, kept with the snapshot of the lake.
 
-The temporary tables of `holders.sql`, `statements.sql` and `model_facts.sql` are made once, and again when
-entities or their names were written since.
+The temporary tables of `holders.sql`, `statements.sql`, `model_facts.sql` and `entity_relations.sql` are made
+once, and again when entities or their names were written since.
 
 Most decisions change little that statements are made from. So a partition's fingerprints are of what it reads
 of the entities, and not of their files: a promoted entity leaves all statements as they are, and an accepted
-fact those of other types.
+fact those of other types. What people reject verifies nothing, so a rejected relation concerns all types: the
+other end may be of any.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,6 +50,7 @@ from holocron_assets.languages.language import ENGLISH, language_code, load_lang
 _FOLDER = files(__package__)
 _HOLDERS = _FOLDER.joinpath("holders.sql").read_text(encoding="utf-8")
 _STATEMENTS = _FOLDER.joinpath("statements.sql").read_text(encoding="utf-8")
+_RELATIONS = _FOLDER.joinpath("entity_relations.sql").read_text(encoding="utf-8")
 _MODEL_FACTS = _FOLDER.joinpath("model_facts.sql").read_text(encoding="utf-8")
 _ANSWERS_MARK = f"""
     select {rows_mark_sql("title_key, batch")} as mark from present_answers
@@ -148,6 +150,7 @@ def read_statements(snapshot: Snapshot) -> None:
     _read_dates(snapshot, models, reading.languages)
     _clean_names(snapshot, models["listed"])
     query(snapshot.connection, _MODEL_FACTS.format(**models, mentions=rows_of(lake, ENTITY_MENTIONS)))
+    query(snapshot.connection, _RELATIONS)
     reading.made_from = mark
 
 
@@ -185,15 +188,22 @@ def _read_holders(snapshot: Snapshot) -> None:
 def _decisions_mark(snapshot: Snapshot, partition: _Partition) -> str:
     """A mark of the decisions about a partition's statements, and of those about statements that no file has.
 
-    The latter may be about what a page says twice: only a decision keeps the second one.
+    The latter may be about what a page says twice: only a decision keeps the second one. A rejected relation
+    counts for relations of every type: it verifies none that says the same from the other end.
     """
     placed = _placed(snapshot)
     counted = [
         row["decision_id"]
         for name, row in sorted(snapshot.decisions.statements.items())
-        if placed.get(name, partition) == partition
+        if _concerns(row["kind"], placed.get(name, partition), partition)
     ]
     return content_hash("\n".join(counted))
+
+
+def _concerns(kind: str, decided: _Partition, partition: _Partition) -> bool:
+    """Whether a decision about a statement of one partition may change rows of another, or of the same."""
+    is_voice = kind == "reject" and decided[0] == partition[0] == ENTITY_RELATIONS.name
+    return is_voice or decided == partition
 
 
 def _placed(snapshot: Snapshot) -> dict[str, _Partition]:
