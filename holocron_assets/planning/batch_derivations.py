@@ -9,7 +9,7 @@ from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.crawl.sources.files import AnySource
 from holocron_assets.derive.interrogations.loading import derived_tables
-from holocron_assets.entities.facts.rules import RULES_FOLDER, rules_version
+from holocron_assets.entities.facts.rules import FACT_READER_VERSION, RULES_FOLDER, rules_version
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.freshness import Derivation, RowInput, stale_partitions
@@ -97,9 +97,7 @@ FACTS_DERIVATION = Derivation(
     PAGE_FACTS,
     (PAGES, PAGE_SIGNALS),
     (SITES,),
-    code_version(
-        "holocron_assets.entities.facts.page_facts", "holocron_assets.signals.infobox.values", _LANGUAGES
-    ),
+    FACT_READER_VERSION,
     row_inputs=(unread_input(PAGE_FACTS),),
     files_version=lambda: rules_version(RULES_FOLDER, infobox_rules_folder()),
 )

@@ -269,7 +269,7 @@ def _pages(lake: Lake, items: Sequence[Item]) -> Mapping[tuple[str, str], PageRe
         if item.interrogation.over == "pages":
             titles[item.partition].add(item.row["title"])
     return {
-        (batch, title): PageRead(title, page.part("text"))
+        (batch, title): PageRead(title, page.part("text"), page.site.language)
         for batch, wanted in titles.items()
         for title, page in pages_of(lake, batch, wanted).items()
     }

@@ -49,20 +49,27 @@ def named(name: str, entity_type: str = "Droid", **columns: Any) -> Row:
 class ListedWiki:
     """A lake whose pages and lists come in batches, a day after one another."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, source: str = SOURCE) -> None:
         self.lake = Lake(folder, (EXTRACTION, LINKED))
+        self.source = source
         self._batches = 0
         self._batch_of: dict[str, str] = {}
         self._page_ids: dict[str, int] = {}
-        site = {"source": SOURCE, "site_name": SOURCE, "title_case": "first-letter", "fetched_at": _START}
-        write_partition(
-            self.lake, SITES, SOURCE, [{**site, "namespaces": _namespaces(), "interwiki_prefixes": ["w"]}]
-        )
+        self._write_site()
+
+    def says_its_language(self, code: str) -> None:
+        """Let the wiki say that its pages are written in a language."""
+        self._write_site(language=code, base_url=f"https://{code}.example.org/wiki/Main")
+
+    def _write_site(self, **columns: Any) -> None:
+        site = {"source": self.source, "site_name": self.source, "title_case": "first-letter"}
+        site |= {"namespaces": _namespaces(), "interwiki_prefixes": ["w"], "fetched_at": _START}
+        write_partition(self.lake, SITES, self.source, [{**site, **columns}])
 
     def crawl(self, pages: Mapping[str, str]) -> str:
         """Fetch pages, whose texts are given by title, and derive what follows from each."""
         self._batches += 1
-        batch = f"{SOURCE}-{self._batches:06}"
+        batch = f"{self.source}-{self._batches:06}"
         rows = [self._page(batch, place, title, text) for place, (title, text) in enumerate(pages.items())]
         write_partition(self.lake, PAGES, batch, rows)
         self._batch_of |= dict.fromkeys(pages, batch)
@@ -130,10 +137,10 @@ class ListedWiki:
             run_step(self.lake, step, batch, "run-0")
 
     def _page(self, batch: str, place: int, title: str, text: str) -> Row:
-        key = title_key(SOURCE, title)
+        key = title_key(self.source, title)
         redirect = text.partition("[[")[2].partition("]]")[0] if text.startswith("#REDIRECT") else None
         return {
-            "source": SOURCE,
+            "source": self.source,
             "batch": batch,
             "position": place,
             "requested_title": title,
@@ -156,12 +163,12 @@ class ListedWiki:
 
 
 def _answer_rows(wiki: ListedWiki, title: str, answers: Iterable[Row]) -> list[Row]:
-    key = title_key(SOURCE, title)
+    key = title_key(wiki.source, title)
     return [
         {
             "item_id": f"{key}#0",
             "position": position,
-            "source": SOURCE,
+            "source": wiki.source,
             "batch": wiki.batch_of(title),
             "title": title,
             "title_key": key,

@@ -292,6 +292,18 @@ def test_a_page_keeps_the_ids_of_its_statements_through_any_number_of_moves(tmp_
     assert ids == {md5("\x1f".join(said).encode(), usedforsecurity=False).hexdigest()}
 
 
+def test_a_rejected_relation_makes_relations_of_every_type_anew_since_it_verifies_none(
+    wiki: WikiWithFacts,
+) -> None:
+    wiki.resolve()
+    [led] = [row for row in wiki.relations("Grey Guard") if row["relation"] == "led_by"]
+    of_all = [f"entity_relations {name}" for name in ("PersonCharacter", "LocationPlace", "Organization")]
+    rejected = decided(wiki, "reject", statement_id=led["relation_id"])
+    assert statements_made(wiki) == of_all
+    decided(wiki, "undo", undoes=rejected)
+    assert statements_made(wiki) == of_all
+
+
 def test_a_decision_about_a_statement_that_no_file_has_counts_wherever_it_turns_up(
     wiki: WikiWithFacts,
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from holocron_assets.entities.facts import rules
 from holocron_assets.entities.facts.rules import (
+    FACT_READER_VERSION,
     RULES_FOLDER,
     InfoboxRuleError,
     check_rule_files,
@@ -100,7 +101,7 @@ def test_another_word_in_a_rule_makes_another_version(tmp_path: Path) -> None:
 
 def test_another_word_in_a_shipped_rule_makes_page_facts_again() -> None:
     version = rules_version(RULES_FOLDER, infobox_rules_folder())
-    assert FACTS_DERIVATION.code_version.endswith(f"-{version}")
+    assert FACTS_DERIVATION.code_version == f"{FACT_READER_VERSION}-{version}"
     assert rules_version(infobox_rules_folder()) != version
 
 

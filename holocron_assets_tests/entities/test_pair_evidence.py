@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from resolved_wiki import Seen, Wiki
 
+from holocron_assets.entities.identity import pair_store
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 
@@ -57,6 +58,21 @@ def test_facts_and_relations_that_agree_are_evidence_and_are_named(tmp_path: Pat
             fact("gender", "Female", is_single=True),
             "gender (Male, Female)",
         ),
+        (
+            fact("gender", "мужской", is_single=True),
+            fact("gender", "женский", is_single=True),
+            "gender (мужской, женский)",
+        ),
+        (
+            fact("gender", "Männlich", is_single=True),
+            fact("gender", "Weiblich", is_single=True),
+            "gender (Männlich, Weiblich)",
+        ),
+        (
+            fact("gender", "पुरुष", is_single=True),
+            fact("gender", "स्त्री", is_single=True),
+            "gender (पुरुष, स्त्री)",
+        ),
     ],
 )
 def test_a_pair_that_facts_contradict_is_a_question(tmp_path: Path, one: Row, other: Row, named: str) -> None:
@@ -100,3 +116,17 @@ def test_a_fact_that_changes_makes_the_pair_again(tmp_path: Path) -> None:
     assert wiki.query("select verdict from lake.entity_pairs") == [{"verdict": "unsure"}]
     (said,) = wiki.query("select reason from lake.entity_judgements")
     assert "% likely by weights as shipped (always -1.0, name +1.0, contradictions -1.3)" in said["reason"]
+
+
+def test_facts_that_other_code_reads_of_the_same_revision_make_the_pair_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    male, female = (fact("gender", word, is_single=True) for word in ("Male", "Female"))
+    assert pair_of(tmp_path, (male,), (male,))["verdict"] == "same"
+    wiki = Wiki(Lake(tmp_path), source="two")
+    wiki.crawl(Seen("Varn", 1, facts=(female,)))
+    assert wiki.stale() == []
+    monkeypatch.setattr(pair_store, "FACT_READER_VERSION", "upgraded")
+    assert wiki.stale() == ["Species"]
+    wiki.resolve_all()
+    assert wiki.query("select verdict from lake.entity_pairs") == [{"verdict": "unsure"}]

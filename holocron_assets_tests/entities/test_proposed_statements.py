@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from listed_wiki import list_of, named
 from wiki_with_facts import WikiWithFacts, page
 
 from holocron_assets.decisions.log import new_decision, record
@@ -35,6 +36,13 @@ def fact(key: str, value: str, evidence: str) -> dict[str, Any]:
 def relation(key: str, to: str, evidence: str, *, of: str = "Nem") -> dict[str, Any]:
     times = {"start_time": None, "end_time": None, "work_context": None}
     return {"from_name": of, "relation": key, "to_name": to, "evidence": evidence, **times}
+
+
+def decided(wiki: WikiWithFacts, kind: str, **about: str) -> str:
+    """Record a decision; give its id."""
+    decision = new_decision(kind, author="Ann", reason="it is so", **about)
+    record(wiki.lake, [decision])
+    return str(decision["decision_id"])
 
 
 def said(wiki: WikiWithFacts, title: str = "Nem") -> dict[tuple[str, str], dict[str, Any]]:
@@ -185,6 +193,51 @@ def test_a_person_accepts_what_is_proposed(wiki: WikiWithFacts) -> None:
     wiki.model_says(FACTS, "Nem", [fact("job", "sailor", "a sailor from Thuum")])
     wiki.resolve()
     name = said(wiki)["occupation", "sailor"]["fact_id"]
-    record(wiki.lake, [new_decision("accept", author="Ann", reason="it is so", statement_id=name)])
+    decided(wiki, "accept", statement_id=name)
     wiki.resolve()
     assert said(wiki)["occupation", "sailor"]["status"] == "accepted"
+
+
+def test_a_fact_of_an_infobox_that_a_person_rejects_verifies_nothing(wiki: WikiWithFacts) -> None:
+    wiki.model_says(FACTS, "Nem", [fact("home_world", "thuum", "a sailor from Thuum")])
+    wiki.resolve()
+    assert said(wiki)["homeworld", "thuum"]["verified_by"] == "infobox"
+    [stated] = [row for row in wiki.facts("Nem") if row["value"] == "Thuum"]
+    rejected = decided(wiki, "reject", statement_id=stated["fact_id"])
+    wiki.resolve()
+    home = said(wiki)["homeworld", "thuum"]
+    assert (home["status"], home["verified_by"]) == ("proposed", None)
+    decided(wiki, "undo", undoes=rejected)
+    wiki.resolve()
+    assert said(wiki)["homeworld", "thuum"]["status"] == "stated"
+
+
+def test_a_fact_that_a_person_rejects_verifies_no_other_pages_in_any_letters(wiki: WikiWithFacts) -> None:
+    wiki.crawl({"List of sailors": list_of("[[Nem]], a sailor")})
+    job = {"attributes": [{"name": "Job", "value": "sailor"}]}
+    wiki.read_lists({"List of sailors": [named("Nem", "PersonCharacter", **job)]})
+    wiki.model_says(FACTS, "Nem", [fact("job", word, "Nem was a sailor") for word in ("Sailor", "sailor")])
+    wiki.check("Nem", TEXT)
+    wiki.resolve()
+    [listed] = wiki.facts("List of sailors")
+    assert (listed["status"], listed["verified_by"]) == ("stated", "page")
+    [shown] = [row for row in wiki.facts("Nem") if row["fact_key"] == "occupation"]
+    decided(wiki, "reject", statement_id=shown["fact_id"])
+    wiki.resolve()
+    [listed] = wiki.facts("List of sailors")
+    assert (listed["status"], listed["verified_by"]) == ("proposed", None)
+
+
+def test_a_relation_that_a_person_rejects_verifies_nothing_from_the_other_end(wiki: WikiWithFacts) -> None:
+    wiki.model_says(RELATIONS, "Tam", [relation("led", "Grey Guard", "led the guard", of="Tam")])
+    wiki.resolve()
+    assert said(wiki, "Tam")["leads", "Grey Guard"]["verified_by"] == "infobox"
+    [stated] = wiki.relations("Grey Guard")
+    rejected = decided(wiki, "reject", statement_id=stated["relation_id"])
+    wiki.resolve()
+    led = said(wiki, "Tam")["leads", "Grey Guard"]
+    assert (led["status"], led["verified_by"]) == ("proposed", None)
+    assert wiki.resolve() == []
+    decided(wiki, "undo", undoes=rejected)
+    wiki.resolve()
+    assert said(wiki, "Tam")["leads", "Grey Guard"]["status"] == "stated"

@@ -2,15 +2,23 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
+from evidence_pages import page_parts
 
-from holocron_assets.entities.facts.checks import Check, Said, failed_checks
+from holocron_assets.derive.code.given import code_item
+from holocron_assets.entities.facts.checks import Check, Said, check_page, failed_checks
 from holocron_assets.entities.facts.rules import load_rule_book
-from holocron_assets.entities.facts.sentence_statements import stated_facts, stated_relations
+from holocron_assets.entities.facts.sentence_statements import (
+    stated_facts,
+    stated_relations,
+    statements_of_page,
+)
 from holocron_assets.entities.facts.sentences import PageRead
 from holocron_assets.entities.facts.vocabulary import load_vocabulary
 from holocron_assets.entities.names.linked_names import linked_names
+from holocron_assets.lake.titles import DEFAULT_SITE
 
 WORDS = load_vocabulary()
 VALUES = {
@@ -143,6 +151,23 @@ def test_a_value_of_another_kind_is_no_fact_of_its_key() -> None:
     page = PageRead("Tam Sey", "Tam Sey was born a sailor with bright eyes.")
     for key, value in (("born", "a sailor"), ("eye_color", "bright")):
         assert failed_checks(Said("fact", "Tam Sey", key, value, page.text), page) == ["kind"]
+
+
+def test_a_date_is_one_of_the_wikis_language() -> None:
+    site = replace(DEFAULT_SITE, language="ru")
+    given = replace(page_parts("'''Tam Sey''' was born in 19 ДБЯ.", "Tam Sey"), site=site)
+    row = {"fact_key": "born", "value": "19 ДБЯ", "evidence": "was born in 19 ДБЯ"}
+    answers = {"entity_facts": [row], "relationship_extraction": []}
+    of_person = {"primary_type": "PersonCharacter"}
+    [check] = check_page(code_item({}, {"page": given}, answers))
+    assert check["failed"] == ""
+    [stated] = statements_of_page(code_item(of_person, {"page": given}, {}))
+    assert (stated["key"], stated["other"]) == ("born", "19 ДБЯ")
+    in_english = {"page": replace(given, site=DEFAULT_SITE)}
+    [check] = check_page(code_item({}, in_english, answers))
+    assert check["failed"] == "kind"
+    assert list(statements_of_page(code_item(of_person, in_english, {}))) == []
+    assert code_item({}, in_english, {}).content_hash != code_item({}, {"page": given}, {}).content_hash
 
 
 def test_only_a_part_of_a_longer_name_is_not_the_other_end() -> None:

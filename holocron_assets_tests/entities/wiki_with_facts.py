@@ -36,8 +36,8 @@ def page(template: str, name: str, fields: str = "", *, continuity: str = "can")
 class WikiWithFacts(ListedWiki):
     """A lake whose entities are resolved, with what is said of them."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: Path, source: str = SOURCE) -> None:
+        super().__init__(folder, source)
         self.lake = Lake(
             folder, tuple(MODEL_TABLES[name] for name in (FACTS, RELATIONS, LISTED, SENTENCES, CHECKS))
         )
@@ -86,10 +86,10 @@ class WikiWithFacts(ListedWiki):
 
     def _common(self, title: str, batch: str) -> dict[str, Any]:
         [signals] = [row for row in read_partition(self.lake, PAGE_SIGNALS, batch) if row["title"] == title]
-        key = title_key(SOURCE, title)
+        key = title_key(self.source, title)
         return {
             "item_id": str(key),
-            "source": SOURCE,
+            "source": self.source,
             "batch": batch,
             "title": title,
             "title_key": key,

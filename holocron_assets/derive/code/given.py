@@ -43,12 +43,14 @@ class PageToRead:
     Attributes:
         title: its canonical title.
         source: its source.
+        language: what its wiki says of its language, such as 'en'; None if it says nothing.
         signals: its row of `page_signals`, without the columns about its place and origin.
         wikitext: its text as it was fetched.
     """
 
     title: str
     source: str
+    language: str | None
     signals: Mapping[str, Any]
     wikitext: str = field(repr=False)
     _parts: PageParts = field(repr=False, compare=False)
@@ -59,6 +61,7 @@ class PageToRead:
         return cls(
             title=page.page["title"],
             source=page.page["source"],
+            language=page.site.language,
             signals=frozen(_content(page.signals)),
             wikitext=page.page.get("wikitext") or "",
             _parts=page,
@@ -109,7 +112,8 @@ class CodeItem:
     def content_hash(self) -> str:
         """The 128-bit xxhash of all that the function can read."""
         pages = {
-            role: [page.title, page.source, page.wikitext, page.signals] for role, page in self.pages.items()
+            role: [page.title, page.source, page.language, page.wikitext, page.signals]
+            for role, page in self.pages.items()
         }
         return _hash([self.variables, pages, self.inputs])
 

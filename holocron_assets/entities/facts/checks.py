@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
+from unicodedata import category
 
 from holocron_assets.derive.code.given import CodeItem
 from holocron_assets.entities.facts.dates import find_dates
@@ -22,6 +23,7 @@ from holocron_assets.entities.facts.sentences import (
     states_relation,
 )
 from holocron_assets.entities.facts.vocabulary import Kind, Vocabulary, load_vocabulary
+from holocron_assets.languages.language import language_code
 
 Check = Literal["quote", "unmapped", "repeats", "subject", "other", "hedged", "kind", "direction", "pattern"]
 """What a statement may fail.
@@ -85,14 +87,21 @@ def failed_checks(said: Said, page: PageRead) -> list[Check]:
         failed.append("other")
     if load_sentences().hedge.search(sentence):
         failed.append("hedged")
-    if said.kind == "fact" and not _is_of_kind(said.other, words.facts[key].value):
+    if said.kind == "fact" and not _is_of_kind(said.other, words.facts[key].value, page):
         failed.append("kind")
     return failed or _reads(said, key, sentence, page, words)
 
 
 def plain_key(word: str) -> str:
-    """A model's key in small letters and underscores."""
-    return re.sub(r"[^a-z0-9]+", "_", word.lower()).strip("_")
+    """A model's key in small letters and underscores, as `model_facts.sql` has it.
+
+    Args:
+        word: the key in the model's words, of any script.
+    """
+    # SQL changes each letter to one. Python would make two of a Turkish one, and another of a Greek last one.
+    small = (character.lower()[0] for character in word)
+    kept = (character if category(character)[0] in "LMN" else " " for character in small)
+    return "_".join("".join(kept).split())
 
 
 def _reads(said: Said, key: str, sentence: str, page: PageRead, words: Vocabulary) -> list[Check]:
@@ -110,11 +119,11 @@ def _reads(said: Said, key: str, sentence: str, page: PageRead, words: Vocabular
     return ["direction" if states_relation(relation, words, ends[::-1], page, sentence) else "pattern"]
 
 
-def _is_of_kind(value: str, kind: str | tuple[str, ...]) -> bool:
+def _is_of_kind(value: str, kind: str | tuple[str, ...], page: PageRead) -> bool:
     if kind == "number":
         return any(character.isdigit() for character in value)
     if kind == "date":
-        return bool(find_dates(value))
+        return bool(find_dates(value, language_code(page.language)))
     if isinstance(kind, tuple):
         found = re.findall(r"[\w-]+", value.lower())
         return bool(found) and all(word in kind or word in {"and", "or"} for word in found)
@@ -138,7 +147,7 @@ def check_page(item: CodeItem) -> Iterator[dict[str, str]]:
         Rows of `statement` (a hash of what was said), `failed` (names of checks, separated by ', ') and
         `sentence`.
     """
-    page = PageRead(item.page.title, item.page.part("text"))
+    page = PageRead(item.page.title, item.page.part("text"), item.page.language)
     said = [statement_of("fact", row, page.title) for row in item.inputs["entity_facts"]]
     said += [statement_of("relation", row, page.title) for row in item.inputs["relationship_extraction"]]
     for one in dict.fromkeys(said):

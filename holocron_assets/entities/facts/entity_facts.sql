@@ -1,7 +1,7 @@
 -- Facts of one type's entities: what infoboxes say, then what sentences and models say.
 with stated as (
     select
-        entity_id, entity_type, key as fact_key, value, qualifier, number, unit, calendar, date_from, date_to,
+        kind, entity_id, entity_type, key as fact_key, value, qualifier, number, unit, calendar, date_from, date_to,
         source, title, title_key, batch, revision_id, evidence, evidence_start, evidence_end, supported,
         'infobox' as method, rule_id, null::varchar as model, confidence, position,
         '' as subject, true as is_mapped, null::varchar as failed_checks
@@ -9,7 +9,7 @@ with stated as (
     where entity_type = $type and kind in ('fact', 'external_id')
     union all
     select
-        entity_id, entity_type, fact_key, value, null, try_cast(replace(value, ',', '') as double), unit,
+        'fact', entity_id, entity_type, fact_key, value, null, number_of(value, source), unit,
         calendar, since, until,
         source, title, title_key, batch, revision_id, evidence, null, null, supported,
         method, rule_id, model, confidence, 0, subject, is_mapped,
@@ -29,17 +29,35 @@ identified as (
         stated.*
     from stated
     left join named_in_ids using (title_key)
+),
+said as (
+    from identified
     qualify row_number() over (
         partition by fact_id order by supported desc, position, revision_id desc, confidence desc, model
     ) = 1
 ),
 -- What a page says twice in other letters is one statement.
 once as (
-    select * from identified
+    select * from said
     qualify method = 'infobox' or fact_id in (select statement_id from decided) or row_number() over (
         partition by entity_id, title_key, method, subject, fact_key, plain_text(value), unit
         order by supported desc, failed_checks = '' desc nulls last, confidence desc, fact_id
     ) = 1
+),
+-- Other voices for what is proposed: infoboxes, and what was read on other pages and no check speaks against. What people
+-- rejected is none, and neither is what the page says of it in other letters.
+spoken as (
+    select
+        entity_id, fact_key as key, plain_text(value) as said, title_key, method, fact_id,
+        row(subject, qualifier, unit) as details
+    from identified
+    where kind = 'fact' and (method = 'infobox' or supported and is_mapped and failed_checks = '')
+),
+fact_voices as (
+    from spoken
+    anti join (
+        from spoken semi join decided on decided.statement_id = spoken.fact_id and decided.status = 'rejected'
+    ) as rejected using (entity_id, key, said, title_key, method, details)
 ),
 verified as (
     select
@@ -73,7 +91,7 @@ judged as (
     left join decided on decided.statement_id = verified.fact_id
 )
 select
-    * exclude (position, subject, is_mapped),
+    * exclude (kind, position, subject, is_mapped),
     $run as run_id,
     fact_key in (from single_keys) and status in ('stated', 'accepted') and coalesce(
         case when date_from is null and date_to is null
@@ -83,7 +101,9 @@ select
         false
     ) as is_disputed
 from judged
+-- Of two languages only dates are compared: "Male" and "männlich" are no dispute.
 window standing as (
-    partition by entity_id, fact_key, status in ('stated', 'accepted'), date_from is null and date_to is null, calendar
+    partition by entity_id, fact_key, status in ('stated', 'accepted'), date_from is null and date_to is null, calendar,
+        case when date_from is null and date_to is null then language_of(source) end
 )
 order by entity_id, fact_key, value, fact_id

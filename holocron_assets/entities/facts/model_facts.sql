@@ -1,11 +1,12 @@
 -- What models read of pages, and of names on list pages, as statements about entities. What stands in braces are the
 -- tables of those interrogations, or no rows.
 
+-- Letters, marks and numbers of any script; `checks.plain_key` gives the same.
 create or replace temp macro plain_key(said) as
-    trim(regexp_replace(lower(said), '[^a-z0-9]+', '_', 'g'), '_');
+    trim(regexp_replace(lower(said), '[^\pL\pM\pN]+', '_', 'g'), '_');
 
 create or replace temp macro plain_text(said) as
-    trim(regexp_replace(lower(said), '[^[:alnum:]]+', ' ', 'g'));
+    trim(regexp_replace(lower(said), '[^\pL\pM\pN]+', ' ', 'g'));
 
 -- Whether the vocabulary lets an entity of a type be on a side of a key; what it does not say, or nobody knows, may be.
 create or replace temp macro may_be(of_side, of_key, type) as coalesce(
@@ -72,7 +73,7 @@ select
     case method when 'sentence' then 'vocabulary:' || said_key end as rule_id,
     case method when 'sentence' then '' else checked.failed end as failed, may_be('of', words.key, said.entity_type) as fits, spans.calendar, spans.since, spans.until
 from said
-left join date_spans as spans on spans.text = said.value
+left join date_spans as spans on spans.language = language_of(said.source) and spans.text = said.value
 left join vocabulary as words on words.kind = 'fact' and words.called = said.said_key
 left join checked using (batch, title_key, statement)
 where said.said_key <> '' and value <> '';
@@ -92,8 +93,10 @@ with said as (
     semi join present_answers as present
         on relations.batch = present.batch and relations.title_key = present.title_key
     join holders on holders.title_key = relations.title_key
-    left join date_spans as starts on starts.text = relations.start_time
-    left join date_spans as ends on ends.text = relations.end_time
+    left join date_spans as starts
+        on starts.language = language_of(relations.source) and starts.text = relations.start_time
+    left join date_spans as ends
+        on ends.language = language_of(relations.source) and ends.text = relations.end_time
 ),
 linked as (
     select from_key, plain_text(regexp_replace(target, ' *\([^)]*\)$', '')) as called, any_value(target) as to_title,
@@ -140,40 +143,3 @@ left join (
     where kind = 'link'
 ) as links on links.from_key = sentences.title_key and links.target = sentences.to_title
 where sentences.kind = 'relation';
-
--- Other voices for what is proposed: infoboxes, and what was read on other pages and no check speaks against.
-create or replace temp table fact_voices as
-select entity_id, key, plain_text(value) as said, title_key, 'infobox' as method from infobox_facts where kind = 'fact'
-union all
-select entity_id, fact_key, plain_text(value), title_key, method from model_facts
-where supported and is_mapped and failed = '' and fits;
-
-create or replace temp table relation_voices as
-with said as (
-    select
-        fact.entity_id as from_id, fact.key, coalesce(linked.entity_id, named.entity_id) as to_id, fact.title_key,
-        'infobox' as method
-    from infobox_facts as fact
-    left join ends as linked on linked.title_key = fact.target_key
-    left join known_names as named
-        on fact.target is null and named.source = fact.source and named.name = lower(fact.value)
-        and named.side = side_of(fact.continuity)
-    where fact.kind = 'relation'
-    union all
-    select relations.from_id, relations.relation, coalesce(linked.entity_id, named.entity_id), relations.title_key, method
-    from model_relations as relations
-    left join ends as linked on linked.title_key = relations.to_key
-    left join known_names as named
-        on relations.to_key is null and named.source = relations.source and named.name = lower(relations.to_name)
-        and named.side = side_of(relations.continuity)
-    where relations.supported and relations.is_mapped and relations.failed = ''
-)
-select distinct
-    case when same.is_turned then said.to_id else said.from_id end as from_id,
-    same.key,
-    case when same.is_turned then said.from_id else said.to_id end as to_id,
-    said.title_key,
-    said.method
-from said
-join same_relations as same on same.said = said.key
-where said.to_id is not null;

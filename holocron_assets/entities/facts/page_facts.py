@@ -13,10 +13,12 @@ from holocron_assets.languages.language import Values, load_language
 
 _COPIED = ("source", "batch", "title", "title_key", "revision_id")
 _AROUND = " \t,;:.\u2013\u2014-"
-# With a decimal comma, a space may mark thousands. English has counts before names: "2 74-Z speeder bikes".
+# A quote or a multiplication sign may also begin what is counted: 5 "Banshee" bombers.
+_MARK_GOES_ON = r"\s*(?:['\u2019\u2032\"\u2033](?![^\W\d])|\u00d7\s*\d|\^)"
+# With a decimal comma, a space may mark thousands. Counts stand before names too: "2 8-cm-Kanonen".
 _FIGURE_GOES_ON = {
-    ".": re.compile(r"\s*['\u2019\u2032\"\u2033\u00d7^]"),
-    ",": re.compile(r"(?<=\s)\d|\s*['\u2019\u2032\"\u2033\u00d7^]"),
+    ".": re.compile(_MARK_GOES_ON),
+    ",": re.compile(rf"(?<=\s)(?:\d{{3}}\b|\d+/\d)|{_MARK_GOES_ON}"),
 }
 _SPACE = r"[ \u00a0\u2009\u202f]"
 _DASH = r"[\u2013\u2014-]"
@@ -76,7 +78,7 @@ def _figures(words: Values) -> str:
     if words.decimal == ",":
         return rf"-?[1-9]\d{{0,2}}(?:(?:\.|{_SPACE})\d{{3}})+(?!\d)(?:,\d+)?|-?\d+(?:[.,]\d+)?"
     group = rf"{_SPACE}\d{{3}}"
-    last = rf"(?:\.\d+)?\s*(?:%|[^\W\d]\S*)?\s*(?:$|(?:{_DASH}|/|(?:{_any(words.to)})\b)\s*\d)"
+    last = rf"(?:\.\d+)?\s*(?:%|[^\W\d]\S*)?\s*(?:$|(?:{_DASH}|/|\u00d7|(?:{_any(words.to)})\b)\s*\d)"
     spaced = rf"(?:{group})*{_SPACE}000|(?:{group}){{2,}}|{group}(?={last})"
     return (
         rf"-?[1-9]\d{{0,2}}(?:{spaced})(?!\w|-[^\W\d])(?:\.\d+)?"

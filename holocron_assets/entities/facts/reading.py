@@ -1,11 +1,12 @@
 """One reading of all statements about entities, kept with the snapshot of the lake.
 
-The temporary tables of `holders.sql`, `statements.sql` and `model_facts.sql` are made once, and again when
-entities or their names were written since.
+The temporary tables of `holders.sql`, `statements.sql`, `model_facts.sql` and `entity_relations.sql` are made
+once, and again when entities or their names were written since.
 
 Most decisions change little that statements are made from. So a partition's fingerprints are of what it reads
 of the entities, and not of their files: a promoted entity leaves all statements as they are, and an accepted
-fact those of other types.
+fact those of other types. What people reject verifies nothing, so a rejected relation concerns all types: the
+other end may be of any.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,10 +45,12 @@ from holocron_assets.lake.tables import (
     PAGE_LINKS,
 )
 from holocron_assets.lake.views.database import query
+from holocron_assets.languages.language import ENGLISH, language_code, load_language
 
 _FOLDER = files(__package__)
 _HOLDERS = _FOLDER.joinpath("holders.sql").read_text(encoding="utf-8")
 _STATEMENTS = _FOLDER.joinpath("statements.sql").read_text(encoding="utf-8")
+_RELATIONS = _FOLDER.joinpath("entity_relations.sql").read_text(encoding="utf-8")
 _MODEL_FACTS = _FOLDER.joinpath("model_facts.sql").read_text(encoding="utf-8")
 _ANSWERS_MARK = f"""
     select {rows_mark_sql("title_key, batch")} as mark from present_answers
@@ -83,6 +86,7 @@ class _Reading:
 
     Attributes:
         pages: fingerprints of statements about pages, taken before they were read.
+        languages: by source, the language that its pages count as.
         held_from: a mark of the files that the tables of `holders.sql` were made from.
         holders: by entity type, a mark of the titles that its entities hold; and one of all names.
         made_from: a mark of the data that the other temporary tables were made from.
@@ -90,6 +94,7 @@ class _Reading:
     """
 
     pages: Mapping[str, str]
+    languages: Mapping[str, str]
     held_from: str | None = field(default=None)
     holders: Mapping[str, str] = field(default_factory=dict)
     made_from: str | None = field(default=None)
@@ -133,6 +138,7 @@ def read_statements(snapshot: Snapshot) -> None:
     text = pa.string()
     _put_vocabulary(snapshot)
     _put_first_titles(snapshot)
+    _put_languages(snapshot, reading.languages)
     _put(snapshot, "decided", {"statement_id": text, "status": text, "decision_id": text}, _decided(snapshot))
     query(snapshot.connection, _STATEMENTS)
     models = {
@@ -142,9 +148,10 @@ def read_statements(snapshot: Snapshot) -> None:
             *(("listed", LISTED), ("sentences", SENTENCES), ("checks", CHECKS)),
         )
     }
-    _read_dates(snapshot, models["facts"], models["relations"], models["sentences"])
+    _read_dates(snapshot, models, reading.languages)
     _clean_names(snapshot, models["listed"])
     query(snapshot.connection, _MODEL_FACTS.format(**models, mentions=rows_of(lake, ENTITY_MENTIONS)))
+    query(snapshot.connection, _RELATIONS)
     reading.made_from = mark
 
 
@@ -182,15 +189,22 @@ def _read_holders(snapshot: Snapshot) -> None:
 def _decisions_mark(snapshot: Snapshot, partition: _Partition) -> str:
     """A mark of the decisions about a partition's statements, and of those about statements that no file has.
 
-    The latter may be about what a page says twice: only a decision keeps the second one.
+    The latter may be about what a page says twice: only a decision keeps the second one. A rejected relation
+    counts for relations of every type: it verifies none that says the same from the other end.
     """
     placed = _placed(snapshot)
     counted = [
         row["decision_id"]
         for name, row in sorted(snapshot.decisions.statements.items())
-        if placed.get(name, partition) == partition
+        if _concerns(row["kind"], placed.get(name, partition), partition)
     ]
     return content_hash("\n".join(counted))
+
+
+def _concerns(kind: str, decided: _Partition, partition: _Partition) -> bool:
+    """Whether a decision about a statement of one partition may change rows of another, or of the same."""
+    is_voice = kind == "reject" and decided[0] == partition[0] == ENTITY_RELATIONS.name
+    return is_voice or decided == partition
 
 
 def _placed(snapshot: Snapshot) -> dict[str, _Partition]:
@@ -216,8 +230,10 @@ def _reading(snapshot: Snapshot) -> _Reading:
         tables = (PAGE_FACTS, PAGE_LINKS, *model_tables(snapshot.lake))
         read = {table: batches for table in tables if (batches := _batches(snapshot, table))}
         marks = {table.name: _mark(snapshot.lake, table, batches) for table, batches in read.items()}
+        languages = _languages(snapshot)
         titles = content_hash(str(list(snapshot.first_titles.by_page.items())))
-        _READINGS[snapshot] = _Reading({"answers": answers["mark"], "first_titles": titles, **marks})
+        marks |= {"answers": answers["mark"], "languages": content_hash(str(sorted(languages.items())))}
+        _READINGS[snapshot] = _Reading({"first_titles": titles, **marks}, languages)
     return _READINGS[snapshot]
 
 
@@ -255,6 +271,20 @@ def _put_first_titles(snapshot: Snapshot) -> None:
     _put(snapshot, "first_titles", columns, rows)
 
 
+def _languages(snapshot: Snapshot) -> dict[str, str]:
+    rows = query(snapshot.connection, "select source, language from lake.sites")
+    return {row["source"]: language_code(row["language"]) for row in rows}
+
+
+def _put_languages(snapshot: Snapshot, languages: Mapping[str, str]) -> None:
+    """A table of the language of each source, and of its sign before decimals."""
+    rows = [
+        {"source": source, "language": code, "decimal": load_language(code).values.decimal}
+        for source, code in languages.items()
+    ]
+    _put(snapshot, "languages", dict.fromkeys(("source", "language", "decimal"), pa.string()), rows)
+
+
 def _put_vocabulary(snapshot: Snapshot) -> None:
     """Tables of the vocabulary: words, types on each side, relations that say the same, and trusted keys."""
     text, words = pa.string(), load_vocabulary()
@@ -275,24 +305,23 @@ def _put(
     snapshot.connection.unregister("given_rows")
 
 
-def _read_dates(snapshot: Snapshot, facts: str, relations: str, sentences: str) -> None:
-    """Read the dates in what models and sentences say: in Python, once for each text."""
+def _read_dates(snapshot: Snapshot, said: Mapping[str, str], languages: Mapping[str, str]) -> None:
+    """Read the dates in what models and sentences say: in Python, once for each text of a language."""
     texts = f"""
-        select distinct trim(value) as text from {facts}
-        union select other from {sentences} where kind = 'fact'
-        union select start_time from {relations}
-        union select end_time from {relations}
+        select distinct source, trim(value) as text from {said["facts"]}
+        union select source, other from {said["sentences"]} where kind = 'fact'
+        union select source, start_time from {said["relations"]}
+        union select source, end_time from {said["relations"]}
     """  # noqa: S608 - tables of our own
-    with_digits = query(
-        snapshot.connection, f"from ({texts}) where regexp_matches(text, '[0-9]') order by text"
-    )
+    with_digits = query(snapshot.connection, f"from ({texts}) where regexp_matches(text, '[0-9]')")
+    asked = {(languages.get(row["source"], ENGLISH), row["text"]) for row in with_digits}
     found = [
-        {"text": row["text"], "calendar": first.calendar, "since": first.since, "until": first.until}
-        for row in with_digits
-        for first in find_dates(row["text"])[:1]
+        {"language": code, "text": text, "calendar": one.calendar, "since": one.since, "until": one.until}
+        for code, text in sorted(asked)
+        for one in find_dates(text, code)[:1]
     ]
-    number = pa.float64()
-    columns = {"text": pa.string(), "calendar": pa.string(), "since": number, "until": number}
+    text, number = pa.string(), pa.float64()
+    columns = {"language": text, "text": text, "calendar": text, "since": number, "until": number}
     _put(snapshot, "date_spans", columns, found)
 
 

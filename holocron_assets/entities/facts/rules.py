@@ -15,10 +15,17 @@ from holocron_assets.entities.facts.vocabulary import Key, Text
 from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.languages.language import ENGLISH, language_code, load_language
 
 RULES_FOLDER = Path(__file__).with_name("rules")
+FACT_READER_VERSION = code_version(
+    "holocron_assets.entities.facts.page_facts",
+    "holocron_assets.signals.infobox.values",
+    "holocron_assets.languages.language",
+)
+"""Version of the code that reads infoboxes by the rules: `page_facts` follows from it."""
 
 _APART = re.compile(r"[\W_]+")
 _PLURAL_SIGN = re.compile(r"\(s\)|(?<=[a-z])_s(?=_|$)")

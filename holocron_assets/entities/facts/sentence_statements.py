@@ -23,6 +23,7 @@ from holocron_assets.entities.facts.sentences import (
 )
 from holocron_assets.entities.facts.vocabulary import FactEntry, load_vocabulary
 from holocron_assets.entities.names.linked_names import linked_names
+from holocron_assets.languages.language import language_code
 
 MOST_STATEMENTS = 60
 """Of a page. A lead that says more is a list."""
@@ -41,7 +42,8 @@ def statements_of_page(item: CodeItem) -> Iterator[dict[str, str]]:
     Yields:
         Rows of `kind`, `key`, `other`, `to_title` and `evidence`, each once.
     """
-    page, page_type = PageRead(item.page.title, item.page.part("lead")), str(item.variables["primary_type"])
+    page = PageRead(item.page.title, item.page.part("lead"), item.page.language)
+    page_type = str(item.variables["primary_type"])
     found = chain(
         stated_facts(page, page_type), stated_relations(page, linked_names(item.page.wikitext), page_type)
     )
@@ -83,11 +85,11 @@ def stated_facts(page: PageRead, page_type: str) -> Iterator[dict[str, str]]:
     Yields:
         Rows as `statements_of_page` gives them.
     """
-    subjects = page.subject(page.title)
+    subjects, language = page.subject(page.title), language_code(page.language)
     keys = [(key, one) for key, one in load_vocabulary().facts.items() if not one.of or page_type in one.of]
     seen = set()
     for sentence in _plain(page):
-        values = [(key, entry, value) for key, entry in keys for value in _values(entry, sentence)]
+        values = [(key, entry, value) for key, entry in keys for value in _values(entry, sentence, language)]
         for key, entry, value in values if values and _names(sentence, subjects, owner=True) else ():
             stated = any(states_fact(one, value, sentence, subjects) for one in entry.says)
             if stated and (key, value) not in seen:
@@ -99,12 +101,12 @@ def _row(kind: str, key: str, other: str, to_title: str, sentence: str) -> dict[
     return {"kind": kind, "key": key, "other": other, "to_title": to_title, "evidence": sentence}
 
 
-def _values(entry: FactEntry, sentence: str) -> list[str]:
+def _values(entry: FactEntry, sentence: str, language: str) -> list[str]:
     """What in a sentence may be a value of a key; nothing for a key whose values are any text."""
     if entry.value == "number":
         return _NUMBER.findall(sentence)
     if entry.value == "date":
-        return [one.written for one in find_dates(sentence)]
+        return [one.written for one in find_dates(sentence, language)]
     if isinstance(entry.value, tuple):
         return [one for one in entry.value if _word(one).search(sentence)]
     return []

@@ -109,10 +109,12 @@ class PageRead:
     Attributes:
         title: its title.
         text: its text as a reader sees it.
+        language: what its wiki says of its language; None if it says nothing.
     """
 
     title: str
     text: str
+    language: str | None = None
 
     @cached_property
     def short_title(self) -> str:

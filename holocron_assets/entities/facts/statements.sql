@@ -27,6 +27,22 @@ where facts.kind <> 'name';
 create or replace temp table single_keys as
 select distinct key from infobox_facts where is_single;
 
+-- A source that says no language counts as English.
+create or replace temp macro language_of(of_source) as
+    coalesce((select any_value(language) from languages where source = of_source), 'en');
+
+-- A value as a number, if it is one in figures. Where a comma marks decimals, points and spaces mark thousands.
+create or replace temp macro number_of(said, of_source) as try_cast(case
+    when (select any_value(decimal) from languages where source = of_source) = ',' then replace(
+        if(
+            regexp_full_match(said, '-?[1-9]\d{0,2}([. \x{a0}\x{2009}\x{202f}]\d{3})+(,\d+)?'),
+            regexp_replace(said, '[^\d,-]', '', 'g'),
+            said
+        ), ',', '.'
+    )
+    else replace(said, ',', '')
+end as double);
+
 create or replace temp table work_titles as
 select source, title, min(entity_id) as entity_id from ends group by source, title;
 

@@ -15,11 +15,11 @@ from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, write_table
 from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS
 
-FACTS_VERSION = code_version(__name__)
+FACTS_VERSION = code_version(__name__, "holocron_assets.languages.language")
 
 _ROWS = {
-    table.name: files(__package__).joinpath(f"{table.name}.sql").read_text(encoding="utf-8")
-    for table in (ENTITY_FACTS, ENTITY_RELATIONS)
+    table.name: files(__package__).joinpath(file).read_text(encoding="utf-8")
+    for table, file in ((ENTITY_FACTS, "entity_facts.sql"), (ENTITY_RELATIONS, "entity_relation_rows.sql"))
 }
 
 

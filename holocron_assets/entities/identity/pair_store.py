@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from holocron_assets.entities.facts.rules import RULES_FOLDER, rules_version
+from holocron_assets.entities.facts.rules import FACT_READER_VERSION, RULES_FOLDER, rules_version
 from holocron_assets.entities.identity.candidate_records import marks_of, records_of
 from holocron_assets.entities.identity.common import blocks_of
 from holocron_assets.entities.identity.evidence.pages import said_of_both, with_evidence
@@ -149,7 +149,8 @@ def _inputs(snapshot: Snapshot, entity_type: str) -> dict[str, str]:
         "candidates": snapshot.candidate_marks.get(entity_type, "none"),
         "names": snapshot.names_mark,
         "policy": _policy(),
-        # With other facts, a page has another revision, unless its facts are read by other rules.
+        # With other facts, a page has another revision, unless other code or other rules read them.
+        "fact_reader": FACT_READER_VERSION,
         "fact_rules": rules_version(RULES_FOLDER, infobox_rules_folder()),
     }
 

@@ -8,7 +8,7 @@ held as (
         facts.title_key, facts.kind, facts.key, facts.is_single, facts.value,
         facts.calendar, facts.date_from, facts.date_to,
         regexp_replace(lower(coalesce(facts.target, facts.value)), '[\s\p{P}]', '', 'g') as plain,
-        nullif(regexp_extract(lower(facts.value), '^\w+$'), '') as word
+        nullif(regexp_extract(lower(facts.value), '^[\p{L}\p{M}\p{N}_]+$'), '') as word
     from lake.page_facts as facts
     semi join present_answers as present on facts.batch = present.batch and facts.title_key = present.title_key
     semi join asked_titles on facts.title_key = asked_titles.title_key

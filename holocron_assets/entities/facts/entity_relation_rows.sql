@@ -1,0 +1,66 @@
+-- Relations of one type's entities, from what `entity_relations.sql` has of all.
+with said as (
+    from said_relations
+    where entity_type = $type
+    qualify row_number() over (
+        partition by relation_id order by supported desc, position, revision_id desc, confidence desc, model
+    ) = 1
+),
+checked as (
+    select
+        said.* exclude (continuity, target_key, position, failed),
+        case when failed is not null then
+            array_to_string(list_filter([
+                nullif(failed, ''),
+                case when not (may_be('from', relation, entity_type) and may_be('to', relation, to_type)) then 'types' end,
+                case when to_id is null and (to_title is null or method = 'sentence') then 'unknown' end
+            ], lambda one: one is not null), ', ')
+        end as failed_checks
+    from said
+    -- A pattern fits several relations: the other end's type says which it is not.
+    where method <> 'sentence' or may_be('to', relation, to_type)
+),
+-- What a page says twice in other letters is one statement.
+once as (
+    select * from checked
+    qualify method = 'infobox' or relation_id in (select statement_id from decided) or row_number() over (
+        partition by from_id, title_key, method, relation, coalesce(to_id, plain_text(to_name)),
+            start_time, end_time, work
+        order by supported desc, failed_checks = '' desc nulls last, confidence desc, relation_id
+    ) = 1
+),
+verified as (
+    select
+        once.* exclude (subject),
+        case
+            when once.method = 'infobox' then null
+            when exists (
+                from relation_voices as voices
+                where voices.from_id = once.from_id and voices.key = once.relation and voices.method = 'infobox'
+                    and coalesce(voices.to_id = once.to_id, false)
+            ) then 'infobox'
+            when exists (
+                from relation_voices as voices
+                where voices.from_id = once.from_id and voices.key = once.relation
+                    and coalesce(voices.to_id = once.to_id, false) and voices.title_key <> once.title_key
+            ) then 'page'
+            when exists (
+                from relation_voices as voices
+                where voices.from_id = once.from_id and voices.key = once.relation and voices.method = 'sentence'
+                    and once.method = 'model' and coalesce(voices.to_id = once.to_id, false)
+                    and ('relation', once.relation, 'sentence') in (select (kind, key, model) from trusted)
+            ) then 'sentence'
+            when once.failed_checks = '' and ('relation', once.relation, coalesce(once.model, once.method)) in (
+                select (kind, key, model) from trusted
+            ) then 'checks'
+        end as verified_by
+    from once
+)
+select
+    verified.* exclude (is_mapped),
+    coalesce(decided.status, standing_of(method, supported, is_mapped, verified_by)) as status,
+    decided.decision_id,
+    $run as run_id
+from verified
+left join decided on decided.statement_id = verified.relation_id
+order by from_id, relation, to_name, relation_id
