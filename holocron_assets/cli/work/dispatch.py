@@ -73,7 +73,7 @@ def stale(*, as_json: bool, domain: str | None) -> None:
     if as_json:
         click.echo(to_json(rows))
         return
-    print_rows(Console(), "To be asked", [_stale_partition(row) for row in rows])
+    print_rows(Console(emoji=False), "To be asked", [_stale_partition(row) for row in rows])
     if not rows:
         click.echo("Nothing: every answer is what it would be today.")
     for hold in StandingControls(lake).holds_of_files(named):
@@ -110,7 +110,7 @@ def _print_report(report: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(report))
         return
-    console = Console()
+    console = Console(emoji=False)
     if report["mode"] == "off":
         console.print("No model is asked: HOLOCRON_LLM is off.")
         return
