@@ -190,7 +190,12 @@ def _long_text(value: object) -> str:
 
 def shown(text: str) -> str:
     """Text of the wiki, safe to print: Rich reads no markup in it, and control characters are removed."""
-    return escape("".join(c if c.isprintable() else " " for c in text))
+    return escape(printable(text))
+
+
+def printable(text: str) -> str:
+    """Text of the wiki without control characters, for a `Text` of Rich, which reads no markup."""
+    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def _text(value: object) -> str:

@@ -17,9 +17,10 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.interrogations.loading import left_out, load_interrogations
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.errors import HolocronError
+from holocron_assets.lake.place.known import refuse_gone
 from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.settings import data_folder, sources_folder, state_folder
+from holocron_assets.settings import dagster_home, data_folder, sources_folder, state_folder
 from holocron_assets.telemetry.long_work import progress_lines
 
 if TYPE_CHECKING:
@@ -130,8 +131,9 @@ def opened_lake() -> Lake:
 
     Raises:
         PermanentError: the disk that it was on is not mounted: it would look empty.
+        FolderGoneError: Dagster has worked on it, and it is gone.
     """
-    refuse_unmounted(data_folder(), state_folder())
+    _refuse_absent()
     for problem in left_out().values():
         from holocron_assets.telemetry.masking import without_secrets
 
@@ -144,9 +146,15 @@ def bare_lake() -> Lake:
 
     Raises:
         PermanentError: the disk that it was on is not mounted.
+        FolderGoneError: Dagster has worked on it, and it is gone.
     """
-    refuse_unmounted(data_folder(), state_folder())
+    _refuse_absent()
     return Lake(data_folder())
+
+
+def _refuse_absent() -> None:
+    refuse_unmounted(data_folder(), state_folder())
+    refuse_gone(data_folder(), dagster_home())
 
 
 def named_source(name: str) -> Source:

@@ -93,9 +93,22 @@ def test_in_shadow_mode_a_person_launches_nothing_either(commands: Commands) -> 
     assert not (commands.holocron.folder / "dagster").exists()
 
 
-def test_with_models_off_nothing_is_decided(commands: Commands) -> None:
-    assert commands.words("dispatch", HOLOCRON_LLM="off") == "No model is asked: HOLOCRON_LLM is off."
-    assert commands.json("dispatch", HOLOCRON_LLM="off") == {"mode": "off", "plans": []}
+def test_with_models_off_only_sql_and_code_are_decided(commands: Commands) -> None:
+    said = commands.words("dispatch", "--dry-run", HOLOCRON_LLM="off")
+    assert said.startswith("No model is asked: HOLOCRON_LLM is off. Pool gpu: Nothing is to be asked.")
+    report = commands.json("dispatch", "--dry-run", HOLOCRON_LLM="off")
+    assert (report["mode"], report["lacking"]) == ("off", [])
+    plans = {one["pool"]: one for one in report["plans"]}
+    assert plans["gpu"]["model"] is None
+    assert plans["code"]["model"] == "python"
+    asked = {score["interrogation"] for score in plans["code"]["scores"]}
+    assert {"listed_names", "sentence_statements"} <= asked
+
+
+def test_with_models_off_the_status_says_so(commands: Commands) -> None:
+    status = commands.json("status", HOLOCRON_LLM="off")
+    assert status["models"]["loaded"] is None
+    assert status["models"]["problem"] == "no model is asked: HOLOCRON_LLM is off"
 
 
 def test_a_server_that_is_down_is_said_to_be(commands: Commands) -> None:

@@ -167,11 +167,29 @@ def test_an_address_of_the_own_network_is_refused_unless_a_person_says_so(
     assert wiki.requests == []
 
 
-@pytest.mark.parametrize("address", ["ftp://wiki.example.org", "http://", "https:///wiki"])
-def test_what_is_no_address_is_refused(new: Holocron, address: str) -> None:
-    result = add(new, address)
+@pytest.mark.parametrize(
+    "address",
+    ["ftp://wiki.example.org", "http://", "https:///wiki", "http://[::1", "https://wiki.example.org:x"],
+)
+@pytest.mark.parametrize("private", [[], ["--private"]], ids=["public", "private"])
+def test_what_is_no_address_is_refused(new: Holocron, address: str, private: list[str]) -> None:
+    given = ["sources", "add", address, "--contact", "me@example.org", *private]
+    result = CliRunner().invoke(main, given, env=new.environment)
     assert result.exit_code == 1
     assert "is no address of a web page" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("contact", ["me", "", "me@example.org\n", "me@b\u00fccher.example"])
+def test_what_is_no_contact_is_refused_before_anything_is_asked(
+    new: Holocron, wiki: FakeWiki, contact: str
+) -> None:
+    given = ["sources", "add", wiki.api_url, "--contact", contact, "--private"]
+    result = CliRunner().invoke(main, given, env=new.environment)
+    assert result.exit_code == 1
+    assert f"contact {contact!r} must be an e-mail address or a web address" in " ".join(
+        result.stderr.split()
+    )
+    assert wiki.requests == []
 
 
 @pytest.mark.realwiki

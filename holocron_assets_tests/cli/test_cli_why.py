@@ -163,6 +163,23 @@ def test_nobody_is_asked_where_models_are_off(explain_page: Callable[[str], dict
     assert explained["commands"] == ["holocron ask entity_facts 'Issa Dorrane' --source sample"]
 
 
+def test_work_of_code_has_its_turn_where_models_are_off(
+    explain_page: Callable[[str], dict[str, Any]],
+) -> None:
+    explained = explain_page("Issa Dorrane")["sentence_statements"]
+    assert explained["says"] == "Asked for, and not answered yet."
+    assert (
+        explained["because"][0].endswith("answers others before it") or "is next" in explained["because"][0]
+    )
+    assert not [reason for reason in explained["because"] if "no model" in reason]
+
+
+def test_no_command_asks_a_space(explain_page: Callable[[str], dict[str, Any]]) -> None:
+    explained = explain_page("Issa Dorrane")["chunk_embeddings_minilm"]
+    assert explained["says"] == "Asked for, and not answered yet."
+    assert explained["commands"] == []
+
+
 def test_the_interrogations_that_come_before_it_are_named(finished_sample: Holocron, tmp_path: Path) -> None:
     for name in ("page_classification", "entity_facts"):
         shutil.copytree(PROJECT_FOLDER / "data" / "interrogations" / name, tmp_path / "two" / name)
@@ -200,16 +217,32 @@ def test_a_hold_is_shown_with_the_command_that_ends_it(finished_sample: Holocron
 def test_the_outcome_of_a_question_is_shown(
     finished_sample: Holocron, tmp_path: Path, run: dict[str, Any], says: str
 ) -> None:
-    holocron = finished_sample.copy_to(tmp_path)
-    [facts] = [one for one in load_interrogations() if one.name == "entity_facts"]
-    common = {"scope": f"entity_facts-{SAMPLE_BATCH}", "interrogation": "entity_facts", "attempts": 4}
-    common |= {"partition": SAMPLE_BATCH, "model": MODEL, "prompt_version": facts.prompt_version}
+    answer = outcome_of(finished_sample.copy_to(tmp_path), "entity_facts", MODEL, run)
+    assert answer.says.startswith(says)
+
+
+def outcome_of(holocron: Holocron, name: str, model: str, run: dict[str, Any]) -> Answer:
+    """What is said of an interrogation about a page, after a run."""
+    [asked] = [one for one in load_interrogations() if one.name == name]
+    common = {"scope": f"{name}-{SAMPLE_BATCH}", "interrogation": name, "attempts": 4}
+    common |= {"partition": SAMPLE_BATCH, "model": model, "prompt_version": asked.prompt_version}
     key = title_key("sample", "Issa Dorrane")
     row = row_of(LLM_RUNS, item_id=str(key), source="sample", **{**common, **run})
-    write_partition(holocron.lake, LLM_RUNS, f"entity_facts-{SAMPLE_BATCH}", [row])
+    write_partition(holocron.lake, LLM_RUNS, f"{name}-{SAMPLE_BATCH}", [row])
     page = Page(holocron.source(), "Issa Dorrane", key, {"signals": [{"batch": SAMPLE_BATCH}]})
-    answers_by_topic = {one.about: one for one in why_asked(holocron.lake, page, DispatchSettings())}
-    assert answers_by_topic["entity_facts"].says.startswith(says)
+    [answer] = [one for one in why_asked(holocron.lake, page, DispatchSettings()) if one.about == name]
+    return answer
+
+
+def test_artifacts_are_named_for_calls_of_a_model_and_not_for_code(
+    finished_sample: Holocron, tmp_path: Path
+) -> None:
+    copy = finished_sample.copy_to(tmp_path)
+    asked = outcome_of(copy, "entity_facts", MODEL, {"status": "failed", "error": "no JSON"})
+    by_code = outcome_of(copy, "sentence_statements", "sql", {"status": "failed", "error": "no number"})
+    ask = "holocron ask {} 'Issa Dorrane' --source sample"
+    assert asked.commands == ("holocron artifacts entity_facts 'Issa Dorrane'", ask.format("entity_facts"))
+    assert by_code.commands == (ask.format("sentence_statements"),)
 
 
 def test_a_pending_page_is_shown_with_how_many_come_before_it(lake: Lake) -> None:

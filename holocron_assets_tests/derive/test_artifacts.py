@@ -224,6 +224,24 @@ def test_the_command_names_the_files_it_wrote(tmp_path: Path, monkeypatch: pytes
     assert "nothing is kept" in missing.output
 
 
+@pytest.mark.parametrize("title", [["Ash"], []], ids=["a title", "all"])
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("nope", "no interrogation is called 'nope'; there are "),
+        ("sentence_statements", "sentence_statements is answered by code, so no call was made"),
+    ],
+)
+def test_the_command_says_why_there_are_no_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, title: list[str], name: str, says: str
+) -> None:
+    monkeypatch.setenv("HOLOCRON_DATA", str(tmp_path))
+    work(a_wiki(tmp_path, TEXTS))
+    missing = CliRunner().invoke(main, ["artifacts", name, *title, "--to", str(tmp_path / "out")])
+    assert missing.exit_code
+    assert says in " ".join(missing.output.split())
+
+
 def test_the_request_of_a_shadow_is_written_for_the_live_one_that_it_serves(tmp_path: Path) -> None:
     lake = a_wiki(tmp_path, TEXTS)
     work(lake, asked=KINDS.model_copy(update={"shadow": True})).publish("run-1")

@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from holocron_assets.cli.console import shown, to_json
+from holocron_assets.cli.console import printable, to_json
 from holocron_assets.cli.shared import clear_errors, json_option, opened_lake
 
 _NEAREST = 3
@@ -37,7 +37,7 @@ def answer(question: str, *, no_model: bool, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(found.to_json()))
     else:
-        _print(Console(), found.to_json())
+        _print(Console(emoji=False), found.to_json())
     if found.refusal:
         raise SystemExit(1)
 
@@ -45,15 +45,15 @@ def answer(question: str, *, no_model: bool, as_json: bool) -> None:
 def _print(console: Console, found: dict[str, object]) -> None:
     statements, nearest = found["statements"], found["nearest"]
     for said in statements:  # type: ignore[attr-defined]
-        console.print(Text(shown(said["answer"]), style="bold"), soft_wrap=True)
-        console.print(Text(f"   “{shown(said['quote'])}”"), soft_wrap=True)
+        console.print(Text(printable(said["answer"]), style="bold"), soft_wrap=True)
+        console.print(Text(f"   “{printable(said['quote'])}”"), soft_wrap=True)
         place = (
             f"{said['title']}, revision {said['revision_id']}, characters {said['start']} to {said['end']}"
         )
-        console.print(Text(f"   {shown(place)} of its {said['of']}", style="dim"), soft_wrap=True)
+        console.print(Text(f"   {printable(place)} of its {said['of']}", style="dim"), soft_wrap=True)
     if not found["refusal"]:
         return
     console.print(f"No answer: {found['refusal']}.", markup=False, soft_wrap=True)
     for hit in nearest[:_NEAREST]:  # type: ignore[index]
         line = f"   nearest: {hit['title']}: {(hit['passage'] or '')[:100]}"
-        console.print(Text(shown(line).replace("\n", " "), style="dim"), soft_wrap=True)
+        console.print(Text(printable(line), style="dim"), soft_wrap=True)

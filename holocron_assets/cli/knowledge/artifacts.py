@@ -6,7 +6,14 @@ from pathlib import Path
 import click
 
 from holocron_assets.cli.shared import clear_errors, fail, opened_lake
-from holocron_assets.derive.results.artifacts import NoArtifactsError, write_artifacts, write_runs
+from holocron_assets.derive.interrogations.loading import load_interrogations
+from holocron_assets.derive.interrogations.unread import refuse_broken
+from holocron_assets.derive.results.artifacts import (
+    NoArtifactsError,
+    names_asked,
+    write_artifacts,
+    write_runs,
+)
 
 
 @click.command()
@@ -38,9 +45,26 @@ def artifacts(interrogation: str | None, title: str | None, folder: Path) -> Non
         else:
             files = _write_all(interrogation, folder)
     except NoArtifactsError as error:
-        fail(str(error))
+        fail(_why_none(interrogation) or str(error))
     for path in files:
         click.echo(path)
+
+
+def _why_none(interrogation: str | None) -> str | None:
+    """Why nothing is kept of any call of an interrogation; None if there is no such reason.
+
+    Raises:
+        click.UsageError: there is no such interrogation.
+    """
+    known = {one.name: one for one in load_interrogations()}
+    if interrogation is None or interrogation in names_asked(opened_lake()):
+        return None
+    if interrogation not in known:
+        refuse_broken(interrogation)
+        names = ", ".join(sorted(known))
+        raise click.UsageError(f"no interrogation is called {interrogation!r}; there are {names}")
+    by_code = known[interrogation].is_of_code
+    return f"{interrogation} is answered by code, so no call was made" if by_code else None
 
 
 def _write_all(interrogation: str | None, folder: Path) -> list[Path]:

@@ -42,5 +42,7 @@ def _print(answers: Sequence[Answered], *, as_json: bool) -> None:
     for one in shown:
         kept = "asked now" if one["is_new"] else "known already: no call was made"
         print_records(
-            Console(), f"{one['subject']}: {one['interrogation']} by {one['model']}, {kept}", [one["answer"]]
+            Console(emoji=False),
+            f"{one['subject']}: {one['interrogation']} by {one['model']}, {kept}",
+            [one["answer"]],
         )

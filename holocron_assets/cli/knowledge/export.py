@@ -63,7 +63,7 @@ def export(folder: Path | None, file_format: Format, tables: str, base: str, *, 
     except ExportError as error:
         fail(str(error))
     shown = [{name: one[name] for name in ("file", "rows", "bytes")} for one in manifest["files"]]
-    print_rows(Console(), f"Written to {folder}", shown)
+    print_rows(Console(emoji=False), f"Written to {folder}", shown)
     click.echo(f"content hash: {manifest['content_hash']}")
     if (proposed := manifest["proposed"]) and not everything:
         click.echo(f"{counted(proposed, 'proposed statement')} left out; --all exports them too")

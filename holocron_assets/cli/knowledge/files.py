@@ -54,7 +54,7 @@ def list_files(source_name: str | None, state: str | None, limit: int, *, as_jso
     if as_json:
         click.echo(to_json(rows))
     else:
-        print_rows(Console(), "Files", rows)
+        print_rows(Console(emoji=False), "Files", rows)
         click.echo(counted(len(rows), "file"))
 
 
@@ -72,7 +72,7 @@ def show(name: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(report))
         return
-    console = Console()
+    console = Console(emoji=False)
     for file in report:
         print_records(console, str(file["file"]["name"]), [file["file"]])
         print_rows(console, "Addresses tried", file["attempts"])
@@ -114,7 +114,7 @@ def verify(*, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(wrong))
     else:
-        print_rows(Console(), "Wrong or missing", wrong)
+        print_rows(Console(emoji=False), "Wrong or missing", wrong)
         click.echo(f"{counted(len(held), 'file')} verified, {len(wrong)} wrong")
     if wrong:
         raise SystemExit(1)

@@ -42,4 +42,4 @@ def page(title: str, source_name: str | None, *, as_json: bool) -> None:
         click.echo(to_json(page_reports))
         return
     for report in page_reports:
-        print_page(Console(), report)
+        print_page(Console(emoji=False), report)

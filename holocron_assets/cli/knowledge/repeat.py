@@ -152,7 +152,7 @@ def ask_all(lake: Lake, experiment: Experiment, *, err: bool = False) -> None:
 
     by_code = experiment.interrogation.is_of_code
     if _is_embedded() and not by_code:
-        fetch_models(experiment.models[:1], Console(stderr=True))
+        fetch_models(experiment.models[:1], Console(stderr=True, emoji=False))
     try:
         with (
             waiting_reported(lambda: standing),
@@ -207,7 +207,7 @@ def check_tag(tag: str) -> None:
 
 
 def _print(agreement: Agreement) -> None:
-    console = Console()
+    console = Console(emoji=False)
     console.print(
         f"{counted(agreement.items, 'item')} compared, {agreement.alike} alike in every field, "
         f"{agreement.unanswered} without an answer at least once; they agree by {agreement.overall:.3f}."

@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from holocron_assets.cli.console import shown, to_json
+from holocron_assets.cli.console import printable, to_json
 from holocron_assets.cli.shared import clear_errors, json_option, opened_lake
 
 _LONGEST = 300
@@ -35,7 +35,7 @@ def search(text: str, *, limit: int, as_json: bool, **narrowing: tuple[str, ...]
     if as_json:
         click.echo(to_json([hit.to_json() for hit in found.hits]))
         return
-    console = Console()
+    console = Console(emoji=False)
     if not found.hits:
         console.print("Nothing was found.")
     for number, hit in enumerate(found.hits, 1):
@@ -48,12 +48,12 @@ def _print(console: Console, number: int, hit: dict[str, Any], searched: str, na
     from holocron_assets.retrieval.highlights import pieces
 
     line = Text(f"{number}. ", style="dim")
-    line.append(shown(" - ".join([hit["title"], *(hit["headings"] or ())])), style="bold")
+    line.append(printable(" - ".join([hit["title"], *(hit["headings"] or ())])), style="bold")
     line.append(f"  {hit['type']}, {hit['state']}, {hit['source']}", style="dim")
     passage = Text("   ")
     for piece, is_searched in pieces(hit["passage"] or "", searched, _LONGEST):
-        passage.append(shown(piece).replace("\n", " "), style="bold yellow" if is_searched else "")
+        passage.append(printable(piece), style="bold yellow" if is_searched else "")
     why = ", ".join(f"{rank}. by {kind}" for kind, rank in hit["ranks"].items())
-    reason = Text(f"   {why}{f' ({shown(name)})' if name else ''}", style="dim")
+    reason = Text(f"   {why}{f' ({printable(name)})' if name else ''}", style="dim")
     for part in (line, passage, reason):
         console.print(part, soft_wrap=True)

@@ -21,5 +21,5 @@ def sql(sql: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
     else:
-        print_rows(Console(), "", rows)
+        print_rows(Console(emoji=False), "", rows)
         click.echo(counted(len(rows), "row"))

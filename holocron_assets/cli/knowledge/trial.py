@@ -80,7 +80,7 @@ def try_command(  # noqa: PLR0913 - one for each option
     if as_json:
         click.echo(to_json(report.to_json()))
     else:
-        _print(Console(), report)
+        _print(Console(emoji=False), report)
 
 
 def _new_tag(lake: Lake, name: str) -> str:

@@ -71,7 +71,7 @@ def why(title: str, source_name: str | None, *, as_json: bool) -> None:
         click.echo(to_json(rows))
         return
     for source, name, answers in explained:
-        _print(Console(), source, name, answers)
+        _print(Console(emoji=False), source, name, answers)
 
 
 def _fail_with_nearest(title: str, nearest: Sequence[tuple[str, str]]) -> None:

@@ -29,7 +29,7 @@ def alerts(*, everything: bool, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
     elif rows:
-        print_rows(Console(), "Alerts", rows)
+        print_rows(Console(emoji=False), "Alerts", rows)
     else:
         click.echo("No alert fires.")
     if any(row["state"] == "firing" for row in rows):

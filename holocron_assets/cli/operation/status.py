@@ -62,7 +62,7 @@ def status(*, as_json: bool, domain: str | None, watch: bool, seconds: float) ->
     if as_json:
         click.echo(to_json(found.as_json()))
         return
-    print_status(Console(), found)
+    print_status(Console(emoji=False), found)
     if not found.stages:
         click.echo("The lake is empty. `holocron run` fills it.")
 
@@ -93,7 +93,7 @@ def _failed_runs() -> FailedRuns:
 
 def _watch(seconds: float, domain: str | None, *, as_json: bool) -> None:
     """Show snapshots until a signal ends it. Ctrl+C is how that is meant to end, and no failure."""
-    console = Console()
+    console = Console(emoji=False)
     in_place = console.is_terminal and not as_json
     live = Live(console=console, auto_refresh=False) if in_place else None
     try:

@@ -71,7 +71,7 @@ def watched(status: Status, before: Status | None) -> RenderableType:
     alerts = [shown(alert.message) for alert in status.alerts]
     held = [shown(f"{one.action} of {one.scope} {one.name or ''} by {one.author}") for one in status.paused]
     alone = [shown(f"{host.host}: {host.treatment}, {host.why}") for host in status.hosts]
-    blocks += [Text.from_markup(f"[yellow]{line}[/yellow]") for line in (*alerts, *held, *alone)]
+    blocks += [Text.from_markup(f"[yellow]{line}[/yellow]", emoji=False) for line in (*alerts, *held, *alone)]
     rates = _rates(status, before)
     work = [
         {**row, "done a minute": rates.get((stage.stage, stage.source, stage.interrogation), 0.0)}

@@ -66,7 +66,7 @@ def list_webhooks(*, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
     elif rows:
-        print_rows(Console(), "Webhooks", rows)
+        print_rows(Console(emoji=False), "Webhooks", rows)
     else:
         click.echo(f"There are no webhooks. {webhooks_file()} declares them; see docs/alerts.md.")
 

@@ -45,7 +45,7 @@ def list_decisions(kinds: tuple[str, ...], *, as_json: bool) -> None:
         }
         for row in shown
     ]
-    print_rows(Console(), "Decisions", rows)
+    print_rows(Console(emoji=False), "Decisions", rows)
     click.echo(counted(len(rows), "decision"))
 
 
@@ -66,7 +66,7 @@ def show(decision_id: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(report))
     else:
-        print_records(Console(), in_words(row), [report])
+        print_records(Console(emoji=False), in_words(row), [report])
 
 
 @decisions.command(name="export")

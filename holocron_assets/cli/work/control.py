@@ -122,7 +122,7 @@ def controls(*, as_json: bool, history: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
         return
-    print_rows(Console(), "Controls" if history else "Held back and ranked", rows)
+    print_rows(Console(emoji=False), "Controls" if history else "Held back and ranked", rows)
     if not rows:
         click.echo("Nothing is held back, and nobody gave priorities.")
 

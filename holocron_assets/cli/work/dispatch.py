@@ -19,7 +19,7 @@ from holocron_assets.decisions.controls import refuse_full, standing_controls
 from holocron_assets.derive.dispatch.backlog import backlog
 from holocron_assets.derive.dispatch.plans import Plan, plan
 from holocron_assets.derive.dispatch.pools import DispatchSettings, read_dispatch_settings
-from holocron_assets.derive.dispatch.served import gpu_holder, is_switched_off, served_models
+from holocron_assets.derive.dispatch.served import gpu_holder, is_switched_off, served_by_code, served_models
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.dispatch.tallies import stale_rows
 from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -36,11 +36,8 @@ def dispatch(*, dry_run: bool, as_json: bool) -> None:
     """Decide which model works next, tell why, and launch its run.
 
     The sensor model_dispatch does the same by itself, in the same daemon (`make ui`). In shadow mode nothing
-    is launched. --dry-run changes nothing at all.
+    is launched. --dry-run changes nothing at all. With HOLOCRON_LLM=off, only SQL and code work.
     """
-    if is_switched_off():
-        _print_report({"mode": "off", "plans": []}, as_json=as_json)
-        return
     settings = read_dispatch_settings(dispatch_file())
     report, plans = _standing(settings)
     _print_report(report, as_json=as_json)
@@ -73,7 +70,7 @@ def stale(*, as_json: bool, domain: str | None) -> None:
     if as_json:
         click.echo(to_json(rows))
         return
-    print_rows(Console(), "To be asked", [_stale_partition(row) for row in rows])
+    print_rows(Console(emoji=False), "To be asked", [_stale_partition(row) for row in rows])
     if not rows:
         click.echo("Nothing: every answer is what it would be today.")
     for hold in StandingControls(lake).holds_of_files(named):
@@ -84,11 +81,12 @@ def stale(*, as_json: bool, domain: str | None) -> None:
 def _standing(settings: DispatchSettings) -> tuple[dict[str, Any], list[Plan]]:
     """What would be done now: as a report for people and scripts, and as plans to launch."""
     lake, interrogations, now = opened_lake(), load_interrogations(), utc_now()
-    served, controls = served_models(_enabled(interrogations)), StandingControls(lake)
+    enabled, controls = _enabled(interrogations), StandingControls(lake)
+    served = served_by_code(enabled) if is_switched_off() else served_models(enabled)
     waiting = backlog(lake, interrogations, digests=served.digests, now=now, heed=controls.heeded)
     plans = plan(waiting, settings, served.loaded, now)
     report = {
-        "mode": settings.mode,
+        "mode": "off" if is_switched_off() and settings.mode == "live" else settings.mode,
         "at": now,
         "at_work": gpu_holder(lake),
         "loaded": sorted(served.loaded),
@@ -110,10 +108,9 @@ def _print_report(report: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(report))
         return
-    console = Console()
-    if report["mode"] == "off":
+    console = Console(emoji=False)
+    if is_switched_off():
         console.print("No model is asked: HOLOCRON_LLM is off.")
-        return
     if report["mode"] == "shadow":
         console.print("Shadow mode: what is decided is recorded, and nothing is launched.")
     if report["at_work"]:

@@ -74,7 +74,7 @@ def list_groups(*, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
         return
-    print_rows(Console(), "Groups", rows)
+    print_rows(Console(emoji=False), "Groups", rows)
     if not rows:
         click.echo(f"There is no group in {groups_folder()}.")
 

@@ -45,7 +45,7 @@ def list_models(*, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
     else:
-        print_records(Console(), "", rows)
+        print_records(Console(emoji=False), "", rows)
 
 
 @models.command()
@@ -54,7 +54,7 @@ def list_models(*, as_json: bool) -> None:
 def fetch(names: tuple[str, ...]) -> None:
     """Fetch the files of models, by default the file of the default model."""
     wanted = names or (shipped_catalog().default,)
-    fetch_models(wanted, Console(stderr=True))
+    fetch_models(wanted, Console(stderr=True, emoji=False))
     for name in wanted:
         click.echo(f"{name}: {own_model_files().find(shipped_catalog().find(name))}")
 

@@ -44,7 +44,7 @@ def schedules(*, as_json: bool) -> None:
         click.echo(to_json(rows))
         return
     print_rows(
-        Console(),
+        Console(emoji=False),
         "Schedules",
         [
             {

@@ -42,7 +42,7 @@ def list_sources(*, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
     else:
-        print_rows(Console(), "Sources", rows)
+        print_rows(Console(emoji=False), "Sources", rows)
     for error in errors:
         click.echo(str(error), err=True)
     if errors:
@@ -62,12 +62,12 @@ def add(url: str, contact: str, name: str | None, *, private: bool) -> None:
     fetched.
     """
     from holocron_assets.crawl.http.log import HttpLog
-    from holocron_assets.crawl.sources.discovery import DISCOVERY, find_wiki, source_text
+    from holocron_assets.crawl.sources.discovery import DISCOVERY, find_wiki, page_address, source_text
 
     folder, lake = sources_folder(), opened_lake()
     if name:
         refuse_taken(folder, name)
-    hosts = [urlsplit(url).hostname or ""] if private else []
+    hosts = [urlsplit(page_address(url)).hostname or ""] if private else []
     with HttpLog(lake, DISCOVERY) as log:
         wiki = find_wiki(
             url,
@@ -94,7 +94,7 @@ def _describe(wiki: "FoundWiki", name: str) -> None:
         ("extensions", ", ".join(wiki.extensions) or "it lists none"),
         ("pace", f"{wiki.pace:g} requests a second, one at a time"),
     ]
-    print_rows(Console(), "Found", [{"what": what, "says": says} for what, says in rows])
+    print_rows(Console(emoji=False), "Found", [{"what": what, "says": says} for what, says in rows])
     least, most = (number / 1e6 for number in wiki.lake_bytes)
     disk = f"{least:,.0f} to {most:,.0f} MB of lake"
     plans = [
@@ -106,7 +106,7 @@ def _describe(wiki: "FoundWiki", name: str) -> None:
             "disk": f"{disk}, and the export",
         },
     ]
-    print_rows(Console(), "What all articles take", plans)
+    print_rows(Console(emoji=False), "What all articles take", plans)
     click.echo(f"Look at the file. Then `holocron sources enable {name}` starts the crawl.")
     click.echo(
         "Some wikis offer an export on Special:Statistics or dumps.wikimedia.org: `holocron import` reads it."

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from holocron_assets.crawl.errors import WikiRefused
 from holocron_assets.crawl.http.client import HttpClient
@@ -57,6 +57,10 @@ BYTES_A_PAGE = (3_000, 50_000)
 
 class NoWikiError(PermanentError):
     """No MediaWiki answers at an address. The message says what was tried."""
+
+
+class ContactError(PermanentError):
+    """What a person gave as a contact is neither an e-mail nor a web address."""
 
 
 class _General(BaseModel):
@@ -220,6 +224,23 @@ def _line(text: str) -> str:
     return " ".join(text.split())[:200]
 
 
+def page_address(address: str) -> str:
+    """The address of a page of a wiki, as a person gives it, with its scheme.
+
+    Raises:
+        NoWikiError: it is none.
+    """
+    url = address if "://" in address else f"https://{address}"
+    try:
+        parts = urlsplit(url)
+        usable = parts.hostname and parts.port != 0 and parts.scheme in {"http", "https"}
+    except ValueError:  # brackets without an end, or a port that is no number
+        usable = False
+    if not usable:
+        raise NoWikiError(f"{address!r} is no address of a web page, such as https://wiki.example.org")
+    return url
+
+
 def find_wiki(
     address: str,
     *,
@@ -239,14 +260,17 @@ def find_wiki(
 
     Raises:
         NoWikiError: no MediaWiki answers there.
+        ContactError: the contact is none.
         WikiRefused: robots.txt forbids to ask, or the address may not be connected to.
         WikiUnavailable: the host does not answer for now.
     """
-    url = address if "://" in address else f"https://{address}"
-    if not urlsplit(url).hostname or urlsplit(url).scheme not in {"http", "https"}:
-        raise NoWikiError(f"{address!r} is no address of a web page, such as https://wiki.example.org")
+    url = page_address(address)
+    try:
+        politeness = Politeness(contact=contact)
+    except ValidationError as error:
+        raise ContactError(f"contact {contact!r} {error.errors()[0]['ctx']['error']}") from error
     with ExitStack() as stack:
-        hosts = _Hosts(contact, politeness_folder, record, private_hosts, stack)
+        hosts = _Hosts(politeness, politeness_folder, record, private_hosts, stack)
         tried = []
         for api_url in _candidates(url, hosts):
             tried.append(api_url)
@@ -263,16 +287,16 @@ class _Hosts:
 
     def __init__(
         self,
-        contact: str,
+        politeness: Politeness,
         folder: Path,
         record: Callable[[Row], None],
         private_hosts: Sequence[str],
         stack: ExitStack,
     ) -> None:
-        agent = f"Holocron/{version('holocron-assets')} ({contact})"
+        agent = f"Holocron/{version('holocron-assets')} ({politeness.contact})"
         self.http = stack.enter_context(HttpClient(agent, private_hosts=private_hosts))
         self.record = record
-        self._politeness = Politeness(contact=contact)
+        self._politeness = politeness
         self._folder, self._stack = folder, stack
         self._limits: dict[str, HostLimits] = {}
 

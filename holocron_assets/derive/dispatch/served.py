@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 import duckdb
@@ -25,11 +25,13 @@ class ServedModels:
         digests: of the models that can be asked, by the names that interrogations use.
         loaded: those of them that are loaded.
         lacking: models to fetch: the first model of each interrogation that has none to ask.
+        is_asked: whether a server said so, or none was needed; if not, only code is known.
     """
 
     digests: Mapping[str, str]
     loaded: frozenset[str]
     lacking: frozenset[str]
+    is_asked: bool = True
 
 
 def is_switched_off(environment: Mapping[str, str] = os.environ) -> bool:
@@ -84,18 +86,20 @@ def served_models(
     return ServedModels({**found, **by_code.digests}, frozenset(found.keys() & running), lacking)
 
 
-def read_served_models(interrogations: Sequence[Interrogation]) -> tuple[ServedModels | None, str | None]:
+def read_served_models(interrogations: Sequence[Interrogation]) -> tuple[ServedModels, str | None]:
     """Which models can be asked now, and why some cannot, for people.
 
     Returns:
-        The server's models, None if it was not asked or gives no answer; and what is wrong, if anything.
+        The models, and what is wrong, if anything. Code can be asked even if the server was not, or gives no
+        answer.
     """
+    without_server = replace(served_by_code(interrogations), is_asked=False)
     if is_switched_off():
-        return None, "no model is asked: HOLOCRON_LLM is off"
+        return without_server, "no model is asked: HOLOCRON_LLM is off"
     try:
         served = served_models(interrogations)
     except (ModelServerError, ModelServerUnavailable) as error:
-        return None, str(error)
+        return without_server, str(error)
     lacking = ", ".join(sorted(served.lacking))
     return served, f"the model server has not got {lacking}" if lacking else None
 

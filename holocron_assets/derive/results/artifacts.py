@@ -97,6 +97,11 @@ def write_runs(lake: Lake, name: str | None, folder: Path) -> Iterator[Path]:
             yield from _write(_files(of_item), folder / place)
 
 
+def names_asked(lake: Lake) -> set[str]:
+    """The interrogations of which calls are kept, also those whose file is gone."""
+    return {path.parent.name.partition("-")[0] for path in lake.journals(LLM_ATTEMPTS)}
+
+
 def _attempts(lake: Lake, name: str, subject: str) -> dict[tuple[str, str], list[tuple[Record, Record]]]:
     """The attempts at each item of a title, with the shared part of its requests, where it was asked."""
     for scopes in (_published_scopes(lake, name, subject), _journaled_scopes(lake, name)):

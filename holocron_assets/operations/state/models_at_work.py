@@ -49,7 +49,7 @@ def models_at_work(
     lake: Lake,
     connection: duckdb.DuckDBPyConnection,
     interrogations: Sequence[Interrogation],
-    seen: tuple[ServedModels | None, str | None],
+    seen: tuple[ServedModels, str | None],
     now: datetime,
 ) -> Models:
     """The past and present work of models.
@@ -73,7 +73,7 @@ def models_at_work(
     ]
     lasted = sum((run["ended_at"] - run["started_at"]).total_seconds() for run in runs)
     return Models(
-        loaded=tuple(sorted(served.loaded)) if served else None,
+        loaded=tuple(sorted(served.loaded)) if served.is_asked else None,
         problem=problem,
         at_work=", ".join(str(holder or "another process") for holder in holders) or None,
         switches=_switches(runs, place),

@@ -131,7 +131,7 @@ def take_snapshot(
     now = utc_now()
     interrogations = load_interrogations()
     seen = read_served_models([one for one in interrogations if one.enabled])
-    digests = seen[0].digests if seen[0] else {}
+    digests = seen[0].digests
     staleness = read_staleness(lake, stale_batches=stale_batches, failed_runs=failed_runs.runs)
     frontier = frontier_tables_of(lake, [one for one in sources if isinstance(one, Source)])
     with connect(
@@ -168,7 +168,7 @@ def how_far(lake: Lake) -> tuple[tuple[Interrogation, ...], str | None]:
     """The progress of each interrogation, and why some cannot be asked now; None if all can."""
     interrogations = load_interrogations()
     served, problem = read_served_models([one for one in interrogations if one.enabled])
-    rows = interrogation_rows(lake, interrogations, served.digests if served else {}, utc_now())
+    rows = interrogation_rows(lake, interrogations, served.digests, utc_now())
     return _far(rows), problem
 
 

@@ -57,7 +57,7 @@ class _State:
         partition: the page's batch, or the entity's type.
         item: the page's title key, or the entity's id.
         runs: its items' rows of `llm_runs`, the last one last.
-        served: the models that the server has; None if there is no server.
+        served: the models that the server has, and code.
         problem: why some models cannot be asked.
         decisions: the next decision in each pool.
     """
@@ -66,7 +66,7 @@ class _State:
     partition: str
     item: str
     runs: Sequence[Mapping[str, Any]]
-    served: ServedModels | None
+    served: ServedModels
     problem: str | None
     decisions: Sequence[Decision]
 
@@ -94,20 +94,20 @@ def _asked_of_entity(page: Page, state: _State) -> list[Answer]:
         return []
     interrogations = [one for one in load_interrogations() if one.over == "entities"]
     if entity["merged_into"]:
-        return [_merged(page, one.name, entity) for one in interrogations]
+        return [_merged(page, one, entity) for one in interrogations]
     runs = _runs(state.lake, entity["entity_type"], entity["entity_id"])
     about_it = replace(state, partition=entity["entity_type"], item=entity["entity_id"], runs=runs)
     return [_asked(page, one, about_it) for one in interrogations]
 
 
-def _merged(page: Page, name: str, entity: Mapping[str, Any]) -> Answer:
+def _merged(page: Page, interrogation: Interrogation, entity: Mapping[str, Any]) -> Answer:
     because = (
         f"it is asked about as {entity['merged_into_name']!r}, {entity['merged_into']}",
         "answers to the same question count there, too",
         "its own answers are kept, but are in no table of answers any more",
     )
-    commands = (f"holocron artifacts {name} {named(page.title)}",)
-    return Answer(name, "Not asked any more: the entity was merged.", because, commands)
+    says = "Not asked any more: the entity was merged."
+    return Answer(interrogation.name, says, because, _artifacts(interrogation, page))
 
 
 def _runs(lake: Lake, partition: str, item: str) -> list[dict[str, Any]]:
@@ -119,8 +119,6 @@ def _state_of(lake: Lake, partition: str, item: str, settings: DispatchSettings)
     interrogations, now = load_interrogations(), utc_now()
     runs = _runs(lake, partition, item)
     served, problem = read_served_models(interrogations)
-    if served is None:
-        return _State(lake, partition, item, runs, None, problem, ())
     waiting = backlog(
         lake, interrogations, digests=served.digests, now=now, heed=StandingControls(lake).heeded
     )
@@ -143,11 +141,10 @@ def _asked(page: Page, interrogation: Interrogation, state: _State) -> Answer:
         if waits := waits_for(state.lake, interrogation, state.partition, state.item):
             return Answer(name, "Asked for, and not answered yet.", (waits, *changed))
         if interrogation.wants.unpredicted and not own and (spared := _spared(page)):
-            return Answer(
-                name, "Not asked: the learned model is sure of the type.", spared, (_ask(name, page),)
-            )
-        turn = _turn(interrogation, state)
-        return Answer(name, "Asked for, and not answered yet.", (*turn, *changed), (_ask(name, page),))
+            says = "Not asked: the learned model is sure of the type."
+            return Answer(name, says, spared, _ask(interrogation, page))
+        because = (*_turn(interrogation, state), *changed)
+        return Answer(name, "Asked for, and not answered yet.", because, _ask(interrogation, page))
     return _outcome(page, interrogation, state, current[-1])
 
 
@@ -159,26 +156,36 @@ def _spared(page: Page) -> tuple[str, ...]:
 def _outcome(page: Page, interrogation: Interrogation, state: _State, last: Mapping[str, Any]) -> Answer:
     """The outcome of asking about a page, or its entity."""
     name = interrogation.name
-    ask, artifacts = _ask(name, page), f"holocron artifacts {name} {named(page.title)}"
+    ask, artifacts = _ask(interrogation, page), _artifacts(interrogation, page)
     match last["status"]:
         case "ok":
             says = f"Answered by {last['model']} at {at(last['finished_at'])}."
             if (why_again := _why_again(interrogation, state)) is not None:
-                return Answer(name, f"{says} It is asked again.", why_again, (artifacts, ask))
-            return Answer(name, says, commands=(artifacts,))
+                return Answer(name, f"{says} It is asked again.", why_again, (*artifacts, *ask))
+            return Answer(name, says, commands=artifacts)
         case "dead":
             says = f"Given up after {last['attempts']} attempts: {last['error']}."
-            answer = Answer(name, says, commands=(artifacts, page.requeue_command))
+            answer = Answer(name, says, commands=(*artifacts, page.requeue_command))
             return answer.with_tracebacks(page.topics, [name])
         case _:
             due = f", due again at {at(last['due_at'])}" if last["due_at"] else ""
             says = f"Failed {last['attempts']} times{due}: {last['error']}."
-            answer = Answer(name, says, _turn(interrogation, state), (artifacts, ask))
+            answer = Answer(name, says, _turn(interrogation, state), (*artifacts, *ask))
             return answer.with_tracebacks(page.topics, [name])
 
 
-def _ask(name: str, page: Page) -> str:
-    return f"holocron ask {name} {named(page.title)} --source {page.source.name}"
+def _ask(interrogation: Interrogation, page: Page) -> tuple[str, ...]:
+    """The command that asks now; none for a space, whose vectors are made by the batch."""
+    if interrogation.is_space:
+        return ()
+    return (f"holocron ask {interrogation.name} {named(page.title)} --source {page.source.name}",)
+
+
+def _artifacts(interrogation: Interrogation, page: Page) -> tuple[str, ...]:
+    """The command that shows what was asked and answered; none for code, which is not called."""
+    if interrogation.is_of_code:
+        return ()
+    return (f"holocron artifacts {interrogation.name} {named(page.title)}",)
 
 
 def _why_again(interrogation: Interrogation, state: _State) -> tuple[str, ...] | None:
@@ -223,7 +230,7 @@ def _turn(interrogation: Interrogation, state: _State) -> tuple[str, ...]:
     reasons = []
     if (hold := StandingControls(state.lake).hold_of(interrogation, state.partition)) is not None:
         reasons.append(hold)
-    chosen = model_to_ask(interrogation, state.served.digests) if state.served else None
+    chosen = model_to_ask(interrogation, state.served.digests)
     if chosen is None:
         return (
             *reasons,

@@ -18,6 +18,7 @@ from holocron_assets.derive.dispatch.pools import CODE_POOL, read_dispatch_setti
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.parquet import replacing
 from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.known import remember_lake
 from holocron_assets.lake.place.mounts import refuse_unmounted, remember_mount
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.crawl import CRAWL_POOL
@@ -154,12 +155,13 @@ def open_instance() -> dg.DagsterInstance:
     lake = Lake(data_folder())
     # Two processes that make Dagster's database at once would break it for good.
     with lake.lock("dagster-home"):
-        prepare_home()
+        home = prepare_home()
         instance = dg.DagsterInstance.get()
         for pool, limit in limits.items():
             limit_pool(instance, pool, limit)
         count_runs(instance, dg.RunsFilter())
         bring_ticks_back(instance, now=utc_now())
         expect_lake(instance, lake)
+        remember_lake(lake.root, home)
     reap_dead_runs(instance, lake)
     return instance

@@ -2,9 +2,10 @@
 
 import dagster as dg
 
+from holocron_assets.lake.place.known import lake_gone, name_of_lake
 from holocron_assets.lake.place.marking import mark
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.place.presence import FolderGoneError, marker_of
+from holocron_assets.lake.place.presence import marker_of
 from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.orchestration.internals.storage import is_kept, read_note, write_note
 
@@ -23,13 +24,10 @@ def expect_lake(instance: dg.DagsterInstance, lake: Lake) -> None:
     mirror = mirror_of(lake.root)
     if mirror:
         mirror.recognise()  # a new machine has its marker then
-    key = f"{_KEY}{mirror.url if mirror else lake.root}"
+    key = f"{_KEY}{name_of_lake(lake.root)}"
     known = read_note(instance, key)
     if known and not folder.exists():
-        raise FolderGoneError(
-            f"{folder} is gone, and Dagster has worked on it. Mount its disk, or put it back. To begin "
-            "with an empty lake, make an empty folder there"
-        )
+        raise lake_gone(folder)
     mark(folder)
     if (name := marker_of(folder)) and name != known:
         write_note(instance, key, name)
