@@ -155,6 +155,22 @@ def test_an_unknown_page_of_one_source_names_the_source(finished_sample: Holocro
     assert "no page of source 'sample' is called 'Nobody Ever'" in said
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("page", "Isa Dorane"),
+        ("artifacts", "page_classification", "Isa Dorane"),
+        ("decide", "classify", "Isa Dorane", "--type", "Droid", "--reason", "I know"),
+        ("ask", "page_classification", "Isa Dorane"),
+    ],
+)
+def test_of_a_misspelt_title_every_command_names_the_nearest(
+    finished_sample: Holocron, command: tuple[str, ...]
+) -> None:
+    said = complaint(holocron(finished_sample, *command))
+    assert "Nearest are: 'Issa Dorrane' of sample" in said
+
+
 @pytest.mark.parametrize("title", ["", "../../etc/passwd", "'; drop table pages; --", "%", "x" * 5000])
 def test_any_text_may_be_asked_for_as_a_page(finished_sample: Holocron, title: str) -> None:
     assert "no page is called" in complaint(holocron(finished_sample, "page", title))
