@@ -44,14 +44,12 @@ def explain(details: ErrorDetails, keys: KeyPath, root: type[BaseModel] = Source
     match details["type"]:
         case "extra_forbidden":
             allowed = list(_model_at(keys[:-1], root).model_fields)
-            return f"is no known key{_suggestion(keys[-1], allowed)}; allowed are {', '.join(allowed)}"
+            return f"is no known key{suggestion(keys[-1], allowed)}; allowed are {', '.join(allowed)}"
         case "missing":
             return f"is missing: {_meaning(keys, root)}"
         case "literal_error":
             allowed = re.findall("'([^']*)'", details["ctx"]["expected"])
-            return (
-                f"must be {details['ctx']['expected']}, not {shown}{_suggestion(details['input'], allowed)}"
-            )
+            return f"must be {details['ctx']['expected']}, not {shown}{suggestion(details['input'], allowed)}"
         case "value_error":
             return f"{details['ctx']['error']}{_meaning_in_brackets(keys, root)}"
         case known if known in _TYPES:
@@ -60,7 +58,8 @@ def explain(details: ErrorDetails, keys: KeyPath, root: type[BaseModel] = Source
     return f"{wanted}, not {shown}{_meaning_in_brackets(keys, root)}"
 
 
-def _suggestion(given: object, allowed: Iterable[str]) -> str:
+def suggestion(given: object, allowed: Iterable[str]) -> str:
+    """What was probably meant by a misspelt word, as the end of a sentence; empty if nothing is alike."""
     close = difflib.get_close_matches(str(given).lower(), list(allowed), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
