@@ -14,6 +14,7 @@ from pydantic import Field
 from holocron_assets.doors import questions
 from holocron_assets.doors.explaining import reports_on, sources_of_pages
 from holocron_assets.doors.explaining import why as explained
+from holocron_assets.doors.narrowing import check_narrowing
 from holocron_assets.doors.questions import entity_called
 from holocron_assets.errors import HolocronError
 from holocron_assets.lake.place.paths import Lake
@@ -63,6 +64,7 @@ class Tools:
     ) -> dict[str, Any]:
         """Find passages by names, words and meaning, the best first, each with its page and entity."""
         wanted = {"type": types or [], "source": sources or []}
+        check_narrowing(self._lake, wanted)
         found = searcher_of(self._lake).search(text, limit, wanted=wanted)
         return {
             "hits": [hit.to_json() for hit in found.hits],
@@ -103,6 +105,7 @@ class Tools:
         skip: Skip = 0,
     ) -> dict[str, Any]:
         """List facts with the words that say them: of one entity, or of all that have a key or a type."""
+        check_narrowing(self._lake, {"type": types})
         entity_id = None if entity is None else entity_called(self._lake, entity)["entity_id"]
         rows = questions.facts(entity_id, keys, types).rows(self._lake)
         what = ("entity_id", "name", "fact_key", "value", "number", "unit", "is_disputed")
