@@ -131,7 +131,7 @@ def opened_lake() -> Lake:
     Raises:
         PermanentError: the disk that it was on is not mounted: it would look empty.
     """
-    refuse_unmounted(data_folder(), state_folder())
+    _refuse_no_folder()
     for problem in left_out().values():
         from holocron_assets.telemetry.masking import without_secrets
 
@@ -145,8 +145,15 @@ def bare_lake() -> Lake:
     Raises:
         PermanentError: the disk that it was on is not mounted.
     """
-    refuse_unmounted(data_folder(), state_folder())
+    _refuse_no_folder()
     return Lake(data_folder())
+
+
+def _refuse_no_folder() -> None:
+    data = data_folder()
+    if data.is_file():
+        fail(f"HOLOCRON_DATA names {data}, which is a file: name a folder")
+    refuse_unmounted(data, state_folder())
 
 
 def named_source(name: str) -> Source:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.sources.files import read_any_sources
-from holocron_assets.crawl.sources.problems import suggestion
 from holocron_assets.doors.questions import Some
 from holocron_assets.errors import PermanentError
+from holocron_assets.lake.declaration.key_problems import suggestion
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import FILE_LIST, SITES
 from holocron_assets.retrieval.index.full_text import FILTERS

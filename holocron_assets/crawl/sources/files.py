@@ -14,9 +14,10 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from yaml.reader import ReaderError
 
 from holocron_assets.crawl.sources.file_source import FILE_KINDS, FileSource
-from holocron_assets.crawl.sources.problems import KeyPath, dotted, explain, suggestion
+from holocron_assets.crawl.sources.problems import dotted, explain
 from holocron_assets.crawl.sources.source import NAME_PATTERN, Source
 from holocron_assets.errors import PermanentError, details_of
+from holocron_assets.lake.declaration.key_problems import KeyPath, suggestion
 from holocron_assets.lake.files.people_settings import first_hand
 from holocron_assets.lake.files.people_yaml import compose_yaml, load_yaml
 
