@@ -144,6 +144,13 @@ def test_wiki_text_is_never_taken_for_markup(with_dead_letter: Holocron) -> None
     assert "\x07" not in said
 
 
+def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("", encoding="utf-8")
+    for command in ("status", "alerts"):
+        done = CliRunner().invoke(main, [command], env={"HOLOCRON_DATA": str(tmp_path / "data")})
+        assert (done.exit_code, "data, which is a file: name a folder" in done.stderr) == (1, True)
+
+
 def test_an_unknown_page_says_how_it_would_be_fetched(finished_sample: Holocron) -> None:
     said = complaint(holocron(finished_sample, "page", "Nobody's Page"))
     assert 'no page is called "Nobody\'s Page"' in said
@@ -200,6 +207,12 @@ def test_status_in_json_holds_the_rows_of_the_views(finished_sample: Holocron) -
 def test_status_of_an_empty_lake_says_what_fills_it(tmp_path: Path) -> None:
     said = printed(holocron(sample_holocron(tmp_path), "status"))
     assert said.endswith("The lake is empty. `holocron run` fills it.")
+
+
+def test_status_of_an_empty_lake_without_an_enabled_source_says_how_to_enable_one(tmp_path: Path) -> None:
+    of = sample_holocron(tmp_path)
+    assert holocron(of, "sources", "disable", "sample").exit_code == 0
+    assert "No source is enabled: `holocron sources enable NAME`" in printed(holocron(of, "status"))
 
 
 def test_status_names_a_broken_source_file(finished_sample: Holocron, tmp_path: Path) -> None:
