@@ -8,6 +8,7 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 import duckdb
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
@@ -143,13 +144,23 @@ def make_server(lake: Lake) -> MCPServer[Any]:
     Args:
         lake: what it tells of.
     """
-    server: MCPServer[Any] = MCPServer(
-        "holocron", instructions=_INSTRUCTIONS.strip(), version=version("holocron-assets")
-    )
     tools = Tools(lake)
-    for tool in (tools.search, tools.page, tools.entity, tools.facts, tools.why):
-        server.add_tool(_with_clear_errors(tool), annotations=_READ_ONLY)
-    return server
+    return MCPServer(
+        "holocron",
+        instructions=_INSTRUCTIONS.strip(),
+        version=version("holocron-assets"),
+        tools=[_strict(tool) for tool in (tools.search, tools.page, tools.entity, tools.facts, tools.why)],
+    )
+
+
+def _strict(function: Callable[..., Any]) -> Tool:
+    """A tool that refuses arguments that it does not know: the SDK would drop them without a word."""
+    tool = Tool.from_function(_with_clear_errors(function), annotations=_READ_ONLY)
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    tool.parameters = arguments.model_json_schema(by_alias=True)
+    return tool
 
 
 def _with_clear_errors(tool: Callable[_P, _T]) -> Callable[_P, _T]:
