@@ -35,7 +35,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_SIGNALS
 from holocron_assets.lake.titles import DOTTED_CAPITAL, capitalised
 from holocron_assets.lake.views.database import connect, query
-from holocron_assets.lake.views.named_pages import find_page, page_ids, titles_there
+from holocron_assets.lake.views.named_pages import find_page, nearest_pages, page_ids, titles_there
 
 SHARED_COLUMNS = ("namespace", "is_redirect", "infobox_template", "categories")
 """Columns of page_signals that say whether a page is an article, and what it shares with others."""
@@ -298,7 +298,8 @@ def _one_page(lake: Lake, title: str, source: str | None) -> tuple[str, str]:
     found = find_page(lake, title, source)
     if not found:
         raise DecisionError(
-            f"no page is called {title!r}: nothing can be decided about it. `holocron page` helps to find it"
+            f"no page is called {title!r}: nothing can be decided about it."
+            f"{nearest_pages(lake, title, source)}"
         )
     if len(found) > 1:
         listed = " or ".join(f"{name!r} of {its_source}" for its_source, name in found)

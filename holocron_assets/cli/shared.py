@@ -153,8 +153,11 @@ def bare_lake() -> Lake:
 
 
 def _refuse_absent() -> None:
-    refuse_unmounted(data_folder(), state_folder())
-    refuse_gone(data_folder(), dagster_home())
+    data = data_folder()
+    if data.is_file():
+        fail(f"HOLOCRON_DATA names {data}, which is a file: name a folder")
+    refuse_unmounted(data, state_folder())
+    refuse_gone(data, dagster_home())
 
 
 def named_source(name: str) -> Source:

@@ -8,12 +8,14 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 import duckdb
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from holocron_assets.doors import questions
 from holocron_assets.doors.explaining import reports_on, sources_of_pages
 from holocron_assets.doors.explaining import why as explained
+from holocron_assets.doors.narrowing import check_narrowing
 from holocron_assets.doors.questions import entity_called
 from holocron_assets.errors import HolocronError
 from holocron_assets.lake.place.paths import Lake
@@ -63,6 +65,7 @@ class Tools:
     ) -> dict[str, Any]:
         """Find passages by names, words and meaning, the best first, each with its page and entity."""
         wanted = {"type": types or [], "source": sources or []}
+        check_narrowing(self._lake, wanted)
         found = searcher_of(self._lake).search(text, limit, wanted=wanted)
         return {
             "hits": [hit.to_json() for hit in found.hits],
@@ -103,6 +106,7 @@ class Tools:
         skip: Skip = 0,
     ) -> dict[str, Any]:
         """List facts with the words that say them: of one entity, or of all that have a key or a type."""
+        check_narrowing(self._lake, {"type": types})
         entity_id = None if entity is None else entity_called(self._lake, entity)["entity_id"]
         rows = questions.facts(entity_id, keys, types).rows(self._lake)
         what = ("entity_id", "name", "fact_key", "value", "number", "unit", "is_disputed")
@@ -140,13 +144,23 @@ def make_server(lake: Lake) -> MCPServer[Any]:
     Args:
         lake: what it tells of.
     """
-    server: MCPServer[Any] = MCPServer(
-        "holocron", instructions=_INSTRUCTIONS.strip(), version=version("holocron-assets")
-    )
     tools = Tools(lake)
-    for tool in (tools.search, tools.page, tools.entity, tools.facts, tools.why):
-        server.add_tool(_with_clear_errors(tool), annotations=_READ_ONLY)
-    return server
+    return MCPServer(
+        "holocron",
+        instructions=_INSTRUCTIONS.strip(),
+        version=version("holocron-assets"),
+        tools=[_strict(tool) for tool in (tools.search, tools.page, tools.entity, tools.facts, tools.why)],
+    )
+
+
+def _strict(function: Callable[..., Any]) -> Tool:
+    """A tool that refuses arguments that it does not know: the SDK would drop them without a word."""
+    tool = Tool.from_function(_with_clear_errors(function), annotations=_READ_ONLY)
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    tool.parameters = arguments.model_json_schema(by_alias=True)
+    return tool
 
 
 def _with_clear_errors(tool: Callable[_P, _T]) -> Callable[_P, _T]:

@@ -11,9 +11,9 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.views.named_pages import find_page
+from holocron_assets.lake.views.named_pages import find_page, nearest_pages
 from holocron_assets.operations.why.explaining import explain
-from holocron_assets.operations.why.page_report import nearest_titles, page_report
+from holocron_assets.operations.why.page_report import page_report
 from holocron_assets.settings import dispatch_file, politeness_folder
 
 
@@ -41,8 +41,7 @@ def reports_on(lake: Lake, sources: Sequence[Source], title: str, source: str | 
     title = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles
     found = find_page(lake, title, source)
     if not found:
-        near = "; ".join(f"{name!r} of {one}" for one, name in nearest_titles(lake, title, source))
-        raise NoPageError(f"no page is called {title!r}." + (f" Nearest are: {near}" if near else ""))
+        raise NoPageError(f"no page is called {title!r}.{nearest_pages(lake, title, source)}")
     return [page_report(lake, sources, one, name) for one, name in found]
 
 

@@ -11,6 +11,7 @@ from holocron_assets.derive.opening import open_lake
 from holocron_assets.doors import questions
 from holocron_assets.doors.asking_sql import ask_sql
 from holocron_assets.doors.explaining import reports_on, sources_of_pages
+from holocron_assets.doors.narrowing import check_narrowing
 from holocron_assets.doors.questions import Question, Some, entity_called
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.place.mounts import refuse_unmounted
@@ -53,7 +54,12 @@ class Holocron:
             state: such as 'promoted'. By default all are there, also suppressed and merged ones.
             source: names of sources.
             continuity: such as 'canon'.
+
+        Raises:
+            NarrowingError: there is no such type, state, source or continuity.
         """
+        narrowed = {"type": type, "state": state, "source": source, "continuity": continuity}
+        check_narrowing(self._lake, narrowed)
         return self._frame(questions.entities(type, state, source, continuity))
 
     def facts(
@@ -73,6 +79,7 @@ class Holocron:
         Raises:
             NoEntityError: there is no such entity.
         """
+        check_narrowing(self._lake, {"type": type})
         return self._frame(questions.facts(self._id_of(entity), key, type))
 
     def relations(
@@ -92,6 +99,7 @@ class Holocron:
         Raises:
             NoEntityError: there is no such entity.
         """
+        check_narrowing(self._lake, {"type": type})
         return self._frame(questions.relations(self._id_of(entity), relation, type))
 
     def page(self, title: str, *, source: str | None = None) -> dict[str, Any]:
@@ -126,10 +134,12 @@ class Holocron:
 
         Raises:
             SearchError: nothing is indexed yet, or it is narrowed by something else.
+            NarrowingError: there is no such type, state, source or continuity.
         """
         wanted = {
             name: [value] if isinstance(value, str) else value for name, value in narrowing.items() if value
         }
+        check_narrowing(self._lake, wanted)
         with server_for_queries():
             found = searcher_of(self._lake).search(text, limit, wanted=wanted)
         if found.without_meaning:

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 from yaml import YAMLError
 
 from holocron_assets.errors import PermanentError, details_of
+from holocron_assets.lake.declaration.key_problems import problem_of_key
 from holocron_assets.lake.files.people_yaml import load_yaml
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -31,7 +33,9 @@ def read_data_file(path: Path, model: type[_Model]) -> _Model:
     try:
         found: _Model = _parsed(path.read_text(encoding="utf-8"), model)
     except ValidationError as error:
-        raise DataFileError(f"{path}: {'; '.join(map(_problem, details_of(error)))}") from error
+        raise DataFileError(
+            f"{path}: {'; '.join(_problem(one, model) for one in details_of(error))}"
+        ) from error
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise DataFileError(f"{path}: not a readable YAML file: {error}") from error
     return found
@@ -60,8 +64,7 @@ def _parsed(text: str, model: type[BaseModel]) -> Any:
     return model.model_validate(load_yaml(text))
 
 
-def _problem(error: Mapping[str, object]) -> str:
-    location = error["loc"]
-    key = ".".join(map(str, location)) if isinstance(location, tuple) and location else "(top level)"
-    problem = "must be a mapping" if error["type"] == "model_type" else error["msg"]
+def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
+    key = ".".join(map(str, error["loc"])) or "(top level)"
+    problem = "must be a mapping" if error["type"] == "model_type" else problem_of_key(error, model)
     return f"{key}: {problem}"

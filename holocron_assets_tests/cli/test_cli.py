@@ -144,6 +144,13 @@ def test_wiki_text_is_never_taken_for_markup(with_dead_letter: Holocron) -> None
     assert "\x07" not in said
 
 
+def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("", encoding="utf-8")
+    for command in ("status", "alerts"):
+        done = CliRunner().invoke(main, [command], env={"HOLOCRON_DATA": str(tmp_path / "data")})
+        assert (done.exit_code, "data, which is a file: name a folder" in done.stderr) == (1, True)
+
+
 def test_an_unknown_page_says_how_it_would_be_fetched(finished_sample: Holocron) -> None:
     said = complaint(holocron(finished_sample, "page", "Nobody's Page"))
     assert 'no page is called "Nobody\'s Page"' in said
@@ -153,6 +160,22 @@ def test_an_unknown_page_says_how_it_would_be_fetched(finished_sample: Holocron)
 def test_an_unknown_page_of_one_source_names_the_source(finished_sample: Holocron) -> None:
     said = complaint(holocron(finished_sample, "page", "Nobody Ever", "--source", "sample"))
     assert "no page of source 'sample' is called 'Nobody Ever'" in said
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("page", "Isa Dorane"),
+        ("artifacts", "page_classification", "Isa Dorane"),
+        ("decide", "classify", "Isa Dorane", "--type", "Droid", "--reason", "I know"),
+        ("ask", "page_classification", "Isa Dorane"),
+    ],
+)
+def test_of_a_misspelt_title_every_command_names_the_nearest(
+    finished_sample: Holocron, command: tuple[str, ...]
+) -> None:
+    said = complaint(holocron(finished_sample, *command))
+    assert "Nearest are: 'Issa Dorrane' of sample" in said
 
 
 @pytest.mark.parametrize("title", ["", "../../etc/passwd", "'; drop table pages; --", "%", "x" * 5000])
@@ -184,6 +207,12 @@ def test_status_in_json_holds_the_rows_of_the_views(finished_sample: Holocron) -
 def test_status_of_an_empty_lake_says_what_fills_it(tmp_path: Path) -> None:
     said = printed(holocron(sample_holocron(tmp_path), "status"))
     assert said.endswith("The lake is empty. `holocron run` fills it.")
+
+
+def test_status_of_an_empty_lake_without_an_enabled_source_says_how_to_enable_one(tmp_path: Path) -> None:
+    of = sample_holocron(tmp_path)
+    assert holocron(of, "sources", "disable", "sample").exit_code == 0
+    assert "No source is enabled: `holocron sources enable NAME`" in printed(holocron(of, "status"))
 
 
 def test_status_names_a_broken_source_file(finished_sample: Holocron, tmp_path: Path) -> None:
@@ -332,7 +361,7 @@ def test_all_dead_letters_are_requeued_at_once(with_dead_letter: Holocron) -> No
 
 def test_what_is_not_given_up_is_tried_again_at_once_where_it_failed(with_dead_letter: Holocron) -> None:
     said = printed(holocron(with_dead_letter, "requeue", "--title", "DUO-14", "--reason", "hm"))
-    assert "DUO-14 of sample is not given up: what failed about it is tried again at once" in said
+    assert said == "DUO-14 of sample is not given up: if anything about it failed, it is tried again now"
     assert [row["title"] for row in all_decisions(with_dead_letter.lake)] == ["DUO-14"]
 
 

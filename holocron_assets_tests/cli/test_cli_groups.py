@@ -108,6 +108,14 @@ def test_a_step_may_name_a_file_and_a_source_that_earlier_steps_make(holocron: H
     }
 
 
+def test_a_broken_file_does_not_hide_the_other_groups(holocron: Holocron) -> None:
+    write(holocron, "{name: first, run: sources list}")
+    (holocron.folder / "groups" / "broken.yaml").write_text("titel: x\n", encoding="utf-8")
+    result = do(holocron, "list", "--json")
+    assert (result.exit_code, [row["group"] for row in json.loads(result.stdout)]) == (1, ["some"])
+    assert "broken.yaml" in result.stderr
+
+
 def test_a_group_that_another_process_runs_is_not_run_at_the_same_time(holocron: Holocron) -> None:
     write(holocron, "{name: a, run: sources list}")
     with FileLock(holocron.lake.locks / "group-some.lock"):

@@ -1,5 +1,6 @@
 """Names that nothing is called by: refused, with what there is, before anything is done."""
 
+import subprocess
 from pathlib import Path
 
 import dagster as dg
@@ -46,6 +47,16 @@ def test_nothing_is_launched_for_a_partition_or_source_that_is_not_there(
     holocron: Holocron, arguments: list[str], problem: str
 ) -> None:
     assert problem in refused(holocron, "launch", *arguments)
+
+
+def test_a_launched_run_that_no_daemon_takes_is_said_to_stay_queued(
+    holocron: Holocron, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched = subprocess.CompletedProcess([], 0, "", "")
+    monkeypatch.setattr(launching.subprocess, "run", lambda *_, **__: launched)
+    done = CliRunner().invoke(main, ["launch", "report_status"], env=holocron.environment)
+    assert done.exit_code == 0, done.output
+    assert "It stays queued until a daemon takes it, and none runs: `make ui` starts one." in done.output
 
 
 @pytest.mark.parametrize("option", ["--partitions", "--source", "--from", "--to"])

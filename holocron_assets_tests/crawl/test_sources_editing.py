@@ -88,8 +88,10 @@ def test_a_source_that_is_not_there_or_broken_is_not_enabled(tmp_path: Path) -> 
     with pytest.raises(SourceError, match="key 'kin'"):
         set_enabled(tmp_path, "wiki", enabled=True)
     assert "false" in path.read_text()
-    with pytest.raises(SourceError, match="there is no such source file"):
+    with pytest.raises(SourceError, match=r"there is no such source file$"):
         set_enabled(tmp_path, "other", enabled=True)
+    with pytest.raises(SourceError, match="there is no such source file; did you mean 'wiki'"):
+        set_enabled(tmp_path, "wikki", enabled=True)
 
 
 @pytest.mark.parametrize("name", ["../wiki", "a/b", "", "Wiki", "wiki-2", "a" * 41, "wiki\n", "\0"])

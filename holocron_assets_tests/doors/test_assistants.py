@@ -134,7 +134,10 @@ def test_a_fact_has_the_words_of_its_page(assistant: Assistant) -> None:
         ("entity", {"entity": "Nobody"}, "A search finds entities by part of a name"),
         ("page", {"title": "Issa Doran"}, "Nearest are: 'Issa Dorrane' of sample"),
         ("search", {"text": "tea", "limit": 0}, "greater than or equal to 1"),
+        ("search", {"text": "tea", "types": ["Drod"]}, "there is no type 'Drod'; did you mean 'Droid'?"),
+        ("facts", {"types": ["Drod"]}, "there is no type 'Drod'; did you mean 'Droid'?"),
         ("why", {}, "Field required"),
+        ("search", {"text": "tea", "type": "Droid"}, "type\n  Extra inputs are not permitted"),
     ],
 )
 def test_an_error_says_what_to_do(

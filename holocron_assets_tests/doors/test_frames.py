@@ -31,7 +31,7 @@ def test_entities_of_a_type_are_the_rows_of_the_view(holocron: Holocron) -> None
 
 
 def test_a_frame_without_rows_has_its_columns(holocron: Holocron) -> None:
-    frame = holocron.entities(type="Nothing", state="promoted")
+    frame = holocron.entities(type="Droid", state="suppressed")
     assert frame.empty
     assert {"entity_id", "name", "state"} <= set(frame.columns)
 

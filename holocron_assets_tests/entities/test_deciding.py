@@ -299,6 +299,16 @@ def test_a_statement_that_is_not_known_is_refused(lake: Lake) -> None:
             named_statement(lake, named)
 
 
+def test_the_start_of_an_id_that_is_too_short_is_refused_with_the_length_that_it_needs(lake: Lake) -> None:
+    needed = "the start of an id needs 8 characters or more"
+    with pytest.raises(DecisionError, match=f"has the id 'fca'; {needed}"):
+        named_statement(lake, "fca")
+    with pytest.raises(DecisionError, match=f"is called '33fd8b8'; {needed}"):
+        named_entity(lake, "33fd8b8")
+    with pytest.raises(DecisionError, match=r"is called 'Nobody'\. `holocron page`"):
+        named_entity(lake, "Nobody")
+
+
 def test_the_start_of_an_id_that_several_statements_share_lists_them(lake: Lake) -> None:
     facts = [
         statement(

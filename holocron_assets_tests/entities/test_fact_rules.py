@@ -112,7 +112,11 @@ def test_another_word_in_a_shipped_rule_makes_page_facts_again() -> None:
         ("rules:\n  - {fields: [a], key: Bad Key, kind: fact}\n", r"rules\.0\.key"),
         ("rules:\n  - {fields: [a], key: a, kind: opinion}\n", r"rules\.0\.kind"),
         ("rules:\n  - {fields: [], key: a, kind: fact}\n", r"rules\.0\.fields"),
-        ("rules:\n  - {fields: [a], key: a, kind: fact, colour: red}\n", r"rules\.0\.colour"),
+        (
+            "rules:\n  - {fields: [a], key: a, kind: fact, colour: red}\n",
+            r"rules\.0\.colour: is no known key; allowed ",
+        ),
+        ("rules:\n  - {fields: [a], kind: fact, kye: a}\n", r"rules\.0\.key: is missing"),
         ("confidence: 2\nrules: []\n", "confidence"),
         (
             "rules:\n  - {fields: [a], key: a, kind: fact}\n  - {fields: [A], key: a, kind: fact}\n",

@@ -116,7 +116,7 @@ def test_confidence_is_that_of_the_surest_list_and_grows_with_lists(
     [
         ("most: 0.60", "must not fall"),
         ("most: 1.5", "most: Input should be less than or equal to 1"),
-        ("more: 0.5", "most: Field required"),
+        ("more: 0.5", "most: is missing"),
         ("most: [", "not a readable YAML file"),
     ],
 )

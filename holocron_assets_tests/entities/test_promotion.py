@@ -146,14 +146,14 @@ def test_a_type_may_change_one_threshold_and_keeps_the_other(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("default: {staged: 0, candidate: 0.8, promoted: 0.9}\ntypes: {}", "id: Field required"),
+        ("default: {staged: 0, candidate: 0.8, promoted: 0.9}\ntypes: {}", "id: is missing"),
         ("id: Ä\ndefault: {staged: 0, candidate: 0.8, promoted: 0.9}\ntypes: {}", "id: String should match"),
-        ("id: p\ntypes: {}", "default: Field required"),
-        ("id: p\ndefault: {staged: 0, candidate: 0.8, promoted: 0.9}", "types: Field required"),
-        ("id: p\ndefault: {staged: 0, candidate: 0.8}\ntypes: {}", "default.promoted: Field required"),
+        ("id: p\ntypes: {}", "default: is missing"),
+        ("id: p\ndefault: {staged: 0, candidate: 0.8, promoted: 0.9}", "types: is missing"),
+        ("id: p\ndefault: {staged: 0, candidate: 0.8}\ntypes: {}", "default.promoted: is missing"),
         (
             "id: p\ndefault: {staged: 0, candidate: 0.8, promoted: 1}\ntypes: {}",
-            "default.requires: Field required",
+            "default.requires: is missing",
         ),
         (
             "id: p\ndefault: {staged: 0, candidate: 0, promoted: 1, requires: [luck]}\ntypes: {}",
@@ -181,11 +181,11 @@ def test_a_type_may_change_one_threshold_and_keeps_the_other(tmp_path: Path) -> 
         ),
         (
             "id: p\ndefault: {staged: 0, candidate: 0.8, promoted: 0.9}\ntypes: {}\nextra: 1",
-            "extra: Extra inputs",
+            "extra: is no known key",
         ),
         (
             "id: p\ndefault: {staged: 0, candidate: 0.8, promoted: 0.9}\ntypes: {Concept: {promote: 1}}",
-            "types.Concept.promote: Extra inputs",
+            "types.Concept.promote: is no known key",
         ),
         (
             "id: p\ndefault: {staged: 0, candidate: 0.8, promoted: 0.9}\ntypes: {Concept: 1}",

@@ -320,7 +320,10 @@ def test_private_addresses_are_notified_only_where_the_file_allows_it(receiver: 
         ("url: http://host/x\nprivate: false", "must be https://"),
         ("url: https://host\nevents: [run.end]", "webhooks.team.events.0"),
         ("url: https://host\nevents: []", "webhooks.team.events"),
-        ("url: https://host\nsecret: hunter22", "webhooks.team.secret: Extra inputs"),
+        (
+            "url: https://host\nsecret: hunter22",
+            "webhooks.team.secret: is no known key; did you mean 'secret_env'?; allowed are url, ",
+        ),
         ("url: https://host\nsecret_env: hunter22", "webhooks.team.secret_env"),
         ("url: https://host\ntimeout_seconds: 30", "less than or equal to 20"),
     ],

@@ -28,6 +28,8 @@ def answer(question: str, *, no_model: bool, as_json: bool) -> None:
     from holocron_assets.retrieval.answers.reading import Reader, reading_models
     from holocron_assets.retrieval.search import searcher_of
 
+    if not question.strip():
+        raise click.UsageError("QUESTION is empty: say what to answer")
     lake = opened_lake()
     environment = {**os.environ, "HOLOCRON_LLM": "off"} if no_model else os.environ
     searcher = searcher_of(lake)

@@ -18,6 +18,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.settings import sources_folder
 
+_STATES = ("ok", "pending", "in flight", "waiting", "missing", "refused", "dead", "unlisted")
 _LIST = """
     select source, name, state, mime, size_bytes, reason, error
     from files
@@ -49,7 +50,13 @@ def files() -> None:
 @clear_errors
 def list_files(source_name: str | None, state: str | None, limit: int, *, as_json: bool) -> None:
     """List files by source and name, with what became of them."""
-    with connect(opened_lake(), relations=["files"]) as connection:
+    from holocron_assets.doors.narrowing import check_narrowing, check_word
+
+    lake = opened_lake()
+    check_narrowing(lake, {"source": source_name})
+    if state is not None:
+        check_word("state", state, _STATES)
+    with connect(lake, relations=["files"]) as connection:
         rows = query(connection, _LIST, {"source": source_name, "state": state, "limit": limit})
     if as_json:
         click.echo(to_json(rows))

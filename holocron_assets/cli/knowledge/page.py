@@ -15,7 +15,7 @@ from holocron_assets.cli.shared import (
     opened_lake,
     source_option,
 )
-from holocron_assets.lake.views.named_pages import find_page
+from holocron_assets.lake.views.named_pages import find_page, nearest_pages
 from holocron_assets.operations.why.page_report import page_report
 
 
@@ -36,6 +36,7 @@ def page(title: str, source_name: str | None, *, as_json: bool) -> None:
         fail(
             f"no page{place} is called {title!r}: no seed names it and no fetched page links to it. "
             f"`holocron crawl --source NAME --title {title!r}` fetches it."
+            f"{nearest_pages(lake, title, source_name)}"
         )
     page_reports = [page_report(lake, sources, source, name) for source, name in found]
     if as_json:

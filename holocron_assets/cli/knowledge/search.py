@@ -27,11 +27,16 @@ def search(text: str, *, limit: int, as_json: bool, **narrowing: tuple[str, ...]
 
     TEXT: words, a name or a question. Quotation marks in it keep words together.
     """
+    from holocron_assets.doors.narrowing import check_narrowing
     from holocron_assets.retrieval.asking import server_for_queries
     from holocron_assets.retrieval.search import searcher_of
 
+    if not text.strip():
+        raise click.UsageError("TEXT is empty: say what to search for")
+    lake = opened_lake()
+    check_narrowing(lake, narrowing)
     with server_for_queries():
-        found = searcher_of(opened_lake()).search(text, limit, wanted=narrowing)
+        found = searcher_of(lake).search(text, limit, wanted=narrowing)
     if as_json:
         click.echo(to_json([hit.to_json() for hit in found.hits]))
         return

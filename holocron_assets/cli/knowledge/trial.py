@@ -39,7 +39,7 @@ _SIGNS = {"same": "=", "new": "+", "live": "-"}
     "file",
     type=click.Path(exists=True, path_type=Path),
     metavar="NEW.yaml",
-    help="The interrogation to try: a file of any name, or a folder as in data/interrogations/.",
+    help="The interrogation to try: a file that ends in .yaml, or a folder as in data/interrogations/.",
 )
 @click.option(
     "--pages",

@@ -21,11 +21,11 @@ from holocron_assets.cli.shared import (
 )
 from holocron_assets.crawl.sources.files import read_file_sources
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
-from holocron_assets.lake.views.named_pages import find_page
+from holocron_assets.lake.views.named_pages import find_page, nearest_pages
 from holocron_assets.operations.why.answers import Answer
 from holocron_assets.operations.why.explaining import explain
 from holocron_assets.operations.why.files import why_files
-from holocron_assets.operations.why.page_report import nearest_titles, page_report
+from holocron_assets.operations.why.page_report import page_report
 from holocron_assets.settings import dispatch_file, politeness_folder, sources_folder
 
 
@@ -52,7 +52,10 @@ def why(title: str, source_name: str | None, *, as_json: bool) -> None:
     of_files = read_file_sources(sources_folder())
     explained = why_files(lake, title, source_name, of_files, politeness_folder())
     if not found and not explained:
-        _fail_with_nearest(title, nearest_titles(lake, title, source_name))
+        fail(
+            f"no page is called {title!r}: no seed names it and no fetched page links to it."
+            f"{nearest_pages(lake, title, source_name)}"
+        )
     for source, name in found:
         report = page_report(lake, sources, source, name)
         answers = explain(
@@ -72,14 +75,6 @@ def why(title: str, source_name: str | None, *, as_json: bool) -> None:
         return
     for source, name, answers in explained:
         _print(Console(emoji=False), source, name, answers)
-
-
-def _fail_with_nearest(title: str, nearest: Sequence[tuple[str, str]]) -> None:
-    near = "; ".join(f"{name!r} of {source}" for source, name in nearest)
-    fail(
-        f"no page is called {title!r}: no seed names it and no fetched page links to it."
-        + (f" Nearest are: {near}." if near else "")
-    )
 
 
 def _print(console: Console, source: str, title: str, answers: Sequence[Answer]) -> None:

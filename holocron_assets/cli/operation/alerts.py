@@ -19,7 +19,10 @@ _SHOWN = ("rule", "subject", "state", "message", "fired_at", "resolved_at")
 @json_option
 @clear_errors
 def alerts(*, everything: bool, as_json: bool) -> None:
-    """List the alerts that fire, as `holocron ui` last checked them; exit with 1 if any does."""
+    """List the alerts that fire, as a daemon (`holocron ui`) last checked them; exit with 1 if any does.
+
+    This checks nothing itself: where no daemon has run, it finds nothing wrong.
+    """
     read_alert_rules(alerts_file())  # fails if the rules are wrong: their alerts may be wrong too
     lake = bare_lake()
     rows = [

@@ -20,6 +20,7 @@ from holocron_assets.cli.shared import (
     of_domain,
     opened_lake,
 )
+from holocron_assets.crawl.sources.files import read_any_sources
 from holocron_assets.interrupts import ending_by_signal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.operations.state.snapshot import take_snapshot
@@ -27,7 +28,7 @@ from holocron_assets.operations.state.staleness import FailedRuns
 from holocron_assets.operations.state.status import Status
 from holocron_assets.orchestration.internals.failed_runs import may_have_failed_runs
 from holocron_assets.planning.batch_derivations import stale_batches
-from holocron_assets.settings import politeness_folder
+from holocron_assets.settings import politeness_folder, sources_folder
 
 _A_DAY = timedelta(days=1)
 _SECONDS = 5.0
@@ -64,7 +65,15 @@ def status(*, as_json: bool, domain: str | None, watch: bool, seconds: float) ->
         return
     print_status(Console(emoji=False), found)
     if not found.stages:
-        click.echo("The lake is empty. `holocron run` fills it.")
+        click.echo(f"The lake is empty. {_what_fills_it()}")
+
+
+def _what_fills_it() -> str:
+    if any(source.enabled for source in read_any_sources(sources_folder())[0].values()):
+        return "`holocron run` fills it."
+    return (
+        "No source is enabled: `holocron sources enable NAME` enables one, and then `holocron run` fills it."
+    )
 
 
 def _snapshot(domain: str | None) -> Status:

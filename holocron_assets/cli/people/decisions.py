@@ -78,7 +78,7 @@ def export_file(file: Path) -> None:
 
 
 @decisions.command(name="import")
-@click.argument("file", type=_FILE)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @clear_errors
 def import_file(file: Path) -> None:
     """Add the decisions of FILE to this lake. Decisions that the lake has already stay as they are.

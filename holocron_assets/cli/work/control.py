@@ -148,9 +148,10 @@ def requeue(
         with _usage_errors():
             known_source(source_name)
     done = try_again(opened_lake(), source=source_name, titles=titles, author=author, reason=reason)
-    click.echo(f"requeued {counted(len(done.requeued), 'page')}")
+    if done.requeued or everything:
+        click.echo(f"requeued {counted(len(done.requeued), 'page')}")
     for source, title in done.due_now:
-        click.echo(f"{title} of {source} is not given up: what failed about it is tried again at once")
+        click.echo(f"{title} of {source} is not given up: if anything about it failed, it is tried again now")
     if done.unknown:
         fail(f"no page has the title {', '.join(done.unknown)}; `holocron search` finds titles")
 

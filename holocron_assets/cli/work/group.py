@@ -4,6 +4,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from copy import copy
+from typing import Any
 
 import click
 from filelock import Timeout
@@ -12,7 +13,9 @@ from rich.console import Console
 from holocron_assets.cli.console import print_rows, to_json
 from holocron_assets.cli.shared import all_sources, bare_lake, clear_errors, fail, json_option
 from holocron_assets.crawl.sources.files import Problem, SourceError
+from holocron_assets.errors import PermanentError
 from holocron_assets.interrupts import ending_by_signal
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.groups import Group, Step, begin_or_go_on, group_names, last_run, read_group
 from holocron_assets.settings import groups_folder
 
@@ -56,8 +59,27 @@ def run_group(name: str, *, wait: bool) -> None:
 @clear_errors
 def list_groups(*, as_json: bool) -> None:
     """List the groups, and how each step ended the last time."""
-    lake = bare_lake()
-    rows = [
+    lake, broken = bare_lake(), list[str]()
+    rows: list[dict[str, Any]] = []
+    for name in group_names(groups_folder()):
+        try:
+            rows += _last_of(lake, name)
+        except PermanentError as error:  # one broken file does not hide the others
+            broken.append(str(error))
+    if as_json:
+        click.echo(to_json(rows))
+    else:
+        print_rows(Console(emoji=False), "Groups", rows)
+    if not as_json and not rows and not broken:
+        click.echo(f"There is no group in {groups_folder()}.")
+    for problem in broken:
+        click.echo(problem, err=True)
+    if broken:
+        sys.exit(1)
+
+
+def _last_of(lake: Lake, name: str) -> list[dict[str, Any]]:
+    return [
         {
             "group": name,
             "run": last["group_run_id"],
@@ -67,16 +89,9 @@ def list_groups(*, as_json: bool) -> None:
             "exit_code": last["exit_code"],
             "ended": last["ended_at"],
         }
-        for name in group_names(groups_folder())
         for last in last_run(lake, name)
         or [_never(name, step) for step in read_group(groups_folder(), name).steps]
     ]
-    if as_json:
-        click.echo(to_json(rows))
-        return
-    print_rows(Console(emoji=False), "Groups", rows)
-    if not rows:
-        click.echo(f"There is no group in {groups_folder()}.")
 
 
 def _never(name: str, step: Step) -> dict[str, object]:

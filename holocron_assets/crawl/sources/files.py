@@ -14,9 +14,10 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from yaml.reader import ReaderError
 
 from holocron_assets.crawl.sources.file_source import FILE_KINDS, FileSource
-from holocron_assets.crawl.sources.problems import KeyPath, dotted, explain
+from holocron_assets.crawl.sources.problems import dotted, explain
 from holocron_assets.crawl.sources.source import NAME_PATTERN, Source
 from holocron_assets.errors import PermanentError, details_of
+from holocron_assets.lake.declaration.key_problems import KeyPath, suggestion
 from holocron_assets.lake.files.people_settings import first_hand
 from holocron_assets.lake.files.people_yaml import compose_yaml, load_yaml
 
@@ -270,7 +271,8 @@ def _read_text(path: Path) -> str:
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
-        raise SourceError(path, Problem(0, "", "there is no such source file")) from error
+        meant = suggestion(path.stem, sorted(one.stem for one in path.parent.glob(f"*{SUFFIX}")))
+        raise SourceError(path, Problem(0, "", f"there is no such source file{meant}")) from error
     except OSError as error:
         raise SourceError(path, Problem(0, "", f"cannot be read: {error.strerror}")) from error
     try:

@@ -33,7 +33,7 @@ from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect
-from holocron_assets.lake.views.named_pages import find_page
+from holocron_assets.lake.views.named_pages import find_page, nearest_pages
 from holocron_assets.settings import dispatch_file
 
 _BATCH_OF_PAGE = "select batch from current_pages where title_key = $key"
@@ -229,11 +229,11 @@ def question_about(lake: Lake, interrogation: str, title: str, source: str | Non
     found = find_page(lake, unicodedata.normalize("NFC", title), source)
     if len(found) != 1:
         names = " or ".join(f"{name!r} of {one}" for one, name in found)
-        unknown = "nothing can be asked about it. `holocron page` helps to find it."
+        unknown = "nothing can be asked about it."
         raise PermanentError(
             f"{title!r} may be {names}: name one by its exact title and source."
             if found
-            else f"no page is called {title!r}: {unknown}"
+            else f"no page is called {title!r}: {unknown}{nearest_pages(lake, title, source)}"
         )
     refuse_held(lake, source=found[0][0], interrogation=asked.name)
     refuse_disabled(asked)

@@ -110,7 +110,7 @@ def read_version(path: Path, known: Iterable[Interrogation]) -> Interrogation:
     """Read and check one interrogation that is in no folder of interrogations, to try it.
 
     Args:
-        path: a file of any name, or a folder like those of `read_interrogations`.
+        path: a file whose name ends in `.yaml`, or a folder like those of `read_interrogations`.
         known: the interrogations that it may build on. It takes the place of one of the same name.
 
     Raises:

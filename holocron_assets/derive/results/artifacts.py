@@ -13,6 +13,7 @@ from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
 from holocron_assets.lake.views.database import connect
+from holocron_assets.lake.views.named_pages import find_page, nearest_pages
 
 Record = Mapping[str, Any]
 
@@ -55,10 +56,8 @@ def write_artifacts(lake: Lake, name: str, subject: str, folder: Path) -> list[P
     """
     found = _attempts(lake, name, subject)
     if not found:
-        raise NoArtifactsError(
-            f"nothing is kept of interrogation {name!r} asking about {subject!r}; "
-            f"`holocron page` lists the titles"
-        )
+        near = "" if find_page(lake, subject, None) else nearest_pages(lake, subject)
+        raise NoArtifactsError(f"nothing is kept of interrogation {name!r} asking about {subject!r}.{near}")
     repeated = Counter(one for one, _ in found)
     return [
         path

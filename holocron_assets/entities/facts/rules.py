@@ -14,6 +14,7 @@ from holocron_assets.entities.facts.stated_keys import StatedKind, why_not_state
 from holocron_assets.entities.facts.vocabulary import Key, Text
 from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.frozen_model import FrozenModel
+from holocron_assets.lake.declaration.key_problems import problem_of_key
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.people_yaml import load_yaml
@@ -257,7 +258,7 @@ def _rules_in(path: Path, text: str) -> RuleFile:
     except ValidationError as error:
         first = details_of(error)[0]
         where = ".".join(map(str, first["loc"]))
-        raise InfoboxRuleError(f"{path}: {where}: {first['msg']}") from error
+        raise InfoboxRuleError(f"{path}: {where}: {problem_of_key(first, RuleFile)}") from error
     _refuse_repeated(path, file)
     _refuse_unlisted(path, file)
     return file

@@ -1,5 +1,6 @@
 """Finds the entity or statement that a person means: by title, name, id or the start of an id."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
@@ -81,7 +82,8 @@ def named_entity(lake: Lake, named: str, *, entity_type: str | None = None, sour
     if not found:
         kind = f" of type {entity_type}" if entity_type else ""
         raise DecisionError(
-            f"no entity{kind} is called {named!r}. `holocron page` shows what is known about a page."
+            f"no entity{kind} is called {named!r}{_too_short(named)}. "
+            "`holocron page` shows what is known about a page."
         )
     if len(found) > 1:
         listed = " or ".join(map(described, found))
@@ -120,9 +122,17 @@ def named_statement(lake: Lake, named: str) -> Row:
     if len(found) != 1:
         listed = "; ".join(f"{row['statement_id']} ({row['title']}, {row['said']})" for row in found)
         raise DecisionError(
-            f"{named!r} may be {listed}" if found else f"no fact or relation has the id {named!r}"
+            f"{named!r} may be {listed}"
+            if found
+            else f"no fact or relation has the id {named!r}{_too_short(named)}"
         )
     return found[0]
+
+
+def _too_short(named: str) -> str:
+    """What to say of a name that may be the start of an id, but is too short for one."""
+    is_short = len(named) < SHORTEST_START and re.fullmatch("[0-9a-fA-F-]+", named)
+    return f"; the start of an id needs {SHORTEST_START} characters or more" if is_short else ""
 
 
 def described(entity: Row) -> str:

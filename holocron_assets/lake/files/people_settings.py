@@ -12,6 +12,7 @@ from yaml import YAMLError
 
 from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.frozen_model import FrozenModel
+from holocron_assets.lake.declaration.key_problems import problem_of_key
 from holocron_assets.lake.files.people_yaml import load_yaml
 
 
@@ -58,7 +59,8 @@ def read_settings(file: Path, kind: type[_Read]) -> _Read:
         raise SettingsError(f"{file}: is not valid YAML: {error}") from error
     except ValidationError as error:
         problems = (
-            f"{_dotted(details['loc'])}: {details['msg']}" for details in first_hand(details_of(error))
+            f"{_dotted(details['loc'])}: {problem_of_key(details, kind)}"
+            for details in first_hand(details_of(error))
         )
         # Without its cause, which repeats the values: an address may be a secret.
         raise SettingsError(f"{file}: {'; '.join(problems)}") from None

@@ -1,4 +1,4 @@
-"""Finds the page that a person means by a title."""
+"""Finds the page that a person means by a title, or those that a misspelt title may mean."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -21,6 +21,17 @@ _ALIKE = """
     where lower(title) = lower($title) and coalesce(source = $source, true)
     order by exact desc, source, title
 """
+_NEAREST = """
+    select source, title
+    from (
+        select source, title from lake.seed_titles
+        union select source, title from last_attempts
+    )
+    where coalesce(source = $source, true)
+        and jaro_winkler_similarity(lower(title), lower($title)) > 0.7
+    order by jaro_winkler_similarity(lower(title), lower($title)) desc, source, title
+    limit 5
+"""
 
 
 def find_page(lake: Lake, title: str, source: str | None) -> list[tuple[str, str]]:
@@ -40,6 +51,20 @@ def find_page(lake: Lake, title: str, source: str | None) -> list[tuple[str, str
         found = query(connection, _ALIKE, {"title": wanted, "source": source})
     exact = [row for row in found if row["exact"]]
     return [(row["source"], row["title"]) for row in exact or found]
+
+
+def nearest_pages(lake: Lake, title: str, source: str | None = None) -> str:
+    """A sentence with the titles that are spelt most like a misspelt one; empty if none is alike.
+
+    Args:
+        lake: the lake.
+        title: as the person wrote it.
+        source: only in this source.
+    """
+    with connect(lake, relations=("lake.seed_titles", "last_attempts")) as connection:
+        found = query(connection, _NEAREST, {"title": title.strip(), "source": source})
+    near = "; ".join(f"{row['title']!r} of {row['source']}" for row in found)
+    return f" Nearest are: {near}." if near else ""
 
 
 def find_files(lake: Lake, name: str, source: str | None) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Everything known about one page, and the titles that a misspelt one may mean."""
+"""Everything known about one page."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -99,10 +99,6 @@ _MODELS_ANSWER = f"""
 """  # noqa: S608 - a name of our own
 
 
-_TITLES = ("lake.seed_titles", "last_attempts")
-"""Relations that hold titles of pages, beside the links."""
-
-
 def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) -> dict[str, Any]:
     """Everything known about one page of a source.
 
@@ -172,28 +168,3 @@ def _where_it_waits(frontier: dict[str, Any], revisions: list[dict[str, Any]]) -
 
 def _at(frontier: dict[str, Any]) -> str:
     return f"{frontier['due_at']:%Y-%m-%d %H:%M:%S} UTC"
-
-
-def nearest_titles(lake: Lake, title: str, source: str | None, *, most: int = 5) -> list[tuple[str, str]]:
-    """Sources and titles that are spelt most like what a person wrote, the most similar first.
-
-    Args:
-        lake: what is known.
-        title: as the person wrote it.
-        source: only of this source.
-        most: at most so many.
-    """
-    sql = """
-        select source, title
-        from (
-            select source, title from lake.seed_titles
-            union select source, title from last_attempts
-        )
-        where coalesce(source = $source, true)
-            and jaro_winkler_similarity(lower(title), lower($title)) > 0.7
-        order by jaro_winkler_similarity(lower(title), lower($title)) desc, source, title
-        limit $most
-    """
-    with connect(lake, relations=_TITLES) as connection:
-        found = query(connection, sql, {"title": title.strip(), "source": source, "most": most})
-    return [(row["source"], row["title"]) for row in found]

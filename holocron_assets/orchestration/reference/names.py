@@ -45,6 +45,23 @@ _CONFIGS: Mapping[str, type[dg.Config]] = {
     "run_steps": GroupConfig,
 }
 
+_OF_THE_FILE: Sequence[Sequence[str]] = [
+    (
+        code(["refresh_SOURCE", "refresh_all"]),
+        "running",
+        "as in `data/schedules.yaml`",
+        code(["refresh"]),
+        "Crawls a source, or every enabled one, again from its seeds on; numbered where there are several.",
+    ),
+    (
+        code(["group_NAME"]),
+        "running",
+        "as in `data/schedules.yaml`",
+        code(["run_group"]),
+        "Runs the steps of a group; numbered where there are several.",
+    ),
+]
+
 
 def names_markdown() -> str:
     """Assets, jobs, sensors, schedules, checks and tags, as Markdown."""
@@ -132,7 +149,7 @@ def _schedules() -> list[Sequence[str]]:
         code([names.RECHECK_JOB]),
         "Compares all pages of a source with its wiki, where its file sets a time.",
     )
-    return [*of_code, of_sources]
+    return [*of_code, of_sources, *_OF_THE_FILE]
 
 
 def _checks() -> list[Sequence[str]]:

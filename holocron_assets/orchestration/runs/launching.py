@@ -94,7 +94,11 @@ def launch_job(  # noqa: PLR0913 - what is launched, and how it is reported
         if launched.returncode:
             return f"job {job} was not launched: {launched.stderr.strip() or launched.stdout.strip()}"
         report(f"launched {job}: run {run_id}")
-        return _outcome(instance, job, run_id, report) if wait else None
+        if wait:
+            return _outcome(instance, job, run_id, report)
+        if not _daemon_lives(instance):
+            report("It stays queued until a daemon takes it, and none runs: `make ui` starts one.")
+        return None
 
 
 def _outcome(instance: DagsterInstance, job: str, run_id: str, report: Callable[[str], None]) -> str | None:
