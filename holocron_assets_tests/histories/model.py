@@ -292,11 +292,12 @@ class Model:
         yield from self.decision_problems(seen)
 
     def unfinished_problems(self, seen: Mapping[str, Any]) -> Iterator[str]:
-        """What a lake lost in an unfinished run: it holds what it held, or is new; or it was damaged."""
-        now = seen["pages"]
+        """What a lake lost in an unfinished run: a page is as it was or is, or was read at its new title."""
+        now, here = seen["pages"], {key.partition("@")[0] for key in seen["pages"].values()}
         for title in sorted((now.keys() | self.lake.pages.keys() & self.wiki.keys()) - self.lake.again):
             may = [pages[title] for pages in (self.lake.pages, self.wiki) if title in pages]
-            if now.get(title) not in [one.key for one in may]:
+            is_moved = title not in now and str(self.lake.pages[title].page_id) in here
+            if now.get(title) not in [one.key for one in may] and not is_moved:
                 yield f"{title} is {now.get(title)}, which it neither was nor is"
         yield from self.decision_problems(seen)
 
