@@ -23,7 +23,7 @@ BLOB_QUESTION = "5 articles with the infobox Template:Blob"
 def proposals_lake(folder: Path, **more: dict[str, Any]) -> Lake:
     """The lake; `more` has further columns of pages, by their titles with `_` for a space."""
     pages: list[dict[str, Any]] = [
-        {"title": title, "infobox_template": "glorb", "categories": ["Lights"]} for title in GLORBS
+        {"title": title, "infobox_template": "Glorb", "categories": ["Lights"]} for title in GLORBS
     ]
     pages += [{"title": title, "categories": ["Lights", "Stubs"]} for title in LIGHTS]
     pages += [{"title": f"Blob {place}", "infobox_template": "Blob"} for place in range(5)]
