@@ -148,7 +148,7 @@ def test_a_batch_is_read_once_however_often_it_is_asked_for(
 
 
 def test_a_decision_goes_with_its_page_and_not_with_the_title(tmp_path: Path) -> None:
-    batches = {
+    batches: dict[str, dict[str, int | None]] = {
         "sample-000001": {"Vex": 7},
         "sample-000002": {"Vex (planet)": 1, "Osk": 2},
         "another-000001": {"Thuum": 1},

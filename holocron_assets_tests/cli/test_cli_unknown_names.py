@@ -53,7 +53,7 @@ def test_a_launched_run_that_no_daemon_takes_is_said_to_stay_queued(
     holocron: Holocron, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     launched = subprocess.CompletedProcess([], 0, "", "")
-    monkeypatch.setattr(launching.subprocess, "run", lambda *_, **__: launched)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: launched)
     done = CliRunner().invoke(main, ["launch", "report_status"], env=holocron.environment)
     assert done.exit_code == 0, done.output
     assert "It stays queued until a daemon takes it, and none runs: `make ui` starts one." in done.output

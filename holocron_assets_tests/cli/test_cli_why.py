@@ -126,7 +126,7 @@ def test_a_page_is_explained_by_decisions_about_itself_and_not_about_what_had_it
     holocron = finished_sample.copy_to(tmp_path)
     signals = read_partition(holocron.lake, PAGE_SIGNALS, SAMPLE_BATCH, ["title", "page_id"])
     chess = next(row["page_id"] for row in signals if row["title"] == "Shoal-chess")
-    said = {"source": "sample", "value": "Concept", "author": "Ada"}
+    said: dict[str, Any] = {"source": "sample", "value": "Concept", "author": "Ada"}
     for title, page_id, reason in (("Chess", chess, "of it"), ("Shoal-chess", chess + 9999, "of another")):
         record(holocron.lake, [new_decision("classify", title=title, page_id=page_id, reason=reason, **said)])
     explained = answers(holocron, "Shoal-chess")["type"]

@@ -57,7 +57,7 @@ def decision(kind: str, second: int = 0, **changed: str) -> Row:
 
 
 def made_at(now: datetime | None, kind: str, **changed: str) -> Row:
-    said = {"author": "ada", "reason": "I know", **SAID.get(kind, {}), **changed}
+    said: dict[str, Any] = {"author": "ada", "reason": "I know", **SAID.get(kind, {}), **changed}
     return new_decision(kind, author=said.pop("author"), reason=said.pop("reason"), now=now, **said)
 
 

@@ -62,7 +62,7 @@ class ListedWiki:
         self._write_site(language=code, base_url=f"https://{code}.example.org/wiki/Main")
 
     def _write_site(self, **columns: Any) -> None:
-        site = {"source": self.source, "site_name": self.source, "title_case": "first-letter"}
+        site: dict[str, Any] = {"source": self.source, "site_name": self.source, "title_case": "first-letter"}
         site |= {"namespaces": _namespaces(), "interwiki_prefixes": ["w"], "fetched_at": _START}
         write_partition(self.lake, SITES, self.source, [{**site, **columns}])
 

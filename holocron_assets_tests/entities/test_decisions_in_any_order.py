@@ -43,13 +43,14 @@ def crawled(folder: Path) -> Wiki:
 
 def follow(wiki: Wiki, made: Sequence[tuple[str, ...] | int | str]) -> None:
     for second, step in enumerate(made):
-        now, by_whom = START + timedelta(seconds=second), {"author": "ada", "reason": "I know"}
+        now = START + timedelta(seconds=second)
+        by_whom: dict[str, Any] = {"author": "ada", "reason": "I know"}
         decided = all_decisions(wiki.lake)
         if step == "resolve":
             wiki.resolve()
         elif isinstance(step, tuple):
             kind, title, *other = step
-            ids = {"entity_id": entity_id("sample", title)}
+            ids: dict[str, Any] = {"entity_id": entity_id("sample", title)}
             if other:
                 ids["other_id"] = entity_id("sample", other[0])
             record(wiki.lake, [new_decision(kind, source="sample", title=title, now=now, **ids, **by_whom)])

@@ -38,7 +38,7 @@ def relation(key: str, to: str, evidence: str, *, of: str = "Nem") -> dict[str, 
     return {"from_name": of, "relation": key, "to_name": to, "evidence": evidence, **times}
 
 
-def decided(wiki: WikiWithFacts, kind: str, **about: str) -> str:
+def decided(wiki: WikiWithFacts, kind: str, **about: Any) -> str:
     """Record a decision; give its id."""
     decision = new_decision(kind, author="Ann", reason="it is so", **about)
     record(wiki.lake, [decision])

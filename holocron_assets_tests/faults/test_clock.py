@@ -45,7 +45,7 @@ LOADABLE = LoadableTargetOrigin(python_file="here.py")
 @pytest.mark.fault(8, "clock set back a day between two decisions")
 def test_a_later_decision_counts_whatever_the_clock_says(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
-    said = {"author": "Ann", "reason": "it says so", "source": "tiny", "title": "Lamp"}
+    said: dict[str, Any] = {"author": "Ann", "reason": "it says so", "source": "tiny", "title": "Lamp"}
     for moment, value in ((NOW + DAY, "Droid"), (NOW, "Character"), (NOW + DAY / 2, "Planet")):
         with time_machine.travel(moment, tick=False):
             record(lake, [new_decision("classify", **said, value=value, now=decided_now(lake))])

@@ -1,6 +1,7 @@
 """What is shown of an item, which answers it has, and where a text says what is claimed of it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -196,7 +197,7 @@ def stays(lake: Lake) -> str:
 
 
 def say_of(lake: Lake, kind: str, identifier: str) -> None:
-    said = {"entity_id": identifier, "author": "ada", "reason": "I know"}
+    said: dict[str, Any] = {"entity_id": identifier, "author": "ada", "reason": "I know"}
     record(lake, [new_decision(kind, **said, now=decided_now(lake))])
 
 
