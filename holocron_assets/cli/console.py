@@ -193,6 +193,11 @@ def shown(text: str) -> str:
     return escape(printable(text))
 
 
+def terminal(*, stderr: bool = False) -> Console:
+    """The terminal, or stderr, for reports: text of a wiki is printed as it is, and `:x:` is no picture."""
+    return Console(stderr=stderr, emoji=False)
+
+
 def printable(text: str) -> str:
     """Text of the wiki without control characters, for a `Text` of Rich, which reads no markup."""
     return "".join(c if c.isprintable() else " " for c in text)

@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from holocron_assets.cli.console import printable, to_json
+from holocron_assets.cli.console import printable, terminal, to_json
 from holocron_assets.cli.shared import clear_errors, json_option, opened_lake
 
 _NEAREST = 3
@@ -39,7 +39,7 @@ def answer(question: str, *, no_model: bool, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(found.to_json()))
     else:
-        _print(Console(emoji=False), found.to_json())
+        _print(terminal(), found.to_json())
     if found.refusal:
         raise SystemExit(1)
 

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 import click
-from rich.console import Console
 
-from holocron_assets.cli.console import print_records, to_json
+from holocron_assets.cli.console import print_records, terminal, to_json
 from holocron_assets.cli.shared import clear_errors, fail, json_option, opened_lake, waiting_reported
 from holocron_assets.derive.gpu.question import Answered, UnknownInterrogationError, question_about
 
@@ -42,7 +41,7 @@ def _print(answers: Sequence[Answered], *, as_json: bool) -> None:
     for one in shown:
         kept = "asked now" if one["is_new"] else "known already: no call was made"
         print_records(
-            Console(emoji=False),
+            terminal(),
             f"{one['subject']}: {one['interrogation']} by {one['model']}, {kept}",
             [one["answer"]],
         )

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 import click
-from rich.console import Console
 
-from holocron_assets.cli.console import print_rows
+from holocron_assets.cli.console import print_rows, terminal
 from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake
 from holocron_assets.exports.content_hash import KnowledgeHash, TableHash, differing, hash_lake
 from holocron_assets.exports.export import Format, Wanted, export_lake
@@ -63,7 +62,7 @@ def export(folder: Path | None, file_format: Format, tables: str, base: str, *, 
     except ExportError as error:
         fail(str(error))
     shown = [{name: one[name] for name in ("file", "rows", "bytes")} for one in manifest["files"]]
-    print_rows(Console(emoji=False), f"Written to {folder}", shown)
+    print_rows(terminal(), f"Written to {folder}", shown)
     click.echo(f"content hash: {manifest['content_hash']}")
     if (proposed := manifest["proposed"]) and not everything:
         click.echo(f"{counted(proposed, 'proposed statement')} left out; --all exports them too")

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
-from holocron_assets.cli.console import print_records, print_rows, to_json
+from holocron_assets.cli.console import print_records, print_rows, terminal, to_json
 from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake, source_option
 from holocron_assets.crawl.sources.added_files import ADDED, add_to_list, make_added_source
 from holocron_assets.crawl.sources.file_source import FileSource
@@ -61,7 +60,7 @@ def list_files(source_name: str | None, state: str | None, limit: int, *, as_jso
     if as_json:
         click.echo(to_json(rows))
     else:
-        print_rows(Console(emoji=False), "Files", rows)
+        print_rows(terminal(), "Files", rows)
         click.echo(counted(len(rows), "file"))
 
 
@@ -79,7 +78,7 @@ def show(name: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(report))
         return
-    console = Console(emoji=False)
+    console = terminal()
     for file in report:
         print_records(console, str(file["file"]["name"]), [file["file"]])
         print_rows(console, "Addresses tried", file["attempts"])
@@ -121,7 +120,7 @@ def verify(*, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(wrong))
     else:
-        print_rows(Console(emoji=False), "Wrong or missing", wrong)
+        print_rows(terminal(), "Wrong or missing", wrong)
         click.echo(f"{counted(len(held), 'file')} verified, {len(wrong)} wrong")
     if wrong:
         raise SystemExit(1)

@@ -3,9 +3,8 @@
 import unicodedata
 
 import click
-from rich.console import Console
 
-from holocron_assets.cli.console import print_page, to_json
+from holocron_assets.cli.console import print_page, terminal, to_json
 from holocron_assets.cli.shared import (
     all_sources,
     clear_errors,
@@ -43,4 +42,4 @@ def page(title: str, source_name: str | None, *, as_json: bool) -> None:
         click.echo(to_json(page_reports))
         return
     for report in page_reports:
-        print_page(Console(emoji=False), report)
+        print_page(terminal(), report)

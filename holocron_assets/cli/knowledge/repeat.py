@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 import click
-from rich.console import Console
 
-from holocron_assets.cli.console import print_records, print_rows, to_json
+from holocron_assets.cli.console import print_records, print_rows, terminal, to_json
 from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake, waiting_reported
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
@@ -152,7 +151,7 @@ def ask_all(lake: Lake, experiment: Experiment, *, err: bool = False) -> None:
 
     by_code = experiment.interrogation.is_of_code
     if _is_embedded() and not by_code:
-        fetch_models(experiment.models[:1], Console(stderr=True, emoji=False))
+        fetch_models(experiment.models[:1], terminal(stderr=True))
     try:
         with (
             waiting_reported(lambda: standing),
@@ -207,7 +206,7 @@ def check_tag(tag: str) -> None:
 
 
 def _print(agreement: Agreement) -> None:
-    console = Console(emoji=False)
+    console = terminal()
     console.print(
         f"{counted(agreement.items, 'item')} compared, {agreement.alike} alike in every field, "
         f"{agreement.unanswered} without an answer at least once; they agree by {agreement.overall:.3f}."

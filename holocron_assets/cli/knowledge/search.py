@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from holocron_assets.cli.console import printable, to_json
+from holocron_assets.cli.console import printable, terminal, to_json
 from holocron_assets.cli.shared import clear_errors, json_option, opened_lake
 
 _LONGEST = 300
@@ -40,7 +40,7 @@ def search(text: str, *, limit: int, as_json: bool, **narrowing: tuple[str, ...]
     if as_json:
         click.echo(to_json([hit.to_json() for hit in found.hits]))
         return
-    console = Console(emoji=False)
+    console = terminal()
     if not found.hits:
         console.print("Nothing was found.")
     for number, hit in enumerate(found.hits, 1):

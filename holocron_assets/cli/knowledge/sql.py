@@ -1,9 +1,8 @@
 """`holocron sql`: queries the lake in SQL."""
 
 import click
-from rich.console import Console
 
-from holocron_assets.cli.console import print_rows, to_json
+from holocron_assets.cli.console import print_rows, terminal, to_json
 from holocron_assets.cli.shared import all_sources, clear_errors, counted, json_option, opened_lake
 from holocron_assets.doors.asking_sql import ask_sql
 from holocron_assets.lake.views.database import query
@@ -21,5 +20,5 @@ def sql(sql: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
     else:
-        print_rows(Console(emoji=False), "", rows)
+        print_rows(terminal(), "", rows)
         click.echo(counted(len(rows), "row"))

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from holocron_assets.cli.console import print_rows, shown, to_json
+from holocron_assets.cli.console import print_rows, shown, terminal, to_json
 from holocron_assets.cli.knowledge.repeat import ask_all, check_tag, chosen, without_waiting
 from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake
 from holocron_assets.decisions.controls import refuse_held
@@ -80,7 +80,7 @@ def try_command(  # noqa: PLR0913 - one for each option
     if as_json:
         click.echo(to_json(report.to_json()))
     else:
-        _print(Console(emoji=False), report)
+        _print(terminal(), report)
 
 
 def _new_tag(lake: Lake, name: str) -> str:

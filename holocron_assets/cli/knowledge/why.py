@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
-from holocron_assets.cli.console import shown, to_json
+from holocron_assets.cli.console import shown, terminal, to_json
 from holocron_assets.cli.shared import (
     all_sources,
     any_named_source,
@@ -74,7 +74,7 @@ def why(title: str, source_name: str | None, *, as_json: bool) -> None:
         click.echo(to_json(rows))
         return
     for source, name, answers in explained:
-        _print(Console(emoji=False), source, name, answers)
+        _print(terminal(), source, name, answers)
 
 
 def _print(console: Console, source: str, title: str, answers: Sequence[Answer]) -> None:

@@ -3,9 +3,8 @@
 import sys
 
 import click
-from rich.console import Console
 
-from holocron_assets.cli.console import print_rows, to_json
+from holocron_assets.cli.console import print_rows, terminal, to_json
 from holocron_assets.cli.shared import bare_lake, clear_errors, json_option
 from holocron_assets.operations.notifications.alert_rules import read_alert_rules
 from holocron_assets.operations.notifications.alerts import firing, standing_alerts
@@ -32,7 +31,7 @@ def alerts(*, everything: bool, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
     elif rows:
-        print_rows(Console(emoji=False), "Alerts", rows)
+        print_rows(terminal(), "Alerts", rows)
     else:
         click.echo("No alert fires.")
     if any(row["state"] == "firing" for row in rows):

@@ -7,10 +7,9 @@ from datetime import timedelta
 from time import sleep
 
 import click
-from rich.console import Console
 from rich.live import Live
 
-from holocron_assets.cli.console import to_json
+from holocron_assets.cli.console import terminal, to_json
 from holocron_assets.cli.operation.status_console import print_status, watched
 from holocron_assets.cli.shared import (
     all_sources_of_any_kind,
@@ -63,7 +62,7 @@ def status(*, as_json: bool, domain: str | None, watch: bool, seconds: float) ->
     if as_json:
         click.echo(to_json(found.as_json()))
         return
-    print_status(Console(emoji=False), found)
+    print_status(terminal(), found)
     if not found.stages:
         click.echo(f"The lake is empty. {_what_fills_it()}")
 
@@ -102,7 +101,7 @@ def _failed_runs() -> FailedRuns:
 
 def _watch(seconds: float, domain: str | None, *, as_json: bool) -> None:
     """Show snapshots until a signal ends it. Ctrl+C is how that is meant to end, and no failure."""
-    console = Console(emoji=False)
+    console = terminal()
     in_place = console.is_terminal and not as_json
     live = Live(console=console, auto_refresh=False) if in_place else None
     try:

@@ -5,9 +5,8 @@ import uuid
 from typing import Any
 
 import click
-from rich.console import Console
 
-from holocron_assets.cli.console import print_rows, to_json
+from holocron_assets.cli.console import print_rows, terminal, to_json
 from holocron_assets.cli.shared import bare_lake, clear_errors, counted, fail, json_option
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.people_settings import SettingsError
@@ -66,7 +65,7 @@ def list_webhooks(*, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
     elif rows:
-        print_rows(Console(emoji=False), "Webhooks", rows)
+        print_rows(terminal(), "Webhooks", rows)
     else:
         click.echo(f"There are no webhooks. {webhooks_file()} declares them; see docs/alerts.md.")
 

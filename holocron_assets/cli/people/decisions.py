@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.cli.console import print_records, print_rows, to_json
+from holocron_assets.cli.console import print_records, print_rows, terminal, to_json
 from holocron_assets.cli.shared import clear_errors, counted, json_option, opened_lake
 from holocron_assets.decisions.files import export_decisions, import_decisions
 from holocron_assets.decisions.log import NEEDED, DecisionError, all_decisions, undone
@@ -45,7 +44,7 @@ def list_decisions(kinds: tuple[str, ...], *, as_json: bool) -> None:
         }
         for row in shown
     ]
-    print_rows(Console(emoji=False), "Decisions", rows)
+    print_rows(terminal(), "Decisions", rows)
     click.echo(counted(len(rows), "decision"))
 
 
@@ -66,7 +65,7 @@ def show(decision_id: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(report))
     else:
-        print_records(Console(emoji=False), in_words(row), [report])
+        print_records(terminal(), in_words(row), [report])
 
 
 @decisions.command(name="export")

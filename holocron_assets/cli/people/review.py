@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.cli.console import print_records, print_rows, shown, to_json
+from holocron_assets.cli.console import print_records, print_rows, shown, terminal, to_json
 from holocron_assets.cli.shared import (
     clear_errors,
     counted,
@@ -66,13 +66,11 @@ def review(  # noqa: PLR0913 - one for each option
         named_source(source_name)  # says so if there is none of this name
     items = [row for row in queue if kind in (None, row["kind"]) and source_name in (None, row["source"])]
     if is_walk:
-        _Walk(lake, Console(emoji=False), author, tuple(load_taxonomy().types)).through(items)
+        _Walk(lake, terminal(), author, tuple(load_taxonomy().types)).through(items)
     elif as_json:
         click.echo(to_json(items[:limit]))
     else:
-        print_rows(
-            Console(emoji=False), "", [{name: row[name] for name in _COLUMNS} for row in items[:limit]]
-        )
+        print_rows(terminal(), "", [{name: row[name] for name in _COLUMNS} for row in items[:limit]])
         click.echo(_summary(items, limit))
 
 

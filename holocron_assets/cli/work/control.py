@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
-from rich.console import Console
 
-from holocron_assets.cli.console import print_rows, to_json
+from holocron_assets.cli.console import print_rows, terminal, to_json
 from holocron_assets.cli.shared import (
     bare_lake,
     clear_errors,
@@ -122,7 +121,7 @@ def controls(*, as_json: bool, history: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
         return
-    print_rows(Console(emoji=False), "Controls" if history else "Held back and ranked", rows)
+    print_rows(terminal(), "Controls" if history else "Held back and ranked", rows)
     if not rows:
         click.echo("Nothing is held back, and nobody gave priorities.")
 

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
-from rich.console import Console
 
-from holocron_assets.cli.console import print_rows, to_json
+from holocron_assets.cli.console import print_rows, terminal, to_json
 from holocron_assets.cli.shared import (
     clear_errors,
     domain_option,
@@ -70,7 +69,7 @@ def stale(*, as_json: bool, domain: str | None) -> None:
     if as_json:
         click.echo(to_json(rows))
         return
-    print_rows(Console(emoji=False), "To be asked", [_stale_partition(row) for row in rows])
+    print_rows(terminal(), "To be asked", [_stale_partition(row) for row in rows])
     if not rows:
         click.echo("Nothing: every answer is what it would be today.")
     for hold in StandingControls(lake).holds_of_files(named):
@@ -108,7 +107,7 @@ def _print_report(report: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(report))
         return
-    console = Console(emoji=False)
+    console = terminal()
     if is_switched_off():
         console.print("No model is asked: HOLOCRON_LLM is off.")
     if report["mode"] == "shadow":

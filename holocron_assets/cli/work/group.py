@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 from filelock import Timeout
-from rich.console import Console
 
-from holocron_assets.cli.console import print_rows, to_json
+from holocron_assets.cli.console import print_rows, terminal, to_json
 from holocron_assets.cli.shared import all_sources, bare_lake, clear_errors, fail, json_option
 from holocron_assets.crawl.sources.files import Problem, SourceError
 from holocron_assets.errors import PermanentError
@@ -69,7 +68,7 @@ def list_groups(*, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
     else:
-        print_rows(Console(emoji=False), "Groups", rows)
+        print_rows(terminal(), "Groups", rows)
     if not as_json and not rows and not broken:
         click.echo(f"There is no group in {groups_folder()}.")
     for problem in broken:

@@ -4,9 +4,8 @@ from contextlib import suppress
 from functools import partial
 
 import click
-from rich.console import Console
 
-from holocron_assets.cli.console import print_records, to_json
+from holocron_assets.cli.console import print_records, terminal, to_json
 from holocron_assets.cli.shared import clear_errors, fail, json_option, waiting_reported
 from holocron_assets.derive.server.model_files.catalog import shipped_catalog
 from holocron_assets.derive.server.model_files.fetching import fetch_models, own_model_files
@@ -45,7 +44,7 @@ def list_models(*, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
     else:
-        print_records(Console(emoji=False), "", rows)
+        print_records(terminal(), "", rows)
 
 
 @models.command()
@@ -54,7 +53,7 @@ def list_models(*, as_json: bool) -> None:
 def fetch(names: tuple[str, ...]) -> None:
     """Fetch the files of models, by default the file of the default model."""
     wanted = names or (shipped_catalog().default,)
-    fetch_models(wanted, Console(stderr=True, emoji=False))
+    fetch_models(wanted, terminal(stderr=True))
     for name in wanted:
         click.echo(f"{name}: {own_model_files().find(shipped_catalog().find(name))}")
 

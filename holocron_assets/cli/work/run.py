@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import click
-from rich.console import Console
 
+from holocron_assets.cli.console import terminal
 from holocron_assets.cli.shared import (
     any_named_source,
     clear_errors,
@@ -56,7 +56,7 @@ def run(source_name: str | None, llm: str | None, llm_pages: int, tags: Mapping[
         os.environ["HOLOCRON_LLM"] = llm
     chosen, broken = ([any_named_source(source_name)], []) if source_name else _enabled_sources()
     refuse_held(opened_lake(), source=source_name)
-    done = run_everything(Console(emoji=False), opened_lake(), chosen, few=llm_pages, tags=tags)
+    done = run_everything(terminal(), opened_lake(), chosen, few=llm_pages, tags=tags)
     for error in broken:
         click.echo(str(error), err=True)
     if broken or not done:
@@ -83,11 +83,11 @@ def crawl(source_name: str, titles: tuple[str, ...], list_file: Path | None, tag
     lake = opened_lake()
     refuse_held(lake, source=source_name)
     if list_file:
-        done = crawl_list(Console(emoji=False), lake, named_source(source_name), list_file, tags=tags)
+        done = crawl_list(terminal(), lake, named_source(source_name), list_file, tags=tags)
     elif titles:
-        done = crawl_titles(Console(emoji=False), lake, named_source(source_name), titles, tags=tags)
+        done = crawl_titles(terminal(), lake, named_source(source_name), titles, tags=tags)
     else:
-        done = run_everything(Console(emoji=False), lake, [any_named_source(source_name)], tags=tags)
+        done = run_everything(terminal(), lake, [any_named_source(source_name)], tags=tags)
     if not done:
         sys.exit(1)
 
@@ -100,7 +100,7 @@ def recheck(source_name: str) -> None:
     from holocron_assets.cli.work.local_run import recheck_source
 
     refuse_held(opened_lake(), source=source_name)
-    if not recheck_source(Console(emoji=False), opened_lake(), named_source(source_name)):
+    if not recheck_source(terminal(), opened_lake(), named_source(source_name)):
         sys.exit(1)
 
 
@@ -132,7 +132,7 @@ def _import_list(file: Path, source_name: str) -> bool:
 
     source = any_named_source(source_name)
     if isinstance(source, Source):
-        return add_list(Console(emoji=False), opened_lake(), source, file)
+        return add_list(terminal(), opened_lake(), source, file)
     add_listed_files(opened_lake(), source, file)
     return True
 
@@ -149,7 +149,7 @@ def _import_export(file: Path, source_name: str) -> bool:
             f"source {source_name!r} reads {source.origin}. Give this file a source of its own, or change "
             f"`address` in {folder / f'{source_name}.yaml'}."
         )
-    return run_everything(Console(emoji=False), opened_lake(), [source])
+    return run_everything(terminal(), opened_lake(), [source])
 
 
 def _enabled_sources() -> tuple[list[AnySource], list[SourceError]]:

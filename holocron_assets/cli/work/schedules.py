@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
-from rich.console import Console
 
-from holocron_assets.cli.console import print_rows, to_json
+from holocron_assets.cli.console import print_rows, terminal, to_json
 from holocron_assets.cli.shared import all_sources, clear_errors, json_option
 from holocron_assets.crawl.sources.settings import CronTimes
 from holocron_assets.lake.place.clock import utc_now
@@ -44,7 +43,7 @@ def schedules(*, as_json: bool) -> None:
         click.echo(to_json(rows))
         return
     print_rows(
-        Console(emoji=False),
+        terminal(),
         "Schedules",
         [
             {

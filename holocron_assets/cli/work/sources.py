@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
-from rich.console import Console
 
-from holocron_assets.cli.console import print_rows, to_json
+from holocron_assets.cli.console import print_rows, terminal, to_json
 from holocron_assets.cli.shared import any_named_source, clear_errors, json_option, opened_lake
 from holocron_assets.crawl.sources.files import (
     read_any_sources,
@@ -42,7 +41,7 @@ def list_sources(*, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
     else:
-        print_rows(Console(emoji=False), "Sources", rows)
+        print_rows(terminal(), "Sources", rows)
     for error in errors:
         click.echo(str(error), err=True)
     if errors:
@@ -94,7 +93,7 @@ def _describe(wiki: "FoundWiki", name: str) -> None:
         ("extensions", ", ".join(wiki.extensions) or "it lists none"),
         ("pace", f"{wiki.pace:g} requests a second, one at a time"),
     ]
-    print_rows(Console(emoji=False), "Found", [{"what": what, "says": says} for what, says in rows])
+    print_rows(terminal(), "Found", [{"what": what, "says": says} for what, says in rows])
     least, most = (number / 1e6 for number in wiki.lake_bytes)
     disk = f"{least:,.0f} to {most:,.0f} MB of lake"
     plans = [
@@ -106,7 +105,7 @@ def _describe(wiki: "FoundWiki", name: str) -> None:
             "disk": f"{disk}, and the export",
         },
     ]
-    print_rows(Console(emoji=False), "What all articles take", plans)
+    print_rows(terminal(), "What all articles take", plans)
     click.echo(f"Look at the file. Then `holocron sources enable {name}` starts the crawl.")
     click.echo(
         "Some wikis offer an export on Special:Statistics or dumps.wikimedia.org: `holocron import` reads it."

@@ -68,7 +68,7 @@ class NoticeBook:
     def note(self, notices: Iterable[Notice], webhooks: "Webhooks", *, is_history: bool = False) -> int:
         """Record new notices, for each webhook that wants them: all of them, or none.
 
-        History must not be recorded in part: whoever goes on after a kill would take the rest for new.
+        After a kill between two of them, the next tick would take the rest of a history for new.
 
         Args:
             notices: the notices.

@@ -29,8 +29,10 @@ from holocron_assets.planning.work import Work
 from holocron_assets.telemetry.spans import trace_parent
 
 MOST_REQUESTS = 20
-"""Most runs of a job that a tick requests, so that it ends in time; and after which no source gets a second,
-so that the queue stays short. Each source may have one run, or the first would hold all places.
+"""Most runs of a job that a tick requests, so that it ends in time.
+
+When so many are requested or running, only a source without a run gets one. So the queue stays short, and the
+first sources do not hold all places.
 """
 
 UNDER_WAY = (
