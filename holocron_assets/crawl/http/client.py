@@ -263,12 +263,14 @@ class HttpClient:
         started = time.monotonic()
         status, headers, body, error, private_host = None, {}, b"", None, None
         cause: Exception | None = None
+        headers_seconds: float | None = None
         try:
             async with asyncio.timeout(self._deadline_seconds) as timer:
                 response = await self._pool.handle_async_request(_on_the_wire(request))
                 try:
                     status, headers = response.status, _readable(response.headers)
                     if streaming:
+                        headers_seconds = time.monotonic() - started
                         body, is_read = await streaming.body(response, headers, timer)
                     else:
                         encoding = headers.get("content-encoding", "")
@@ -286,7 +288,9 @@ class HttpClient:
             error, cause = f"{type(problem).__name__}: {problem}".removesuffix(": "), problem
         elapsed = time.monotonic() - started
         streamed = streaming.pouring.received if streaming else 0
-        return HttpAnswer(status, headers, body, elapsed, error, private_host, streamed, cause)
+        return HttpAnswer(
+            status, headers, body, elapsed, error, private_host, streamed, cause, headers_seconds
+        )
 
     async def _refuse_what_is_behind(self, response: httpcore.Response) -> None:
         """Close a connection on which more came than the answer: the next answer would begin with the rest.

@@ -75,6 +75,7 @@ class HttpAnswer:
         private_host: the host whose address is not public, so that no connection was made; None otherwise.
         streamed_bytes: bytes on the wire that went to a receiver instead of `body`.
         cause: the exception that `error` names.
+        headers_seconds: from sending to the headers of a body that went to a receiver; None otherwise.
     """
 
     status: int | None = None
@@ -85,6 +86,7 @@ class HttpAnswer:
     private_host: str | None = None
     streamed_bytes: int = 0
     cause: Exception | None = field(default=None, repr=False, compare=False)
+    headers_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,8 @@ class Answer:
         is_expected: whether the body is what was asked for: the API's JSON, or a robots.txt.
         is_challenge: whether it asks for proof of being human.
         api_error: the API's error code, whatever the HTTP status.
-        elapsed_seconds: from sending to the body's end, or to the error.
+        elapsed_seconds: how long the host took: from sending to the body's end, or to the error. For a file,
+            to its headers: how long its body takes depends on its size.
         headers: HTTP headers, their names in lower case.
     """
 

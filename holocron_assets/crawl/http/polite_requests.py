@@ -275,6 +275,7 @@ class PoliteRequests:
         jitter = random.random()  # noqa: S311 - spreads clients in time, guards nothing
         challenged = not reading.is_expected and is_challenge(answer.headers, answer.body)
         slow_seconds = self.limits.politeness.slow_seconds
+        of_headers = answer.headers_seconds
 
         def decide(state: HostState) -> Decision:
             now = self.limits.now()
@@ -286,7 +287,7 @@ class PoliteRequests:
                 is_expected=reading.is_expected,
                 is_challenge=challenged,
                 api_error=reading.error_code,
-                elapsed_seconds=answer.elapsed_seconds,
+                elapsed_seconds=answer.elapsed_seconds if of_headers is None else of_headers,
                 headers=answer.headers,
             )
             return judge(state, judged, now, jitter, slow_seconds)

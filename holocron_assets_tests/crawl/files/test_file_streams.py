@@ -5,13 +5,14 @@ import gzip
 import hashlib
 import os
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fetching_rig import Rig, SwiftClock, rigged
+from fetching_rig import FAST, Rig, SwiftClock, rigged
 from file_server import Asked, FileServer, Wire, answer, close, cut, file, head, raw, rest
 
 from holocron_assets.crawl.files.transfers import parts
@@ -341,3 +342,31 @@ def test_a_stated_type_that_is_none_is_not_sent(server: FileServer, rig: Rig) ->
     rig.fetch(server.serve("/a.png", file(PNG)), mime="image/png\r\nX-Evil: yes")
     assert server.asked[0].headers["accept"].startswith("image/png, image/jpeg")
     assert "x-evil" not in server.asked[0].headers
+
+
+def test_a_host_whose_large_files_take_long_is_asked_as_often_as_before(
+    server: FileServer, tmp_path: Path
+) -> None:
+    def large(wire: Wire, _: Asked) -> None:
+        wire.sendall(head(200, {"Content_Length": len(PNG), "ETag": '"v1"'}))
+        time.sleep(0.3)
+        wire.sendall(PNG)
+
+    quick = FAST.model_copy(update={"slow_seconds": 0.1})
+    with rigged(tmp_path, politeness=quick) as rig:
+        for number in range(7):
+            rig.fetch(server.serve(f"/{number}.png", large))
+    assert {row["pace"] for row in rig.attempts} == {1.0}
+    assert rig.attempts[-1]["latency_ms"] >= 300
+
+
+def test_a_host_that_lets_a_files_headers_wait_is_asked_less(server: FileServer, tmp_path: Path) -> None:
+    def late(wire: Wire, asked: Asked) -> None:
+        time.sleep(0.3)
+        file(PNG)(wire, asked)
+
+    quick = FAST.model_copy(update={"slow_seconds": 0.1})
+    with rigged(tmp_path, politeness=quick) as rig:
+        for number in range(7):
+            rig.fetch(server.serve(f"/{number}.png", late))
+    assert rig.attempts[-1]["pace"] < 1
