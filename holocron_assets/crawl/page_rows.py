@@ -1,15 +1,19 @@
 """What a row of table `pages` holds of any page, whether a wiki's API or an export gave it. Pure."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from holocron_assets.lake.declaration.keys import content_hash, title_key
 from holocron_assets.lake.tables import PAGES
 
-Extract = Callable[[str], tuple[list[str], list[str], str | None]]
-"""Reads links, categories and the redirect target out of wikitext."""
+
+class Extract(Protocol):
+    """Reads links, categories and the redirect target out of wikitext."""
+
+    def __call__(self, wikitext: str, /, *, is_redirect: bool) -> tuple[list[str], list[str], str | None]:
+        """Read a text; `is_redirect` is whether the wiki says that its page is a redirect."""
 
 
 @dataclass(frozen=True)

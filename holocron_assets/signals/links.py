@@ -6,9 +6,10 @@ Source of the rules: MediaWiki's `Parser::handleInternalLinks2` and
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 from urllib.parse import unquote
 
 from holocron_assets.lake.declaration.keys import title_key
@@ -79,11 +80,18 @@ def extract_links(wikitext: str, site: Site, *, is_redirect: bool = False) -> Pa
     return PageLinks(tuple(links.values()), tuple(categories.values()), redirect)
 
 
-def link_extractor(site: Site) -> Callable[[str], tuple[list[str], list[str], str | None]]:
-    """A function that gives what a crawl needs of a text: linked titles, category names, redirect target."""
+class LinkExtractor(Protocol):
+    """Gives what a crawl needs of a text: linked titles, category names, redirect target."""
 
-    def extract(wikitext: str) -> tuple[list[str], list[str], str | None]:
-        found = extract_links(wikitext, site)
+    def __call__(self, wikitext: str, /, *, is_redirect: bool) -> tuple[list[str], list[str], str | None]:
+        """Read a text (see `extract_links`)."""
+
+
+def link_extractor(site: Site) -> LinkExtractor:
+    """A function that gives what a crawl needs of a text of a wiki."""
+
+    def extract(wikitext: str, /, *, is_redirect: bool) -> tuple[list[str], list[str], str | None]:
+        found = extract_links(wikitext, site, is_redirect=is_redirect)
         links = [link.title for link in found.links]
         categories = [category.name for category in found.categories]
         return links, categories, found.redirect.title if found.redirect else None
@@ -122,8 +130,7 @@ def page_links(page: Row, site: Site) -> PageLinks:
     """
     found = PageLinks((), ())
     if page.get("content_model") in (None, "wikitext"):
-        is_redirect = bool(page.get("redirect_target"))
-        found = extract_links(page.get("wikitext") or "", site, is_redirect=is_redirect)
+        found = extract_links(page.get("wikitext") or "", site, is_redirect=_is_redirect(page))
     reported = page.get("redirect_target")
     redirect = found.redirect or (_target(reported, site) if reported else None)
     not_links = {page["title"], redirect.title if redirect else None}
@@ -133,6 +140,16 @@ def page_links(page: Row, site: Site) -> PageLinks:
         categories=_merged(found.categories, _reported(page, "categories"), "Category:", site),
         redirect=redirect,
     )
+
+
+def _is_redirect(page: Row) -> bool:
+    """Whether the source says that a page is a redirect.
+
+    An earlier version of the code found a target only behind words that it knew; the payload shows that.
+    """
+    if page.get("redirect_target") or page.get("payload") is None:
+        return bool(page.get("redirect_target"))
+    return json.loads(page["payload"]).get("redirect") is True
 
 
 def _reported(page: Row, column: str) -> Iterable[str]:

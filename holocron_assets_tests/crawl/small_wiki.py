@@ -95,7 +95,9 @@ def source_of_wiki(wiki: SmallWiki, **changes: Any) -> Source:
 @contextmanager
 def reading(lake: Lake, source: Source, batch: str) -> Iterator[BatchReader]:
     """The reader of a batch, as an asset has it, but for the links."""
-    with page_reader(lake, source, batch, lambda _: ([], [], None), lake.root / "politeness") as reader:
+    with page_reader(
+        lake, source, batch, lambda _, **_flags: ([], [], None), lake.root / "politeness"
+    ) as reader:
         yield reader
 
 

@@ -10,6 +10,8 @@ from holocron_assets.crawl.mediawiki.pages import page_row, replay
 from holocron_assets.crawl.page_rows import Asked
 from holocron_assets.lake.declaration.keys import content_hash, title_key
 from holocron_assets.lake.tables import PAGES
+from holocron_assets.lake.titles import DEFAULT_SITE
+from holocron_assets.signals.links import link_extractor
 
 FETCHED_AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -29,7 +31,7 @@ def asked(title: str) -> Asked:
     )
 
 
-def extract(text: str) -> tuple[list[str], list[str], str | None]:
+def extract(text: str, **_flags: bool) -> tuple[list[str], list[str], str | None]:
     return [f"Linked from {len(text)} characters", "Other"], ["Not used"], "Target"
 
 
@@ -101,6 +103,13 @@ def test_a_redirect_keeps_its_text_and_names_its_target() -> None:
         "Target",
         "#REDIRECT [[Target]]",
     )
+
+
+def test_a_redirect_names_its_target_though_its_magic_word_is_of_an_unknown_language() -> None:
+    page = page_object("#PATRZ [[Target]]", redirect=True)
+    assert page_row(page, asked("Home"), link_extractor(DEFAULT_SITE))["redirect_target"] == "Target"
+    page = page_object("#PATRZ [[Target]]")
+    assert page_row(page, asked("Home"), link_extractor(DEFAULT_SITE))["redirect_target"] is None
 
 
 def test_an_empty_page_is_a_page() -> None:

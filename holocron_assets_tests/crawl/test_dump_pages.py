@@ -37,7 +37,7 @@ def asked(title: str) -> Asked:
     )
 
 
-def extract(text: str) -> tuple[list[str], list[str], str | None]:
+def extract(text: str, **_flags: bool) -> tuple[list[str], list[str], str | None]:
     return [f"Linked from {len(text)} characters", "Other", "Other"], ["Ice: worlds"], "Target"
 
 

@@ -43,8 +43,8 @@ ARGUMENTS_OF_A_MISSING_TEMPLATE = "{{RelatedCategories"
 
 
 def extractor(site: Site) -> Extract:
-    def extract(text: str) -> tuple[list[str], list[str], str | None]:
-        found = extract_links(text, site)
+    def extract(text: str, *, is_redirect: bool) -> tuple[list[str], list[str], str | None]:
+        found = extract_links(text, site, is_redirect=is_redirect)
         redirect = found.redirect.title if found.redirect else None
         return (
             [link.title for link in found.links],

@@ -39,7 +39,9 @@ class Crawl:
         """Rows of table `pages` by the title asked for; they must fit the table."""
         fetched = self.client.fetch_pages(titles, with_links=with_links)
         rows = {
-            title: page_row(found, asked(title, position, fetched.http_status), lambda _: ([], [], None))
+            title: page_row(
+                found, asked(title, position, fetched.http_status), lambda _, **_flags: ([], [], None)
+            )
             for position, (title, found) in enumerate(fetched.pages.items())
         }
         for row in rows.values():  # not together: the tests ask for titles that are one title composed

@@ -131,7 +131,9 @@ def test_a_crawl_that_is_asked_to_stop_gives_up_a_request_that_hangs(
         started = monotonic()
         with (
             pytest.raises(KeyboardInterrupt),
-            page_reader(lake, source, "wiki-000001", lambda _: ([], [], None), tmp_path / "shared") as reader,
+            page_reader(
+                lake, source, "wiki-000001", lambda _, **_flags: ([], [], None), tmp_path / "shared"
+            ) as reader,
         ):
             fetch_batch(lake, "wiki-000001", reader, "test")
         assert monotonic() - started < 20, "a request may take a minute"

@@ -197,6 +197,11 @@ def test_link_rows_fit_the_table_and_say_where_they_lead() -> None:
     assert rows[0]["from_title"] == "Issa"
 
 
+def test_a_page_that_an_earlier_version_read_as_no_redirect_is_one_if_the_wiki_said_so() -> None:
+    read = page(wikitext="#PATRZ [[Foo]]", redirect_target=None, payload='{"title":"Home","redirect":true}')
+    assert [(row["kind"], row["target"]) for row in link_rows(read, DEFAULT_SITE)] == [("redirect", "Foo")]
+
+
 def test_link_rows_add_what_only_the_source_reported() -> None:
     rows = link_rows(
         page(

@@ -224,7 +224,8 @@ def _text_columns(page: DumpPage, extract: Extract) -> dict[str, Any]:
     if page.text is None:
         return {}
     is_wikitext = page.model in {None, "wikitext"}
-    links, categories, target = extract(page.text) if is_wikitext else ([], [], None)
+    is_redirect = page.redirect_title is not None
+    links, categories, target = extract(page.text, is_redirect=is_redirect) if is_wikitext else ([], [], None)
     return text_columns(page.text, links, categories, page.redirect_title or target)
 
 

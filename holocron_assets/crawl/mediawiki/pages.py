@@ -133,7 +133,7 @@ def _text_columns(page: _Page, extract: Extract) -> dict[str, Any]:
     slot = _main_slot(page)
     text = (slot.content if slot else None) or ""
     is_wikitext = slot is not None and slot.contentmodel == "wikitext"
-    links, _, target = extract(text) if is_wikitext else ([], [], None)
+    links, _, target = extract(text, is_redirect=page.redirect) if is_wikitext else ([], [], None)
     if page.links is not None:
         links = [link.title for link in page.links]
     categories = (item.title.partition(":")[2] for item in page.categories)
