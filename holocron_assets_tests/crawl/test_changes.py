@@ -19,10 +19,10 @@ from holocron_assets.crawl.changes.store import drop_settled, last_reading
 from holocron_assets.crawl.frontier.batches import cut_batches, manifest
 from holocron_assets.crawl.readers import wiki_client
 from holocron_assets.crawl.sources.source import Seeds, Source
-from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGE_CHANGES, PAGES
+from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGE_CHANGES, PAGES, SEED_TITLES
 
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)
@@ -114,6 +114,18 @@ def test_the_first_reading_begins_when_the_first_pages_were_begun(tmp_path: Path
         first = reading(lake, wiki)
     assert kinds_and_titles(first) == [("edit", "B"), ("edit", "C")], "a margin for clocks, but not for ever"
     assert not first.gap
+
+
+def test_the_first_reading_begins_when_a_listing_of_seeds_began_that_went_on_later(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
+        began_at = (utc_now() - 180 * MINUTE).isoformat()
+        marks = {"began_at": began_at, "asked_at": began_at, "wiki_time": began_at}
+        write_partition(lake, SEED_TITLES, "wiki", [], inputs=marks)
+        with ago(120 * MINUTE):
+            wiki.move("A", "A two")
+        with ago(90 * MINUTE):
+            put_site(lake, fetched_at=utc_now(), wiki_time=utc_now())
+        assert kinds_and_titles(reading(lake, wiki)) == [("move", "A"), ("move", "A two")]
 
 
 @pytest.mark.parametrize("ahead", [timedelta(hours=3), timedelta(hours=-3)])

@@ -3,6 +3,7 @@
 import gzip
 import os
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 from crawl_rows import dump_source, put_site
 from small_wiki import SmallWiki, asking, small_wiki, source_of_wiki
 
+from holocron_assets.crawl.changes.revision_check import start_pass
 from holocron_assets.crawl.dumps.export import DumpError
-from holocron_assets.crawl.errors import WikiRefused
+from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.frontier.pending import pending_pages
 from holocron_assets.crawl.sources.seeds import (
     SeedListing,
@@ -22,12 +24,15 @@ from holocron_assets.crawl.sources.seeds import (
     store_site,
 )
 from holocron_assets.crawl.sources.source import Seeds, Source
+from holocron_assets.crawl.sources.wiki_seeds import asked_before_listing
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition
 from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import SEED_TITLES
 
+HOUR = timedelta(hours=1)
 PAGES = ["A", "B", "C", "D", "E"]
 
 
@@ -168,6 +173,60 @@ def test_a_place_that_the_wiki_does_not_know_any_more_does_not_keep_the_listing_
     listed(lake, source)
     assert list(origins(lake)) == PAGES
     assert [request.get("place") for request in wiki.listings()[2:]] == [None, "2", "4"]
+
+
+def broken_off(lake: Lake, wiki: SmallWiki, source: Source) -> None:
+    """List the first two of all pages; then the wiki stops answering."""
+    wiki.failure = 500
+    break_after(wiki, 1)
+    with pytest.raises(WikiUnavailable, match="HTTP 500"):
+        listed(lake, source)
+    wiki.refuses = lambda _: False
+    wiki.fake.requests.clear()
+
+
+def test_a_listing_that_began_before_a_check_of_all_pages_starts_anew(
+    lake: Lake, wiki: SmallWiki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holocron_assets.crawl.http.polite_requests._MOST_TRIES", 1)
+    source = source_of_wiki(wiki, seeds=Seeds(all_pages=True))
+    broken_off(lake, wiki, source)
+    start_pass(lake, "wiki", "gap", utc_now())
+    listed(lake, source)
+    assert [request.get("place") for request in wiki.listings()] == [None, "2", "4"]
+
+
+def test_a_killed_listing_whose_titles_were_written_is_not_written_again(
+    lake: Lake, wiki: SmallWiki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = source_of_wiki(wiki, seeds=Seeds(all_pages=True))
+    with monkeypatch.context() as killed:
+        killed.setattr(Journal, "remove", lambda _: None)
+        listed(lake, source)
+    assert lake.journal(SEED_TITLES, "wiki").exists()
+    wiki.pages = {**wiki.pages, "F": "text"}
+    listed(lake, source)
+    assert list(origins(lake)) == [*PAGES, "F"]
+
+
+def test_changes_count_from_the_beginning_of_a_listing_that_was_cut_short(
+    lake: Lake, wiki: SmallWiki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holocron_assets.crawl.http.polite_requests._MOST_TRIES", 1)
+    source = source_of_wiki(wiki, seeds=Seeds(all_pages=True))
+    first = utc_now() - timedelta(days=1)
+    put_site(lake, fetched_at=first, wiki_time=first + HOUR)
+    with asking(lake, source) as client:
+        wiki.failure = 500
+        break_after(wiki, 1)
+        with pytest.raises(WikiUnavailable):
+            store_seeds(lake, source, client)
+    wiki.refuses = lambda _: False
+    put_site(lake, fetched_at=utc_now(), wiki_time=utc_now() + HOUR)
+    assert asked_before_listing(lake, "wiki") != (first, first + HOUR), "nothing is listed yet"
+    with asking(lake, source) as client:
+        store_seeds(lake, source, client)
+    assert asked_before_listing(lake, "wiki") == (first, first + HOUR)
 
 
 def journal_of(lake: Lake, *records: dict[str, Any]) -> None:

@@ -17,8 +17,9 @@ from holocron_assets.crawl.mediawiki.changes import Change, ReportedChanges
 from holocron_assets.crawl.mediawiki.client import Continuation, WikiClient
 from holocron_assets.crawl.sources.seeds import load_site
 from holocron_assets.crawl.sources.source import Source
+from holocron_assets.crawl.sources.wiki_seeds import asked_before_listing
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.files.parquet import Footer, read_partition, write_partition
+from holocron_assets.lake.files.parquet import Footer, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, CHANGE_LOOKS, SITES
@@ -169,11 +170,12 @@ class _Reader:
         with connect(self.lake, tables=[BATCH_PAGES]) as connection:
             asked = {"source": self.source.name, "origin": self.source.origin}
             (beginning,) = query(connection, _BEGINNING, asked)
-        (site,) = read_partition(self.lake, SITES, self.source.name, ["fetched_at", "wiki_time"])
+        # A killed listing goes on, and the wiki is asked about itself again before that: too late for us.
+        asked_at, wiki_time = asked_before_listing(self.lake, self.source.name)
         began_at, now = beginning["began_at"], utc_now()
-        if site["wiki_time"] and site["fetched_at"] <= began_at:  # no clock of ours has to be right
-            since = site["wiki_time"]
-            self.state["clock_ahead"] = (since - site["fetched_at"]).total_seconds()
+        if wiki_time and asked_at <= began_at:  # no clock of ours has to be right
+            since = wiki_time
+            self.state["clock_ahead"] = (since - asked_at).total_seconds()
         else:
             since = began_at + (oldest.wiki_time - now)
         # Nobody knows how far our clock was set back since then: the whole list is read.

@@ -15,13 +15,12 @@ from holocron_assets.crawl.dumps.listing import (
     Mask,
     dump_mark,
     list_dump,
-    listing_journal,
     listing_lock,
     winners,
 )
 from holocron_assets.crawl.mediawiki.client import WikiClient
 from holocron_assets.crawl.sources.source import Source
-from holocron_assets.crawl.sources.wiki_seeds import list_wiki, listed_titles
+from holocron_assets.crawl.sources.wiki_seeds import journal_to_go_on, list_wiki, listed_titles
 from holocron_assets.lake.declaration.keys import content_hash, title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
@@ -149,7 +148,8 @@ def store_seeds(
     """List a source's seeds and write table `seed_titles`.
 
     Titles are written to a journal as they come, so that a killed listing goes on where it was, unless the
-    source's settings or its dump have changed. A dump that was listed and has not changed is not read again.
+    source's settings or its dump have changed, or a check of all pages began since. A dump that was listed
+    and has not changed is not read again.
     Seven million titles take 300 MB of memory, and 500 MB if half of them are listed twice.
 
     Args:
@@ -215,8 +215,8 @@ def _from_dump(
 def _from_wiki(
     lake: Lake, source: Source, site: Site, client: WikiClient, marks: Mapping[str, str]
 ) -> SeedListing:
-    begun_as = {**marks, "version": SEEDS_VERSION}
-    with listing_journal(lake.journal(SEED_TITLES, source.name), begun_as) as journal:
+    journal, begun = journal_to_go_on(lake, source.name, {**marks, "version": SEEDS_VERSION})
+    with journal:
         list_wiki(source, site, client, journal)
     problems: list[str] = []
 
@@ -230,7 +230,7 @@ def _from_wiki(
             else:
                 yield _Title(page.title, page.namespace, origin, -place)
 
-    footer = _write(lake, source, titles, _counting(source, titles), {**marks, "elsewhere": "0"})
+    footer = _write(lake, source, titles, _counting(source, titles), {**marks, **begun, "elsewhere": "0"})
     journal.remove()
     return SeedListing(footer, "; ".join(problems) or None)
 
