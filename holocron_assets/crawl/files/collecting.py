@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from holocron_assets.lake.files.parquet import read_table
+from holocron_assets.lake.files.quarantine import all_set_aside
 from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.paths import Lake
@@ -38,14 +39,20 @@ def collection_is_due(lake: Lake, now: datetime) -> bool:
 def collect(lake: Lake, now: datetime) -> Collected:
     """Remove the bytes that no row of table `files`, and no journal of a batch under way, names.
 
+    Nothing is removed while a damaged partition of table `files` is in quarantine: it named bytes, too.
+
     Raises:
         DamagedPartitionError: a partition of table `files` cannot be read. Then nothing is removed.
     """
-    store, named = FileStore(lake), _named(lake)
-    found = store.unnamed(named, OLDEST_UNNAMED)
-    freed = store.remove_unnamed(named, OLDEST_UNNAMED)
+    collected = Collected(0, 0)
+    # Read before the quarantine: a partition that is set aside in between is there, or raises an error here.
+    named = _named(lake)
+    if not any(aside.table == FILES.name for aside in all_set_aside(lake)):
+        store = FileStore(lake)
+        found = store.unnamed(named, OLDEST_UNNAMED)
+        collected = Collected(len(found), store.remove_unnamed(named, OLDEST_UNNAMED))
     lake.note(_NOTE).write(now.isoformat())
-    return Collected(len(found), freed)
+    return collected
 
 
 def _named(lake: Lake) -> set[str]:

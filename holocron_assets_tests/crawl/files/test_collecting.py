@@ -9,6 +9,8 @@ from file_rows import list_source, put_list, put_outcomes
 
 from holocron_assets.crawl.files.collecting import collect, collection_is_due
 from holocron_assets.crawl.frontier.file_batches import cut_file_batches
+from holocron_assets.lake.files.damage import DamagedPartitionError
+from holocron_assets.lake.files.quarantine import set_aside
 from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
@@ -40,6 +42,23 @@ def test_only_old_bytes_go_that_no_row_and_no_journal_names(tmp_path: Path) -> N
     done = collect(lake, utc_now())
     assert (done.files, done.freed_bytes) == (1, len(b"old"))
     assert [FileStore(lake).has(name) for name in (named, journaled, young, old)] == [True, True, True, False]
+
+
+def test_nothing_goes_while_a_damaged_partition_is_set_aside(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    named, old = stored(lake, b"named", days_old=30), stored(lake, b"old", days_old=8)
+    put_list(lake, "https://a.example/a")
+    cut_file_batches(lake, list_source(), now=utc_now())
+    put_outcomes(lake, "files-000001", at=utc_now(), sha256=named)
+    file = lake.file(FILES, "files-000001")
+    file.write_bytes(file.read_bytes()[:-9])
+    aside = set_aside(lake, DamagedPartitionError(file, "a bit flipped"))
+    assert aside is not None
+    assert collect(lake, utc_now()) == (0, 0)
+    assert FileStore(lake).has(named)
+    assert FileStore(lake).has(old)
+    aside.kept.unlink()  # a person has seen to it
+    assert collect(lake, utc_now()).files == 2
 
 
 def test_it_is_due_once_a_week_and_never_without_a_store(tmp_path: Path) -> None:
