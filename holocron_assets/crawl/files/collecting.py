@@ -59,7 +59,7 @@ def _named(lake: Lake) -> set[str]:
     # Journals first: their rows move into partitions.
     journals = [Journal(path) for path in lake.journals(FILES)]
     rows = (row for journal in journals for record in journal.records() for row in record.get("rows", ()))
-    named = {row["sha256"] for row in rows}
+    named = {row.get("sha256") for row in rows}  # an artifact that was given up has none
     for batch in lake.partitions(FILES):
         named.update(read_table(lake, FILES, batch, ["sha256"]).column("sha256").to_pylist())
     return named - {None}

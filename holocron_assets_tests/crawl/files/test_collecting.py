@@ -8,7 +8,8 @@ from pathlib import Path
 from file_rows import list_source, put_list, put_outcomes
 
 from holocron_assets.crawl.files.collecting import collect, collection_is_due
-from holocron_assets.crawl.frontier.file_batches import cut_file_batches
+from holocron_assets.crawl.files.outcomes import failed_file
+from holocron_assets.crawl.frontier.file_batches import cut_file_batches, file_manifest
 from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.files.quarantine import set_aside
 from holocron_assets.lake.files.store import FileStore
@@ -59,6 +60,18 @@ def test_nothing_goes_while_a_damaged_partition_is_set_aside(tmp_path: Path) -> 
     assert FileStore(lake).has(old)
     aside.kept.unlink()  # a person has seen to it
     assert collect(lake, utc_now()).files == 2
+
+
+def test_a_batch_under_way_with_an_artifact_that_was_given_up_is_no_obstacle(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    stored(lake, b"old", days_old=8)
+    put_list(lake, "https://a.example/a")
+    (batch,) = cut_file_batches(lake, list_source(), now=utc_now())
+    (wanted,) = file_manifest(lake, batch)
+    given_up = failed_file(wanted, "the process was killed", attempts=4, now=utc_now(), run_id="run")
+    with Journal(lake.journal(FILES, batch)) as journal:
+        journal.append({"ended": [wanted["artifact_key"]], "rows": [given_up]})
+    assert collect(lake, utc_now()).files == 1
 
 
 def test_it_is_due_once_a_week_and_never_without_a_store(tmp_path: Path) -> None:
