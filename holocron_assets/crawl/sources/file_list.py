@@ -140,7 +140,8 @@ def _all_files(source: FileSource, client: WikiClient, journal: Journal) -> list
             now = utc_now()
             rows = [_wiki_row(source, file, "all_files", now) for file in files]
             journal.append({"rows": rows, "next": following})
-    return _journaled(journal)
+    # A file that is uploaded again meanwhile may be listed twice: the later answer counts.
+    return list({row["name"]: row for row in _journaled(journal)}.values())
 
 
 def _used_files(lake: Lake, source: FileSource, client: WikiClient, journal: Journal) -> list[Row]:
@@ -197,7 +198,8 @@ def _journaled(journal: Journal) -> list[Row]:
 def _written(
     lake: Lake, source: FileSource, rows: Iterable[Row], marks: Mapping[str, str], problems: Sequence[str]
 ) -> FileListing:
-    once = list({row["name"]: row for row in rows}.values())
+    # A list may call two artifacts the same, and state two versions of one.
+    once = list({tuple(row.get(name) for name in FILE_LIST.key): row for row in rows}.values())
     kept = [
         row for row, fits in zip(once, _fitting(source, [row["name"] for row in once]), strict=True) if fits
     ]

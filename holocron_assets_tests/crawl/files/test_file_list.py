@@ -11,10 +11,11 @@ import time_machine
 from crawl_rows import outcome, put_manifest, put_site
 from crawl_rows import put_outcomes as put_pages
 from fake_mediawiki import Handler
-from file_rows import list_source, wiki_files
+from file_rows import list_source, put_outcomes, wiki_files
 from wiki_of_files import WikiOfFiles, wiki_of_files
 
 from holocron_assets.crawl.errors import WikiUnavailable
+from holocron_assets.crawl.frontier.file_batches import cut_file_batches
 from holocron_assets.crawl.mediawiki.client import MOST_TITLES, WikiClient
 from holocron_assets.crawl.readers import wiki_client
 from holocron_assets.crawl.sources.file_list import list_is_due, store_file_list
@@ -23,7 +24,7 @@ from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import FILE_LIST, FILE_USES
+from holocron_assets.lake.tables import FILE_BATCHES, FILE_LIST, FILE_USES
 
 
 def no_network(url: str) -> bytes:
@@ -236,3 +237,25 @@ def test_an_artifact_that_two_lists_of_a_source_name_differently_keeps_both_name
     listing = store_file_list(Lake(tmp_path), list_source(str(one), str(two)), None, no_network)
     assert {row["name"] for row in listing.rows} == {"X", "Other name"}
     assert len({row["artifact_key"] for row in listing.rows}) == 1
+
+
+def test_artifacts_that_a_list_calls_the_same_and_versions_of_one_are_all_fetched(tmp_path: Path) -> None:
+    lake, path = Lake(tmp_path), tmp_path / "list.csv"
+    lines = ["1.pdf,Report,", "2.pdf,Report,", "3.pdf,,1", "3.pdf,,2", "3.pdf,,2"]
+    path.write_text("url,name,version\n" + "".join(f"https://a.example/{line}\n" for line in lines))
+    source = list_source(str(path))
+    listing = store_file_list(lake, source, None, no_network)
+    assert [(row["url"][-5:], row.get("version")) for row in listing.rows] == [
+        ("1.pdf", None),
+        ("2.pdf", None),
+        ("3.pdf", "1"),
+        ("3.pdf", "2"),
+    ]
+    fetched = []
+    for _ in range(2):
+        for batch in cut_file_batches(lake, source, now=utc_now()):
+            fetched += [
+                (row["url"][-5:], row["version"]) for row in read_partition(lake, FILE_BATCHES, batch)
+            ]
+            put_outcomes(lake, batch, at=utc_now())
+    assert sorted(fetched, key=str) == [("1.pdf", None), ("2.pdf", None), ("3.pdf", "1"), ("3.pdf", "2")]

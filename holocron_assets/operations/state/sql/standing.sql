@@ -143,6 +143,7 @@ everything as (
         listed.due_at, listed.status = 'pending' and named.listed_at > hour_ago
     from file_frontier as listed
     join lake.file_list as named on named.source = listed.source and named.name = listed.name
+        and named.artifact_key = listed.artifact_key and named.version is not distinct from listed.version
     left join (
         select artifact_key, min(cut_at) as cut_at from lake.file_batches anti join lake.files using (batch) group by all
     ) as manifests on manifests.artifact_key = listed.artifact_key
