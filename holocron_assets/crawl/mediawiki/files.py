@@ -3,10 +3,14 @@
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from holocron_assets.crawl.mediawiki.answers import JsonObject
 from holocron_assets.crawl.mediawiki.values import Number, TimeInUtc
+from holocron_assets.errors import details_of
+from holocron_assets.telemetry.logs import logger
+
+_LOG = logger(__name__)
 
 FILE_PROPERTIES = "url|size|sha1|mime|timestamp"
 """What is asked about a file, as `iiprop` and `aiprop` take it."""
@@ -35,29 +39,41 @@ class ReportedFile(BaseModel):
 
 
 def listed_files(items: Iterable[Any]) -> list[ReportedFile]:
-    """The items of `list=allimages`.
+    """The items of `list=allimages`; one that lacks something is left out, and logged.
 
     Raises:
         ValueError: an item is not built as MediaWiki's.
     """
-    return [ReportedFile.model_validate(item) for item in items]
+    return [file for item in items if (file := _described(item))]
 
 
 def described_files(pages: Iterable[JsonObject]) -> list[ReportedFile]:
     """The files of page objects with `prop=imageinfo`; a page without a file is left out.
 
-    The second version of a file, if it was asked for, is the one that the first replaced.
+    So is a file of which something is lacking; it is logged. The second version of a file, if it was asked
+    for, is the one that the first replaced.
 
     Raises:
         ValueError: a page object is not built as MediaWiki's.
     """
-    return [
-        ReportedFile.model_validate(
-            {**versions[0], "title": page["title"], "archivename": _replaced(versions)}
-        )
+    found = (
+        _described({**versions[0], "title": page["title"], "archivename": _replaced(versions)})
         for page in pages
         if (versions := page.get("imageinfo"))
-    ]
+    )
+    return [file for file in found if file]
+
+
+def _described(item: Any) -> ReportedFile | None:
+    """A file as the wiki states it; None if it states too little, as of a file whose original is lost."""
+    try:
+        return ReportedFile.model_validate(item)
+    except ValidationError as error:
+        if not (isinstance(item, dict) and isinstance(item.get("title"), str)):
+            raise
+        why = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in details_of(error))
+        _LOG.warning("left out a file that its wiki does not describe", file=item["title"], why=why)
+        return None
 
 
 def _replaced(versions: list[JsonObject]) -> Any:

@@ -79,6 +79,19 @@ def test_every_file_of_a_wiki_is_listed_with_what_the_wiki_states(tmp_path: Path
     assert row["artifact_id"] == f"sha1:{row['sha1']}"
 
 
+@pytest.mark.parametrize("wanted", ["all", "pages"])
+def test_a_file_whose_original_the_wiki_lost_does_not_keep_the_others_from_the_list(
+    wanted: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lake = Lake(tmp_path)
+    put_uses(lake, "wiki-000001", ("Salt", "File:A.png"), ("Salt", "File:B.png"), ("Salt", "File:C.png"))
+    with wiki_of_files(A=b"a", B=b"b", C=b"c") as wiki:
+        wiki.lost = frozenset({"File:B.png"})
+        found = listed(lake, of_wiki(wiki, wanted=wanted, pages_of=["wiki"]))
+    assert [name for name, _ in found] == ["File:A.png", "File:C.png"]
+    assert "'file': 'File:B.png', 'why': 'url: Field required" in caplog.text
+
+
 def test_a_moved_file_is_the_same_artifact_and_a_replaced_one_another(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     with wiki_of_files(A=b"a", B=b"b") as wiki:

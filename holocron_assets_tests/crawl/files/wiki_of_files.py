@@ -13,11 +13,15 @@ from small_wiki import Always
 
 @dataclass
 class WikiOfFiles:
-    """Files by title, each with its bytes, and the archive names of versions that were replaced."""
+    """Files by title, each with its bytes, and the archive names of versions that were replaced.
+
+    Of the `lost` ones the wiki has a page, and no original any more.
+    """
 
     files: dict[str, bytes]
     list_limit: int = 2
     archived: dict[str, str] = field(default_factory=dict)
+    lost: frozenset[str] = frozenset()
     fake: FakeWiki = field(default_factory=FakeWiki)
 
     @property
@@ -48,6 +52,8 @@ class WikiOfFiles:
         return {"ns": 6, "title": title, "pageid": 1, "imageinfo": [self._info(title), *old]}
 
     def _info(self, title: str) -> dict[str, Any]:
+        if title in self.lost:
+            return {"filemissing": True}
         content = self.files[title]
         return {
             "timestamp": "2026-01-01T00:00:00Z",
