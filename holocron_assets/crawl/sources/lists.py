@@ -21,6 +21,8 @@ _STATED = ("sha1", "sha256", "mime", "version")
 _OWN_COLUMNS = frozenset({"id", "name", "url", "size", *_STATED})
 _LARGEST_SITEMAP = 50 * 2**20  # https://www.sitemaps.org/protocol.html, uncompressed
 _MOST_SITEMAPS = 50_000
+# A cell may be an abstract or a whole text. The module's own limit, 128 KiB, is one of the process.
+csv.field_size_limit(16 * 2**20)
 _GZIP_START = b"\x1f\x8b"
 
 ReadUrl = Callable[[str], bytes]
@@ -159,7 +161,8 @@ def _csv(file: TextIO) -> Iterator[tuple[str, Mapping[str, Any] | Exception]]:
             problem = ArtifactError("it has more values than the first line has names") if extra else None
             yield f"line {reader.line_num}", problem or row
     except csv.Error as error:
-        yield f"line {reader.line_num}", error
+        # What follows cannot be read: a list that ends here would look like the whole.
+        raise ListError(f"the list {file.name} is no CSV after line {reader.line_num}: {error}") from error
 
 
 def _json_lines(file: TextIO) -> Iterator[tuple[str, Mapping[str, Any] | Exception]]:

@@ -92,6 +92,16 @@ def test_csv_is_read_by_the_names_in_its_first_line(tmp_path: Path) -> None:
     assert "more values" in str(fourth)
 
 
+def test_a_csv_that_cannot_be_read_to_its_end_is_refused_as_a_whole(tmp_path: Path) -> None:
+    row = "https://a.example/x,X\n"
+    large = f"https://a.example/y,{'y' * 200_000}\n"
+    found = listed(tmp_path / "list.csv", f"url,abstract\n{row}{large}{row}")
+    assert [item.stated["url"][-1] for item in found if isinstance(item, Item)] == ["x", "y", "x"]
+    too_large = f"https://a.example/y,{'y' * (17 * 2**20)}\n"
+    with pytest.raises(ListError, match=r"list\.csv is no CSV after line 2: field larger than"):
+        listed(tmp_path / "list.csv", f"url,abstract\n{row}{too_large}{row}")
+
+
 def test_an_id_may_stand_without_an_address(tmp_path: Path) -> None:
     item = item_of({"id": "doi:10.1234/ABC", "name": "A paper"})
     assert (item.artifact_id, item.stated["url"]) == ("doi:10.1234/abc", None)
