@@ -11,7 +11,7 @@ import pytest
 from fake_crawl import Crawl, crawling, linked, page_object
 from fake_mediawiki import says
 
-from holocron_assets.crawl.errors import WikiUnavailable
+from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.lake.tables import HTTP_ATTEMPTS, SITES
 
 
@@ -276,6 +276,26 @@ def test_a_wiki_says_the_case_of_each_namespace(crawl: Crawl) -> None:
     row = crawl.client.site()
     SITES.to_arrow([row], "sample")
     assert row["case_sensitive_namespaces"] == [0, 10]
+
+
+def says_it_is(crawl: Crawl, generator: str) -> None:
+    general = {"sitename": "A wiki", "case": "first-letter", "generator": generator}
+    crawl.wiki.will(says(batchcomplete=True, query={"general": general, "namespaces": {}}))
+
+
+@pytest.mark.parametrize("generator", ["MediaWiki 1.31.16", "MediaWiki 1.9"])
+def test_a_wiki_that_is_too_old_for_its_pages_to_be_read_is_refused_at_once(
+    crawl: Crawl, generator: str
+) -> None:
+    says_it_is(crawl, generator)
+    with pytest.raises(WikiRefused, match=rf"its software is {generator}; Holocron needs MediaWiki 1\.32"):
+        crawl.client.site()
+
+
+@pytest.mark.parametrize("generator", ["MediaWiki 1.32.0-wmf.1", "MediaWiki 2.0", "Another wiki 0.1"])
+def test_a_wiki_that_is_new_or_of_an_unknown_version_is_read(crawl: Crawl, generator: str) -> None:
+    says_it_is(crawl, generator)
+    assert crawl.client.site()["generator"] == generator
 
 
 def test_a_wiki_says_the_language_of_its_pages(crawl: Crawl) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from holocron_assets.crawl.errors import WikiUnavailable
+from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.http.polite_requests import PoliteRequests
 from holocron_assets.crawl.mediawiki import changes as api_changes
@@ -129,15 +129,18 @@ class WikiClient:
 
         Raises:
             WikiUnavailable: no usable answer, for now.
-            WikiRefused: the wiki will not answer this.
+            WikiRefused: the wiki will not answer this, or is too old for its pages to be read.
         """
         info: JsonObject = {}
         for part in self.query({"meta": "siteinfo", "siprop": api_sites.PROPERTIES}):
             info |= part
         try:
-            return api_sites.site_row(info, self._source, utc_now())
+            row = api_sites.site_row(info, self._source, utc_now())
         except ValueError as error:
             raise self._misunderstood(error) from error
+        if problem := api_sites.too_old(row["generator"]):
+            raise WikiRefused(self._requests.host, problem, "api_error")
+        return row
 
     def draw_titles(self, namespaces: str, count: int) -> list[str]:
         """Titles of pages that the wiki chooses at random.

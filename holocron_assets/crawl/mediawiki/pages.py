@@ -102,7 +102,7 @@ def _status(page: _Page) -> tuple[str, str | None]:
         return "missing", "the wiki has no such page"
     if slot and slot.texthidden:
         return "dead", f"the text of revision {page.revisions[0].revid} is hidden from readers"
-    return "failed", "the wiki's answer had no text for it (slots need MediaWiki 1.32 or newer)"
+    return "failed", "the wiki's answer had no text for it"
 
 
 def _invalid_reason(page: _Page) -> str | None:

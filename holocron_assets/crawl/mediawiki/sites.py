@@ -1,5 +1,6 @@
 """Turning `meta=siteinfo` of the MediaWiki API into a row of table `sites`. Pure."""
 
+import re
 from datetime import datetime
 from typing import Any, Literal
 
@@ -48,6 +49,19 @@ class _SiteInfo(BaseModel):
     namespacealiases: list[_Alias] = []
     interwikimap: list[_Interwiki] = []
     statistics: _Statistics = _Statistics()
+
+
+# Texts come in slots (https://www.mediawiki.org/wiki/API:Revisions) from this version on.
+_OLDEST = (1, 32)
+_VERSION = re.compile(r"MediaWiki (\d+)\.(\d+)")
+
+
+def too_old(generator: str | None) -> str | None:
+    """Why the pages of a wiki with this software cannot be read; None if they can, or nobody knows."""
+    found = _VERSION.match(generator or "")
+    if found is None or (int(found[1]), int(found[2])) >= _OLDEST:
+        return None
+    return f"its software is {generator}; Holocron needs MediaWiki 1.32 or newer, or an export of the wiki"
 
 
 def site_row(answered: JsonObject, source: str, fetched_at: datetime) -> dict[str, Any]:
