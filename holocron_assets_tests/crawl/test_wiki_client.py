@@ -1,7 +1,7 @@
 """The API client against a wiki that answers on command: what is asked, and what is made of the answers."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +12,7 @@ from fake_crawl import Crawl, crawling, linked, page_object
 from fake_mediawiki import says
 
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import HTTP_ATTEMPTS, SITES
 
 
@@ -100,6 +101,20 @@ def test_every_title_asked_for_gets_the_page_that_answers_for_it(crawl: Crawl) -
         "Special:Version": "Special:Version",
         "wikipedia:Ilum": "wikipedia:Ilum",
     }
+
+
+def test_pages_count_as_read_before_their_first_request_and_not_after_the_last(crawl: Crawl) -> None:
+    answered_at = []
+
+    def answer(parameters: Mapping[str, str]) -> dict[str, Any]:
+        answered_at.append(utc_now())
+        more = {} if "clcontinue" in parameters else {"continue": {"clcontinue": "5|X", "continue": "||"}}
+        return {"query": {"pages": [page_object("A")]}, **more}
+
+    crawl.wiki.answer = answer
+    fetched = crawl.client.fetch_pages(["A"], with_links=False)
+    assert len(answered_at) == 2
+    assert fetched.fetched_at < answered_at[0]
 
 
 def test_a_title_that_the_answer_leaves_out_is_reported_by_name(crawl: Crawl) -> None:

@@ -53,7 +53,8 @@ class FetchedPages:
     Attributes:
         pages: a page object for each title asked for, or None where the wiki left it out.
         http_status: status of the last answer; None when nothing had to be asked.
-        fetched_at: when the last answer came.
+        fetched_at: just before the first request. An answer may be of any moment since: what changes later is
+            read again.
     """
 
     pages: Mapping[str, JsonObject | None]
@@ -219,7 +220,7 @@ class WikiClient:
         _refuse_too_many(titles)
         refused = {title: reason for title in titles if (reason := unsendable(title))}
         asked = [title for title in dict.fromkeys(titles) if title not in refused]
-        answered = AnsweredPages()
+        answered, asked_at = AnsweredPages(), utc_now()
         status = None
         parameters = _page_parameters(asked, with_links=with_links)
         for answer, answer_status in self._follow(parameters) if asked else ():
@@ -233,7 +234,7 @@ class WikiClient:
         pages = {title: answered.find(title) for title in asked}
         for title, reason in refused.items():
             pages[title] = {"title": title, "invalid": True, "invalidreason": reason}
-        return FetchedPages(pages, status, utc_now())
+        return FetchedPages(pages, status, asked_at)
 
     def list_changes(
         self, since: datetime, continue_from: Continuation | None = None

@@ -163,7 +163,7 @@ PAGES = Table(
         Column("attempts", type_int, "Attempts so far, including those of earlier batches and crashes"),
         Column("error", type_string, "What went wrong, naming the page", nullable=True),
         Column("due_at", type_time, "When a failed page may be tried again", nullable=True),
-        Column("fetched_at", type_time, "When the answer came"),
+        Column("fetched_at", type_time, "When it was asked for; its answer is not older"),
         Column("depth", type_int, "Links followed from the nearest seed; 0 for a seed"),
         Column("discovered_from", type_string, "Title of the page that links here", nullable=True),
         Column(
