@@ -15,6 +15,7 @@ from filelock import FileLock
 
 from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
 from holocron_assets.crawl.http import polite_requests
+from holocron_assets.crawl.mediawiki.client import MOST_TITLES
 from holocron_assets.crawl.politeness.host_state import HostState
 from holocron_assets.crawl.politeness.limits import HostLimits
 from holocron_assets.crawl.politeness.rules import Decision
@@ -117,6 +118,16 @@ def test_rfc9309_2_2_rules(crawl: Crawl, rules: str, *, allowed: bool) -> None:
         with pytest.raises(WikiRefused):
             crawl.fetch("A")
     assert len(crawl.wiki.requests) == allowed
+
+
+def test_a_rule_about_titles_holds_for_a_request_that_is_posted_for_its_length(crawl: Crawl) -> None:
+    crawl.wiki.robots = says("User-agent: *\nDisallow: /*Geheimes\nDisallow: /closed/\n")
+    long = [f"{number:02}" + "é" * 120 for number in range(MOST_TITLES - 1)]
+    with pytest.raises(WikiRefused, match="forbids"):
+        crawl.fetch(*long, "Geheimes")
+    assert crawl.wiki.requests == []
+    crawl.fetch(*long)
+    assert [request.verb for request in crawl.wiki.requests] == ["POST"]
 
 
 def test_rfc9309_2_3_1_2_five_redirects_are_followed_across_hosts(crawl: Crawl) -> None:

@@ -80,9 +80,10 @@ class Robots:
             WikiUnavailable: it cannot be read, which forbids everything for now (section 2.3.1.4).
         """
         rules = self._current_rules()
-        asks = request.verb == "GET" and request.parameters
-        address = f"{request.url}?{urlencode(request.parameters)}" if asks else request.url
-        if not rules.can_fetch(address, PRODUCT_TOKEN):
+        asked = f"{request.url}?{urlencode(request.parameters)}" if request.parameters else request.url
+        # A long request is posted, and asks for the same: rules about parameters hold for it too.
+        addresses = (asked,) if request.verb == "GET" else (asked, request.url)
+        if not all(rules.can_fetch(address, PRODUCT_TOKEN) for address in addresses):
             raise self._requests.refuse(request, self._refusal(request))
 
     @property
