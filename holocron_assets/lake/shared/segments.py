@@ -2,16 +2,20 @@
 
 A segment begins with a unique line, by which it is recognized in a packed journal too; then come lines as in
 every journal. Each new line puts the whole segment anew, until it is large or old; then another one begins.
-Their names sort by the time of their beginning.
+Their names sort by the time of their beginning. Clocks of machines differ, so a segment is named later than
+all that are there.
 """
 
 import re
 import uuid
 from collections.abc import Container, Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
+from holocron_assets.lake.place.clock import SMALLEST_STEP
+
 _SEGMENT = re.compile(r"journal-[0-9T]+-[0-9a-f]+\.jsonl")
+_TIME = "%Y%m%dT%H%M%S%f"
 _BEGUN = b"begun "
 
 
@@ -28,9 +32,13 @@ def segments_of(journal: Path) -> list[Path]:
 def new_segment(journal: Path, now: datetime) -> tuple[Path, bytes]:
     """The path of a new segment of a journal, and its first line, which is no record: it has no checksum."""
     name = uuid.uuid4().hex
-    return journal.with_name(
-        f"journal-{now:%Y%m%dT%H%M%S%f}-{name[:8]}.jsonl"
-    ), _BEGUN + name.encode() + b"\n"
+    after = [_begun_at(segment) + SMALLEST_STEP for segment in segments_of(journal)[-1:]]
+    at = max([now, *after])
+    return journal.with_name(f"journal-{at:{_TIME}}-{name[:8]}.jsonl"), _BEGUN + name.encode() + b"\n"
+
+
+def _begun_at(segment: Path) -> datetime:
+    return datetime.strptime(segment.name.split("-")[1], _TIME).replace(tzinfo=UTC)
 
 
 def noting_segments(lines: Iterable[bytes], begun: set[bytes]) -> Iterator[bytes]:
