@@ -1,7 +1,7 @@
 """Work on files, read from the lake: lists to make, and batches to fetch."""
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from holocron_assets.crawl.frontier.file_batches import cut_file_batches, unfinished_file_batches
 from holocron_assets.crawl.sources.file_list import list_is_due, list_mark
@@ -13,12 +13,21 @@ from holocron_assets.planning.job_names import FILES_JOB, LIST_FILES_JOB
 from holocron_assets.planning.work import Work
 
 
-def files_to_list(lake: Lake, sources: Iterable[FileSource], *, now: datetime) -> list[Work]:
-    """Sources whose artifacts were not listed, or are to be listed again."""
+def files_to_list(
+    lake: Lake, sources: Iterable[FileSource], *, now: datetime, rest: timedelta = timedelta(0)
+) -> list[Work]:
+    """Sources whose artifacts were not listed, or are to be listed again.
+
+    Args:
+        lake: the lake.
+        sources: sources of files.
+        now: the current time.
+        rest: see `list_is_due`.
+    """
     return [
         Work(LIST_FILES_JOB, source.name, list_mark(lake, source), source.host)
         for source in sources
-        if list_is_due(lake, source, now)
+        if list_is_due(lake, source, now, rest)
     ]
 
 

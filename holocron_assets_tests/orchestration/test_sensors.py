@@ -9,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+import time_machine
 from asked_lake import ask_lake
 from dagster import DagsterRunStatus
 from file_rows import list_source, put_list
@@ -24,6 +25,7 @@ from watched import Watched
 
 from holocron_assets.classify.decided_types import decide_shared, decide_type
 from holocron_assets.crawl.frontier.file_batches import cut_file_batches
+from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.entities.store import store_entities
 from holocron_assets.errors import PermanentError
@@ -38,6 +40,14 @@ from holocron_assets.planning.entity_stages import STAGES
 from holocron_assets.planning.work import Work
 
 pytestmark = pytest.mark.system
+
+PAPERS = """
+name: papers
+enabled: true
+kind: http_files
+lists: [{file: papers.jsonl}]
+politeness: {contact: you@example.org}
+"""
 
 
 @pytest.fixture
@@ -185,6 +195,30 @@ def test_batches_of_files_are_adopted_though_no_source_of_files_is_enabled(
     assert tick.partitions == {"papers", *older}
     assert watched.tick(files.new_files).partitions == {batch}
     assert watched.tick(files.new_files).partitions == set()
+
+
+def test_files_are_looked_for_again_only_once_something_was_written_or_some_time_has_passed(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake, looked = watched.holocron.lake, []
+
+    def looking(lake: Lake, source: FileSource, **how: Any) -> list[str]:
+        looked.append(source.name)
+        return cut_file_batches(lake, source, **how)
+
+    monkeypatch.setattr(files, "cut_file_batches", looking)
+    (watched.holocron.sources_folder / "papers.yaml").write_text(PAPERS, encoding="utf-8")
+    put_list(lake, source="papers")
+    first = watched.tick(files.new_files)
+    second = watched.tick(files.new_files, first.cursor)
+    assert looked == ["papers"]
+    with time_machine.travel(utc_now() + timedelta(minutes=3)):
+        watched.tick(files.new_files, second.cursor)
+    assert looked == ["papers"] * 2
+    put_list(lake, "https://a.example/x", source="papers")
+    watched.tick(files.new_files, second.cursor)
+    assert looked == ["papers"] * 3
+    assert lake.partitions(FILE_BATCHES) == ["papers-000001"]
 
 
 def test_settle_adopts_only_what_its_runs_need(

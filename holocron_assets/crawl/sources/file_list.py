@@ -53,18 +53,27 @@ class FileListing:
     problem_count: int = 0
 
 
-def list_is_due(lake: Lake, source: FileSource, now: datetime) -> bool:
+def list_is_due(lake: Lake, source: FileSource, now: datetime, rest: timedelta = timedelta(0)) -> bool:
     """Whether a source's artifacts were never listed, or are to be listed again.
 
     They are if its settings, its lists or the pages that use its files have changed, and else after the time
     that its file sets.
+
+    Args:
+        lake: the lake.
+        source: the source.
+        now: the current time.
+        rest: for how long after a listing pages that use its files do not count. Each batch of pages changes
+            what pages use, and a listing reads it all.
     """
     footer = read_footer(lake, FILE_LIST, source.name)
     if footer is None or footer.code_version != LIST_VERSION or footer.inputs[_SETTINGS] != _settings(source):
         return True
     since = now - datetime.fromisoformat(footer.inputs[_LISTED_AT])
-    is_old = not timedelta(0) <= since < timedelta(minutes=source.list_every_minutes)
-    return is_old or footer.inputs[_READ] != _read_mark(lake, source)
+    if not timedelta(0) <= since < timedelta(minutes=source.list_every_minutes):
+        return True
+    rests = source.kind == "mediawiki_files" and since < rest
+    return not rests and footer.inputs[_READ] != _read_mark(lake, source)
 
 
 def list_mark(lake: Lake, source: FileSource) -> str:

@@ -214,6 +214,19 @@ def test_a_list_is_due_by_its_settings_its_lists_and_the_clock(tmp_path: Path) -
     assert list_is_due(lake, source, utc_now())
 
 
+def test_a_list_of_files_that_pages_use_may_rest_while_pages_are_read(tmp_path: Path) -> None:
+    lake, rest = Lake(tmp_path), timedelta(minutes=10)
+    put_uses(lake, "wiki-000001", ("Salt", "File:A.png"))
+    with wiki_of_files(A=b"a", B=b"b") as wiki:
+        source = of_wiki(wiki, wanted="pages", pages_of=["wiki"])
+        listed(lake, source)
+        put_uses(lake, "wiki-000002", ("Sand", "File:B.png"))
+        now = utc_now()
+        assert not list_is_due(lake, source, now, rest)
+        assert list_is_due(lake, source, now)
+        assert list_is_due(lake, source, now + rest, rest)
+
+
 def test_patterns_choose_names_and_wrong_lines_are_counted_beside_the_rest(tmp_path: Path) -> None:
     path = tmp_path / "list.jsonl"
     path.write_text(
