@@ -130,15 +130,20 @@ def test_why_shows_the_traceback_of_a_file_that_failed(run: Commands) -> None:
     assert "Traceback (most recent call last)" in run("why", url).output
 
 
-def test_a_damaged_object_is_found(run: Commands) -> None:
+def test_a_damaged_object_is_found_and_fetched_again(run: Commands) -> None:
     url = run.server.serve("/salt.png", answer(200, PNG, Content_Type="image/png"))
     run.add(url)
     run.crawl()
     [row] = run.json("files", "show", url)
-    FileStore(run.lake).path(row["file"]["sha256"]).write_bytes(b"other bytes")
+    object_path = FileStore(run.lake).path(row["file"]["sha256"])
+    object_path.write_bytes(b"other bytes")
     done = run("files", "verify")
     assert done.exit_code == 1
     assert url.rpartition("/")[2] in done.output.replace("\n", "")
+    assert not object_path.exists()
+    run.crawl()
+    assert object_path.read_bytes() == PNG
+    assert "1 file verified, 0 wrong" in run("files", "verify").output
 
 
 def test_a_list_with_a_wrong_line_adds_nothing_and_names_the_line(run: Commands) -> None:

@@ -1,5 +1,6 @@
 """Damaged files of the lake: each is found, named, moved aside with a note, and never deleted."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -16,7 +17,8 @@ from holocron_assets.decisions.log import new_decision, record, standing
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError
 from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
-from holocron_assets.lake.files.quarantine import SetAside, all_set_aside, set_aside
+from holocron_assets.lake.files.quarantine import SetAside, all_set_aside, lost_objects, set_aside
+from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.files.verifying import (
     HOURS_OF_A_ROUND,
     damage_of,
@@ -300,3 +302,27 @@ def test_a_damaged_decision_is_reported_until_it_is_restored(tmp_path: Path) -> 
         found = verify(lake)
         assert found.exit_code == 1
         assert "restore this file from a backup" in found.stderr
+
+
+@pytest.mark.fault(3, "a flipped bit in the bytes of a fetched file")
+def test_a_damaged_object_is_noticed_within_a_week_and_set_aside(tmp_path: Path) -> None:
+    lake, content = lake_of(tmp_path), b"salt" * 1000
+    store = FileStore(lake)
+    (tmp_path / "part").write_bytes(content)
+    file = store.adopt(tmp_path / "part", hashlib.sha256(content).hexdigest())
+    assert damage_of(file) is None
+    flip(file, 77)
+    now = datetime.now(UTC)
+    due = {
+        path for hour in range(HOURS_OF_A_ROUND) for path in files_due(lake, now + timedelta(hours=hour))[0]
+    }
+    (damage,) = damaged_files(sorted(due))
+    assert damage.file == file
+    aside = set_aside(lake, damage)
+    assert aside is not None
+    assert (aside.kept.stat().st_size, store.has(file.name)) == (len(content), False)
+    assert "its artifact is fetched again" in str(aside)
+    assert lost_objects(lake) == [file.name]
+    (tmp_path / "part").write_bytes(content)
+    store.adopt(tmp_path / "part", file.name)
+    assert lost_objects(lake) == []

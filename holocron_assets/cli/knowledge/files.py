@@ -1,6 +1,7 @@
 """`holocron files`: lists, shows, opens and verifies what was fetched, and adds what is to be fetched."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.files import load_file_source
 from holocron_assets.crawl.sources.lists import Item, read_list_file
 from holocron_assets.lake.files.store import FileStore
+from holocron_assets.lake.files.verifying import damaged_files
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
+from holocron_assets.planning.repair import repair_all
 from holocron_assets.settings import sources_folder
 
 _STATES = ("ok", "pending", "in flight", "waiting", "missing", "refused", "dead", "unlisted")
@@ -108,7 +111,10 @@ def open_file(name: str, *, only_print: bool) -> None:
 @json_option
 @clear_errors
 def verify(*, as_json: bool) -> None:
-    """Read all bytes of the store and compare their hashes; exit with 1 if any differ or are missing."""
+    """Read all bytes of the store and compare their hashes; exit with 1 if any differ or are missing.
+
+    Damaged ones are set aside, and fetched again if an enabled source lists them.
+    """
     lake = opened_lake()
     store = FileStore(lake)
     with connect(lake, relations=["files"]) as connection:
@@ -117,6 +123,8 @@ def verify(*, as_json: bool) -> None:
             "select source, name, sha256 from files where sha256 is not null order by sha256, name",
         )
     wrong = [file for file in held if not store.verify(file["sha256"])]
+    damaged = list(damaged_files(sorted({store.path(file["sha256"]) for file in wrong})))
+    repair_all(damaged, partial(click.echo, err=True))
     if as_json:
         click.echo(to_json(wrong))
     else:

@@ -6,6 +6,7 @@ from typing import Any
 
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.quarantine import lost_objects
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
 
@@ -20,6 +21,7 @@ _PENDING = """
             * replace (
                 case
                     when reason is not null then reason
+                    when status = 'done' and list_contains($lost::varchar[], held_sha256) then 'lost'
                     when status = 'done' and checked_at <= $recheck_before::timestamptz
                         and coalesce(held_fresh_until, checked_at) <= getvariable('now') then 'recheck'
                 end as reason
@@ -39,7 +41,7 @@ class PendingFile:
     """An artifact to fetch.
 
     Attributes:
-        reason: 'new', 'changed', 'retry', 'requeue' or 'recheck'.
+        reason: 'new', 'changed', 'retry', 'requeue', 'lost' (its bytes were damaged) or 'recheck'.
         failures: failed attempts since the last requeue.
         stated: what its source states, and what the lake holds of it: columns of table `file_batches`.
         asked_at: when it was last asked for; None if it never was.
@@ -68,6 +70,7 @@ def pending_files(lake: Lake, source: FileSource, *, now: datetime, limit: int) 
     hours = source.recheck_after_hours
     parameters = {
         "source": source.name,
+        "lost": lost_objects(lake),
         "recheck_before": now - timedelta(hours=hours) if hours else None,
         "limit": limit,
     }

@@ -22,7 +22,8 @@ from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError
 from holocron_assets.lake.files.durable import holding, make_folder, move, replacing
 from holocron_assets.lake.files.footers import FOOTER_KEY, footer_json
 from holocron_assets.lake.files.parquet import write_file
-from holocron_assets.lake.files.verifying import damage_of
+from holocron_assets.lake.files.store import FileStore
+from holocron_assets.lake.files.verifying import damage_of, is_object
 from holocron_assets.lake.journals.packed import ENDING
 from holocron_assets.lake.packs.packs import Packed, held_by, read_packed
 from holocron_assets.lake.place.clock import utc_now
@@ -30,6 +31,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.lake.tables import (
     ENTITIES,
+    FILES,
     GPU_RUNS,
     GROUP_STEPS,
     HTTP_ATTEMPTS,
@@ -55,6 +57,7 @@ _BECOMES: Mapping[str, str] = {
     TRIALS.name: "it held a report that `holocron try` can make again",
 }
 _MADE_AGAIN = "made again from its inputs"
+_OBJECT_BECOMES = "its artifact is fetched again, if an enabled source lists it"
 _JOURNAL_BECOMES = (
     "answers in `llm_runs` stay valid, others are asked for again; only this file holds the prompts and "
     "replies"
@@ -67,7 +70,7 @@ class SetAside:
 
     Attributes:
         at: when it was moved.
-        table: the table that it belonged to.
+        table: the table that it belonged to; 'files' for an object.
         partitions: the partitions that only this file held.
         file: where it was, relative to the data folder.
         why: what is wrong with it.
@@ -81,10 +84,18 @@ class SetAside:
     why: str
     kept: Path
 
+    @property
+    def is_object(self) -> bool:
+        """Whether it is not of a table, but fetched bytes."""
+        return is_object(Path(self.file))
+
     def __str__(self) -> str:
         """What happened, and what happens next, for people."""
-        is_journal = self.file.endswith(ENDING)
-        becomes = _JOURNAL_BECOMES if is_journal else _BECOMES.get(self.table, _MADE_AGAIN)
+        becomes = _BECOMES.get(self.table, _MADE_AGAIN)
+        if self.file.endswith(ENDING):
+            becomes = _JOURNAL_BECOMES
+        elif self.is_object:
+            becomes = _OBJECT_BECOMES
         return f"{self.file} is damaged ({self.why}) and was set aside as {self.kept}: {becomes}"
 
 
@@ -105,6 +116,8 @@ def set_aside(lake: Lake, error: DamagedPartitionError) -> SetAside | None:
         DamagedPartitionError: nothing could make its content again. It stays where it is.
     """
     file = error.file
+    if is_object(file):
+        return _object_set_aside(lake, file)
     table = next((table for table in lake.tables if lake.folder(table).resolve() == _folder(file)), None)
     if table is None:
         raise error
@@ -122,6 +135,22 @@ def set_aside(lake: Lake, error: DamagedPartitionError) -> SetAside | None:
         with lake.lock("compaction"), holding(file.parent):
             return _moved(lake, table, file, None)
     return None
+
+
+def _object_set_aside(lake: Lake, file: Path) -> SetAside | None:
+    if mirror_of(file):
+        file.unlink(missing_ok=True)  # only this machine's copy is damaged: the store has the bytes
+        return None
+    with suppress(FileNotFoundError), holding(file.parent):
+        return _moved(lake, FILES, file, [])
+    return None
+
+
+def lost_objects(lake: Lake) -> list[str]:
+    """SHA-256 of the objects that were set aside, and that no fetch has brought again."""
+    store = FileStore(lake)
+    names = {Path(aside.file).name for aside in all_set_aside(lake) if aside.is_object}
+    return sorted(name for name in names if not store.has(name))
 
 
 def all_set_aside(lake: Lake) -> list[SetAside]:

@@ -3,6 +3,8 @@
 Of journals, only the packed parts are checked: lines in a journal's own file have checksums of their own.
 """
 
+import hashlib
+import re
 import zlib
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -14,17 +16,23 @@ from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError
 from holocron_assets.lake.files.footers import FOOTER_KEY, stored_footer, unsealed
 from holocron_assets.lake.files.sealing import is_as_sealed
 from holocron_assets.lake.journals.packed import ENDING, read_through
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import OBJECTS, Lake
 
 _HOUR = timedelta(hours=1)
 _MOST_AT_ONCE = 24
 _NOTE = "verified-until"
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 HOURS_OF_A_ROUND = 7 * 24
 """Hours in which every file is verified once, if a check runs each hour."""
 
 
+def is_object(file: Path) -> bool:
+    """Whether a file is an object: fetched bytes, named by their SHA-256."""
+    return file.parent.parent.name == OBJECTS and _SHA256.fullmatch(file.name) is not None
+
+
 def damage_of(file: Path) -> DamagedPartitionError | None:
-    """What is wrong with a partition's file, a pack or a packed journal; None if it is whole.
+    """What is wrong with a partition's file, a pack, a packed journal or an object; None if it is whole.
 
     The whole file is read. An older file has no seal: its pages are checked by their own checksums.
 
@@ -35,6 +43,8 @@ def damage_of(file: Path) -> DamagedPartitionError | None:
         if file.suffix == ENDING:
             read_through(file)
             return None
+        if is_object(file):
+            return _damage_of_object(file)
         with damage_named(file), pq.ParquetFile(file, page_checksum_verification=True) as opened:
             if file.parent.name == PACK_FOLDER:
                 unsealed(opened.metadata.metadata[FOOTER_KEY])
@@ -51,6 +61,12 @@ def damage_of(file: Path) -> DamagedPartitionError | None:
     return None
 
 
+def _damage_of_object(file: Path) -> DamagedPartitionError | None:
+    with file.open("rb") as opened:
+        found = hashlib.file_digest(opened, "sha256").hexdigest()
+    return None if found == file.name else DamagedPartitionError(file, "its bytes are not those of its name")
+
+
 def damaged_files(files: list[Path]) -> Iterator[DamagedPartitionError]:
     """What is wrong with each damaged file; files that were removed meanwhile are left out."""
     for file in files:
@@ -63,10 +79,11 @@ def damaged_files(files: list[Path]) -> Iterator[DamagedPartitionError]:
 
 
 def files_to_verify(lake: Lake) -> list[Path]:
-    """Every file of the present tables that can be checked by itself."""
+    """Every file of the present tables that can be checked by itself, and every object that is here."""
     folders = {lake.folder(table) for table in lake.tables}
     files = [*lake.files(), *lake.packed_journals()]
-    return [file for file in files if file.parent.parent in folders]
+    objects = [file for file in lake.objects.glob("??/*") if is_object(file)]
+    return [*(file for file in files if file.parent.parent in folders), *sorted(objects)]
 
 
 def files_due(lake: Lake, now: datetime) -> tuple[list[Path], int]:

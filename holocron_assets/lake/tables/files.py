@@ -64,7 +64,9 @@ FILE_BATCHES = Table(
         *_STATED,
         _VERSION,
         Column("failures", type_int, "Failed attempts made in earlier batches, since the last requeue"),
-        Column("reason", type_string, "Why it was cut: 'new', 'changed', 'retry', 'requeue', 'recheck'"),
+        Column(
+            "reason", type_string, "Why it was cut: 'new', 'changed', 'retry', 'requeue', 'lost', 'recheck'"
+        ),
         Column("held_sha256", type_string, "SHA-256 of the bytes that the lake holds of it", nullable=True),
         Column("held_url", type_string, "Address that these bytes came from", nullable=True),
         Column("held_etag", type_string, "ETag that came with them", nullable=True),

@@ -14,6 +14,9 @@ from holocron_assets.crawl.frontier.file_batches import (
     unfinished_file_batches,
 )
 from holocron_assets.crawl.frontier.requeue import requeue, retry_now
+from holocron_assets.lake.files.damage import DamagedPartitionError
+from holocron_assets.lake.files.quarantine import set_aside
+from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
@@ -156,6 +159,23 @@ def test_a_fresh_answer_is_not_checked_before_its_time(tmp_path: Path) -> None:
     cut(lake)
     put_outcomes(lake, "files-000001", at=now - timedelta(hours=3), fresh_until=now + timedelta(hours=1))
     assert cut(lake, recheck_after_hours=2) == []
+
+
+def test_one_whose_bytes_were_set_aside_is_fetched_again_before_others_are_checked(tmp_path: Path) -> None:
+    lake, now = Lake(tmp_path), utc_now()
+    put_list(lake, A, B)
+    cut(lake, batch_size=1)
+    put_outcomes(lake, "files-000001", at=now, sha256="a" * 64)
+    put_outcomes(lake, "files-000002", at=now, sha256="b" * 64)
+    damaged = FileStore(lake).path("b" * 64)
+    damaged.parent.mkdir(parents=True)
+    damaged.write_bytes(b"damaged")
+    assert cut(lake, now) == []
+    assert set_aside(lake, DamagedPartitionError(damaged, "a bit flipped"))
+    later = now + timedelta(days=8)
+    assert cut(lake, later, recheck_after_hours=168) == [[(B, "lost"), (A, "recheck")]]
+    put_outcomes(lake, "files-000003", at=later, sha256="c" * 64)
+    assert cut(lake, later) == [], "it has other bytes now"
 
 
 def test_what_no_list_names_any_more_stays_in_the_lake(tmp_path: Path) -> None:
