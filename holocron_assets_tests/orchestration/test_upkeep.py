@@ -114,6 +114,17 @@ def test_runs_are_forgotten_by_one_upkeep_at_a_time(
     assert asked(watched) == "everything is as it should be"
 
 
+def test_a_journal_that_a_kill_left_beside_a_finished_batch_is_removed(watched: Watched) -> None:
+    lake, batch = watched.holocron.lake, SAMPLE_BATCH
+    assert done(watched).success
+    with Journal(lake.journal(PAGES, batch)) as journal:
+        journal.append({"started": [0]})
+    assert isinstance(asked(watched), list)
+    assert done(watched).success
+    assert not lake.journal(PAGES, batch).exists()
+    assert asked(watched) == "everything is as it should be"
+
+
 def test_links_of_a_source_that_is_held_back_are_compacted_after_the_resume(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:

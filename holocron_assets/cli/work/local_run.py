@@ -17,6 +17,7 @@ from holocron_assets.cli.shared import counted
 from holocron_assets.cli.work.bars import WorkBars
 from holocron_assets.crawl.changes.revision_check import refuse_dump, start_pass
 from holocron_assets.crawl.frontier.batches import cut_given_titles, cut_new_titles
+from holocron_assets.crawl.leftovers import clear_leftovers
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.files import AnySource, read_sources
 from holocron_assets.crawl.sources.seeds import load_site
@@ -206,6 +207,7 @@ def _keep_up(instance: dg.DagsterInstance, lake: Lake) -> None:
     """Do what is due of the upkeep, where no daemon runs whose schedule would do it."""
     if old_runs_are_due(instance, kept := run_retention(), now=utc_now()):
         forget_old_runs(instance, kept, now=utc_now())
+    clear_leftovers(lake)
     if journals_are_due(lake, now=utc_now()):
         repairing(lambda: pack_journals(lake, now=utc_now()), lambda _: None)  # reported at the end
 

@@ -72,8 +72,18 @@ class HttpLog:
             scope = journal.parent.name
             # Just after midnight another process may still use a scope; that process stores it.
             if scope != self.scope and same.fullmatch(scope):
-                with suppress(Timeout), self._lake.lock(f"http-{scope}", timeout=0):
-                    _store(self._lake, scope)
+                with suppress(Timeout):
+                    store_left(self._lake, scope)
+
+
+def store_left(lake: Lake, scope: str) -> None:
+    """Store the rows that killed processes left of a scope.
+
+    Raises:
+        Timeout: a process uses the scope.
+    """
+    with lake.lock(f"http-{scope}", timeout=0):
+        _store(lake, scope)
 
 
 def _store(lake: Lake, scope: str) -> None:

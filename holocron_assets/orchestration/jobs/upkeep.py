@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import dagster as dg
 
 from holocron_assets.crawl.files.collecting import collect, collection_is_due
+from holocron_assets.crawl.leftovers import batches_with_leftovers, clear_leftovers
 from holocron_assets.crawl.sources.settings import CronTimes
 from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.journals.packing import journals_are_due, pack_journals
@@ -90,6 +91,18 @@ def remove_unnamed_files(context: dg.OpExecutionContext, lake: LakeResource) -> 
     context.add_output_metadata({"files_removed": done.files, "bytes_freed": done.freed_bytes})
 
 
+@dg.op(
+    description="Remove journals whose rows are in the lake, which a kill left beside finished batches.",
+    out=dg.Out(dg.Nothing),
+    retry_policy=LAKE,
+)
+def remove_left_journals(context: dg.OpExecutionContext, lake: LakeResource) -> None:
+    """Remove the journals that keep a finished batch from being packed; requests in them are stored."""
+    opened = _opened(context, lake)
+    with clear_failures():
+        context.add_output_metadata({"batches_cleared": clear_leftovers(opened)})
+
+
 def _opened(context: dg.OpExecutionContext, lake: LakeResource) -> Lake:
     """The lake; an op ends here if a person holds everything back."""
     opened = lake.open()
@@ -100,13 +113,14 @@ def _opened(context: dg.OpExecutionContext, lake: LakeResource) -> Lake:
 
 @dg.job(
     name=UPKEEP_JOB,
-    description="Forget old runs and the logs of old ticks, and remove bytes that no row names, when due.",
+    description="Forget old runs and logs of ticks, and remove what kills left and no row names, when due.",
     executor_def=dg.in_process_executor,
 )
 def upkeep_job() -> None:
-    """See the ops. Neither waits for the other."""
+    """See the ops. None waits for another."""
     forget_runs()
     remove_unnamed_files()
+    remove_left_journals()
 
 
 @dg.job(
@@ -143,6 +157,8 @@ def upkeep_schedule(times: CronTimes) -> dg.ScheduleDefinition:
             due.append(f"logs of ticks of before {now:%Y-%m-%d}")
         if collection_is_due(opened, now):
             due.append(f"bytes of files of before {now:%Y-%m-%d}")
+        if left := batches_with_leftovers(opened):
+            due.append(f"journals beside {len(left)} finished batches on {now:%Y-%m-%d}")
         return _asked(context.instance, opened, upkeep_to_do(due), UPKEEP_JOB)
 
     return upkeep
