@@ -19,7 +19,7 @@ from holocron_assets.crawl.changes.revision_check import (
     start_pass,
     unfinished_pass,
 )
-from holocron_assets.crawl.errors import WikiUnavailable
+from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.frontier.batches import cut_batches, manifest
 from holocron_assets.crawl.frontier.pending import pending_pages
 from holocron_assets.crawl.readers import wiki_client
@@ -84,6 +84,28 @@ def test_a_pass_finds_changes_that_were_never_listed(tmp_path: Path) -> None:
     assert (ended["checked"], ended["changed"]) == (6, 4)
     assert ended["finished_at"] is not None
     assert unfinished_pass(lake, "wiki") is None
+
+
+def test_a_title_that_robots_txt_forbids_does_not_keep_the_others_from_being_checked(tmp_path: Path) -> None:
+    polite = {"contact": "test@example.org", "requests_per_second": 100.0}
+    with crawled_wiki(tmp_path, "Aa", "Geheimes", "Zz") as (lake, wiki):
+        wiki.fake.robots = page(200, "User-agent: *\nDisallow: /*Geheimes\n")
+        edited = wiki.edit("Zz", listed=False)
+        start_pass(lake, "wiki", "person", utc_now())
+        ended, rows = check(lake, wiki, politeness=polite)
+    assert found(rows) == {"Zz": ("edit", edited)}
+    assert ended["finished_at"] is not None
+    assert "Geheimes" not in {title for titles in asked_titles(wiki) for title in titles}
+
+
+def test_a_check_of_a_wiki_that_refuses_every_page_ends_with_the_refusal(tmp_path: Path) -> None:
+    polite = {"contact": "test@example.org", "requests_per_second": 100.0}
+    with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
+        wiki.fake.robots = page(200, "User-agent: *\nDisallow: /\n")
+        start_pass(lake, "wiki", "person", utc_now())
+        with pytest.raises(WikiRefused, match="forbids"):
+            check(lake, wiki, politeness=polite)
+    assert unfinished_pass(lake, "wiki") is not None
 
 
 @pytest.mark.fault(8, "clock set back an hour before a page is deleted")

@@ -5,6 +5,7 @@ requests to the wiki need not wait for the whole pass.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from time import monotonic
 from typing import Any, Literal
@@ -12,8 +13,9 @@ from typing import Any, Literal
 from holocron_assets.crawl.changes.answered import KnownPage, answered_titles
 from holocron_assets.crawl.changes.rows import Seen, after_request, change_rows
 from holocron_assets.crawl.changes.store import add_changes
+from holocron_assets.crawl.errors import WikiRefused
 from holocron_assets.crawl.mediawiki.changes import Change, difference
-from holocron_assets.crawl.mediawiki.client import MOST_TITLES, WikiClient
+from holocron_assets.crawl.mediawiki.client import MOST_TITLES, PageRevisions, WikiClient
 from holocron_assets.crawl.sources.seeds import load_site
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.errors import PermanentError
@@ -137,20 +139,46 @@ def _changes(pages: Sequence[KnownPage], client: WikiClient, source: Source, sit
     """Rows for the pages that have changed since they were fetched."""
     rows: list[Row] = []
     for start in range(0, len(pages), MOST_TITLES):
-        asked = pages[start : start + MOST_TITLES]
-        answer = client.fetch_revision_ids([page.title for page in asked])
-        now = utc_now()
-        changes = []
-        for page in asked:
-            found = answer.pages[page.title]
-            if found and (change := difference(page.revision_id, found)):
-                changes.append(Change(page.title, *change, changed_at=answer.wiki_time))
-        asked_at = {page.title_key: page.asked_at for page in asked}
-        found_now = change_rows(changes, Seen("check", now, answer.wiki_time - now), source, site)
-        # By the wiki's present rules a page may have another title than when it was fetched, and another key.
-        latest = max(asked_at.values())
-        rows += [after_request(row, asked_at.get(row["title_key"], latest)) for row in found_now]
+        for asked, answer in _answers(pages[start : start + MOST_TITLES], client):
+            rows += _changed_rows(asked, answer, source, site)
     return rows
+
+
+def _answers(
+    pages: Sequence[KnownPage], client: WikiClient
+) -> Iterator[tuple[Sequence[KnownPage], PageRevisions]]:
+    """What the wiki says of some pages, with those that it was asked for.
+
+    One title may be refused, as robots.txt may forbid it. It must not keep the others from being checked.
+
+    Raises:
+        WikiRefused: each of the pages was refused, so none of them is at fault.
+    """
+    try:
+        yield pages, client.fetch_revision_ids([page.title for page in pages])
+    except WikiRefused:
+        is_answered = False
+        for page in pages if len(pages) > 1 else ():
+            with suppress(WikiRefused):
+                answer = client.fetch_revision_ids([page.title])
+                is_answered = True
+                yield [page], answer
+        if not is_answered:
+            raise
+
+
+def _changed_rows(asked: Sequence[KnownPage], answer: PageRevisions, source: Source, site: Site) -> list[Row]:
+    now = utc_now()
+    changes = []
+    for page in asked:
+        found = answer.pages[page.title]
+        if found and (change := difference(page.revision_id, found)):
+            changes.append(Change(page.title, *change, changed_at=answer.wiki_time))
+    asked_at = {page.title_key: page.asked_at for page in asked}
+    found_now = change_rows(changes, Seen("check", now, answer.wiki_time - now), source, site)
+    # By the wiki's present rules a page may have another title than when it was fetched, and another key.
+    latest = max(asked_at.values())
+    return [after_request(row, asked_at.get(row["title_key"], latest)) for row in found_now]
 
 
 def _note(lake: Lake, current: Row, pages: Sequence[KnownPage], *, changed: int) -> dict[str, Any]:
