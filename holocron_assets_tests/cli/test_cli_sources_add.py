@@ -140,6 +140,13 @@ def test_what_is_no_wiki_is_said_so_with_what_was_tried(new: Holocron, wiki: Fak
     assert not list(new.sources_folder.glob("*.yaml"))
 
 
+def test_a_private_wiki_is_said_to_be_one(new: Holocron, wiki: FakeWiki) -> None:
+    wiki.answer = lambda _: {"error": {"code": "readapidenied", "info": "You need read permission."}}
+    result = add(new, wiki.api_url)
+    assert result.exit_code == 1
+    assert "is the API of a private wiki" in " ".join(result.stderr.split())
+
+
 def test_a_wiki_whose_robots_txt_forbids_it_is_left_alone(new: Holocron, wiki: FakeWiki) -> None:
     wiki.robots = page(200, "User-agent: *\nDisallow: /\n")
     result = add(new, f"http://{wiki.host}/", "--name", "lamps")

@@ -42,6 +42,7 @@ _QUESTION = {
 _API_PATHS = ("/api.php", "/w/api.php", "/wiki/api.php", "/mediawiki/api.php")
 """Where MediaWiki's API usually is, for wikis whose pages do not name it."""
 
+_PRIVATE = "readapidenied"
 _API_LINK = re.compile(rb"<link[^>]+EditURI[^>]*>", re.IGNORECASE)
 _HREF = re.compile(rb"href=[\"']([^\"'>]+)[\"']")
 _TITLES_A_LISTING = 500
@@ -360,13 +361,18 @@ def _described(api_url: str, hosts: _Hosts) -> FoundWiki | None:
     request = Request("GET", api_url, _QUESTION, shown_url=f"{api_url}?{urlencode(_QUESTION)}")
     robots.refuse_unless_allowed(request)
     try:
-        answer = requests.send(request, _Page)[0]
-        info = _SiteInfo.model_validate(json.loads(answer.body)["query"])
+        said = json.loads(requests.send(request, _Page)[0].body)
+        if said.get("error", {}).get("code") == _PRIVATE:
+            raise NoWikiError(
+                f"{api_url} is the API of a private wiki: only people who log in may read it, and Holocron "
+                "does not log in. Ask its operators for an export: a source of kind mediawiki_dump reads it"
+            )
+        info = _SiteInfo.model_validate(said["query"])
     except WikiRefused as error:
         if error.outcome != "client_error":
             raise
         return None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
     delay = robots.crawl_delay
     return FoundWiki(api_url, info, min(_USUAL_PACE, 1 / delay) if delay else _USUAL_PACE)
