@@ -117,7 +117,7 @@ def store_file_list(
             if source.wanted == "all"
             else _used_files(lake, source, client, journal)
         )
-        rows = _with_archive_names(rows, _standing(lake, source), client)
+        rows = _with_archive_names(rows, _standing(lake, source), client, journal)
     listing = _written(lake, source, rows, marks, problems)
     journal.remove()
     return listing
@@ -173,15 +173,29 @@ def _used_files(lake: Lake, source: FileSource, client: WikiClient, journal: Jou
     return [known[name] for name in wanted if name in known]
 
 
-def _with_archive_names(rows: Sequence[Row], before: Sequence[Row], client: WikiClient) -> list[Row]:
-    """The rows, with the archive name of the version that each replaced since the last listing."""
+def _with_archive_names(
+    rows: Sequence[Row], before: Sequence[Row], client: WikiClient, journal: Journal
+) -> list[Row]:
+    """The rows, with the archive name of the version that each replaced since the last listing.
+
+    The wiki is asked about one file at a time, so the journal keeps each answer.
+    """
     known = {row["name"]: row for row in before}
+    answers: dict[tuple[str, str], str | None] = {
+        (record["replaced"], record["by"]): record["archive_name"]
+        for record in journal.records()
+        if "replaced" in record
+    }
 
     def archive_name(row: Row) -> str | None:
-        last = known.get(row["name"])
-        if last is None or last["artifact_id"] == row["artifact_id"]:
+        name, artifact_id = row["name"], row["artifact_id"]
+        last = known.get(name)
+        if last is None or last["artifact_id"] == artifact_id:
             return last["archive_name"] if last else None
-        return client.replaced_version(row["name"])
+        if (name, artifact_id) not in answers:
+            found = answers[name, artifact_id] = client.replaced_version(name)
+            journal.append({"replaced": name, "by": artifact_id, "archive_name": found})
+        return answers[name, artifact_id]
 
     return [{**row, "archive_name": archive_name(row)} for row in rows]
 

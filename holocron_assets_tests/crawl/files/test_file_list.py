@@ -14,7 +14,7 @@ from fake_mediawiki import Handler
 from file_rows import list_source, put_outcomes, wiki_files
 from wiki_of_files import WikiOfFiles, wiki_of_files
 
-from holocron_assets.crawl.errors import WikiUnavailable
+from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.frontier.file_batches import cut_file_batches
 from holocron_assets.crawl.mediawiki.client import MOST_TITLES, WikiClient
 from holocron_assets.crawl.readers import wiki_client
@@ -118,6 +118,31 @@ def test_a_replaced_file_names_the_version_before_it_and_goes_on_to(tmp_path: Pa
         assert archive_names() == {"File:A.png": "20260101000000!A.png", "File:B.png": None}
         assert archive_names()["File:A.png"] == "20260101000000!A.png"
         assert wiki.asked == ["File:A.png"]
+
+
+def test_a_listing_that_was_cut_off_asks_no_second_time_which_version_was_replaced(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    with wiki_of_files(A=b"a", B=b"b") as wiki:
+        source = of_wiki(wiki)
+        listed(lake, source)
+        wiki.files = {"File:A.png": b"new a", "File:B.png": b"new b"}
+        wiki.archived = {"File:A.png": "1!A.png", "File:B.png": "1!B.png"}
+
+        def until_b(handler: Handler) -> None:
+            if handler.parameters.get("titles") == "File:B.png":
+                handler.reply(200, b'{"error": {"code": "blocked"}}', {"Content-Type": "application/json"})
+            else:
+                wiki.behave(handler)
+
+        wiki.fake.script[0] = until_b
+        with pytest.raises(WikiRefused):
+            listed(lake, source)
+        wiki.fake.script[0] = wiki.behave
+        wiki.fake.requests.clear()
+        listed(lake, source)
+        assert wiki.asked == ["File:B.png"]
+    names = [row["archive_name"] for row in read_partition(lake, FILE_LIST, "pictures")]
+    assert names == ["1!A.png", "1!B.png"]
 
 
 @pytest.mark.system
