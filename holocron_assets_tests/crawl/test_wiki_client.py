@@ -37,6 +37,7 @@ def test_a_request_asks_for_the_newest_revision_with_maxlag_and_format_version_2
         "rvprop": "ids|timestamp|sha1|size|content|contentmodel",
         "rvslots": "main",
         "cllimit": "max",
+        "converttitles": "1",
     }
 
 
@@ -101,6 +102,23 @@ def test_every_title_asked_for_gets_the_page_that_answers_for_it(crawl: Crawl) -
         "Special:Version": "Special:Version",
         "wikipedia:Ilum": "wikipedia:Ilum",
     }
+
+
+def test_a_title_in_another_variant_of_the_wikis_language_gets_the_page_that_answers_for_it(
+    crawl: Crawl,
+) -> None:
+    crawl.wiki.will(
+        says(
+            batchcomplete=True,
+            query={
+                "normalized": [{"fromencoded": False, "from": "電腦_", "to": "電腦"}],
+                "converted": [{"from": "電腦", "to": "电脑"}],
+                "pages": [page_object("电脑")],
+            },
+        )
+    )
+    pages = crawl.fetch("電腦_", "電腦", "电脑")
+    assert {found and found["title"] for found in pages.values()} == {"电脑"}
 
 
 def test_pages_count_as_read_before_their_first_request_and_not_after_the_last(crawl: Crawl) -> None:

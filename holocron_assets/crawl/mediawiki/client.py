@@ -33,6 +33,8 @@ _PAGE_PROPERTIES = {
     "rvprop": "ids|timestamp|sha1|size|content|contentmodel",
     "rvslots": "main",
     "cllimit": "max",
+    # A link may be in another variant of the wiki's language (Chinese, Serbian) than the title of its page.
+    "converttitles": "1",
 }
 _CHANGE_PARAMETERS = {
     "list": "recentchanges",

@@ -8,7 +8,8 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from holocron_assets.crawl.mediawiki.answers import JsonObject
 
-# A title changes at most twice, by Unicode composition and by the wiki's rules: longer chains are loops.
+# A title changes at most three times, by Unicode composition, by the wiki's rules, and into another variant
+# of its language: longer chains are loops.
 _LONGEST_CHAIN = 4
 _SEPARATORS = ("|", "\x1f")
 _EMPTY: JsonObject = {"title": "", "invalid": True, "invalidreason": "an empty title"}
@@ -31,6 +32,7 @@ class _Change(BaseModel):
 
 class _Query(BaseModel):
     normalized: list[_Change] = []
+    converted: list[_Change] = []
     pages: list[_Page] = []
     interwiki: list[_Page] = []
 
@@ -49,7 +51,7 @@ class AnsweredPages:
             ValueError: the answer is not built as MediaWiki builds it.
         """
         answer = _Query.model_validate(query)
-        for change in answer.normalized:
+        for change in (*answer.normalized, *answer.converted):
             asked = unquote(change.before) if change.fromencoded else change.before
             self.renamed[asked] = change.to
         for page in (*answer.pages, *answer.interwiki):
