@@ -278,6 +278,38 @@ def test_an_error_that_passes_makes_no_partition_stale_and_is_forgotten(
     assert query_digests.query_digests(lake, chosen) != before
 
 
+def test_queries_are_not_asked_before_there_are_answers_that_they_may_make_stale(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds, chosen = chain({**READS, "wants": {"sql": "title_key in (select title_key from derived_kinds)"}})
+    answer(lake, kinds)
+    with monkeypatch.context() as patched:
+        patched.setattr(query_digests, "_computed", pytest.fail)
+        assert why_stale(lake, chosen) == [("new",)]
+    answer(lake, chosen)
+    assert why_stale(lake, chosen) == []
+
+
+def test_a_query_that_takes_too_long_is_interrupted_and_makes_no_partition_stale(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sql = """
+        select kind, sum(numbers.range % 7)
+        from derived_kinds, range(50_000_000) as numbers
+        where title_key = $title_key
+        group by kind
+    """
+    shown = {"evidence": [{"source": "sql", "sql": sql}], "question": "{{ title }}?"}
+    kinds, sums = chain({**READS, "inputs": [], **shown})
+    answer(lake, kinds)
+    answer(lake, sums)
+    answer(lake, interrogation(**PLAIN, prompt="Say it anew."), kind="person")
+    with monkeypatch.context() as patched:
+        patched.setattr(query_digests, "LONGEST_SECONDS", 0.2)
+        assert why_stale(lake, sums) == []
+    assert why_stale(lake, sums) == [("queries",)]
+
+
 @pytest.mark.parametrize(
     "sql",
     [

@@ -44,6 +44,12 @@ SAME = [
     f"select {{'a': from_title, 'b': [position]}} as both {HERE}",
     "select 7 as seven where $title <> 'Varn';",
     f"select from_title {HERE} -- the links",
+    f"select from_title as title, position {HERE} order by 2 desc, title",
+    f"select position {HERE} order by lower(from_title) desc",
+    f'select page_links.from_title as "a name" {HERE} order by page_links.from_title desc',
+    f"select * {HERE} order by all desc",
+    f"select from_title {HERE} union all select 'Z ' || $title order by from_title desc",
+    f"select kind, max(position) as most {HERE} group by all order by count(*) desc, kind",
 ]
 
 
@@ -83,6 +89,19 @@ def test_every_item_gets_the_rows_that_it_gets_alone(
     alone = [ask_query(database, sql, values, 10) for values in ITEMS]
     monkeypatch.setattr(AT_ONCE, pytest.fail)
     assert [ask(sql, values, 10) for values in ITEMS] == alone
+
+
+def test_the_rows_of_each_of_many_items_keep_their_order(tmp_path: Path) -> None:
+    titles = [f"Title {number}" for number in range(40)]
+    lake = Lake(tmp_path / "many")
+    rows = [_link(f"Page {number:03}", titles[number % 40], number) for number in range(200)]
+    write_partition(lake, PAGE_LINKS, "sample-000001", rows)
+    items = [{"title_key": title_key("sample", title)} for title in titles]
+    sql = f"select from_title {HERE} order by from_title desc"
+    with locked_database(lake) as connection, asking_at_once(connection, items) as ask:
+        found = [[title for (title,) in ask(sql, item, 10).rows] for item in items]
+    pages = [[f"Page {number:03}" for number in range(200) if number % 40 == place] for place in range(40)]
+    assert found == [own[::-1] for own in pages]
 
 
 def test_rows_that_tie_come_in_the_order_of_their_columns(ask: AskSql) -> None:

@@ -232,6 +232,10 @@ class _LakeListings(LakeListings):
         self.requeued = requeued_partitions(lake)
         self.requeues = requeues_mark(lake)
 
+    def is_begun(self, interrogation: str, partitions: Iterable[str]) -> bool:
+        """Whether a model was ever asked an interrogation about any of some partitions."""
+        return any(scope_of(interrogation, partition) in self.begun for partition in partitions)
+
 
 def _stale(
     listings: _LakeListings,
@@ -246,12 +250,14 @@ def _stale(
     # Its inputs are answered page by page; before the first answer, nothing can be asked.
     answers = [listings.listing(table) for table in recipe.derivation.optional_inputs]
     of_sources = [listings.listing(table) for table in recipe.derivation.source_inputs]
-    digests = recipe.digests_of(listings.lake) if recipe.digests_of else {}
+    own, partitions = listings.listing(recipe.derivation.table), inputs[0].names
+    # Queries may read all of a large lake. Before there are answers, there is nothing to make stale.
+    is_asked = interrogation.search or own.names or listings.is_begun(interrogation.name, partitions)
+    digests = recipe.digests_of(listings.lake) if recipe.digests_of and is_asked else {}
     if interrogation.search and (not digests or (interrogation.search.space and is_switched_off())):
         return  # nothing is indexed yet, or no model reads what would be found
-    own = listings.listing(recipe.derivation.table)
     earlier = listings.lake.earlier_partitions(recipe.derivation.table)
-    for partition in inputs[0].names:
+    for partition in partitions:
         if only is not None and partition not in only:
             continue
         marks = [listed.mark(partition) for listed in (*inputs, *answers)]

@@ -35,6 +35,10 @@ _TIMES_LONGER = 6
 _MOST_ROWS_AT_ONCE = 200_000
 """The most rows of all items to hold in memory; a query that gives more is asked item by item."""
 
+_DIRECTIONS = {"ORDER_DEFAULT": "", "ASCENDING": "asc", "DESCENDING": "desc"}
+_NULLS = {"ORDER_DEFAULT": "", "NULLS FIRST": "nulls first", "NULLS LAST": "nulls last"}
+"""How a syntax tree calls what SQL says of an order."""
+
 _Values = tuple[tuple[str, Any], ...]
 
 
@@ -48,16 +52,18 @@ class ItemQuery:
 
     Attributes:
         sql: the query, which names columns of `ITEMS` from outside.
-        is_ordered: whether it says in which order an item's rows come.
+        order: SQL of the columns by which an item's rows are ordered; empty if the query does not say it.
+        only_for_order: columns of `sql` that are there to order by, and are no columns of the query.
     """
 
     sql: str
-    is_ordered: bool
+    order: str = ""
+    only_for_order: tuple[str, ...] = ()
 
     @property
     def joined(self) -> str:
         """SQL of `holocron_item`, `holocron_row` (its place among the item's) and the query's columns."""
-        return self._joined("*")
+        return self._joined(f"* exclude ({', '.join(self.only_for_order)})" if self.only_for_order else "*")
 
     @property
     def as_json(self) -> str:
@@ -65,9 +71,11 @@ class ItemQuery:
         return self._joined("to_json(answer)::varchar as row_json")
 
     def _joined(self, columns: str) -> str:
+        # A join does not keep the order of its rows, so the place of a row states the order once more.
+        order = f"order by {self.order}" if self.order else ""
         return (
             f"select {ITEMS}.holocron_item, answers.* from {ITEMS}, lateral ("  # noqa: S608 - it was checked
-            f"select row_number() over () as holocron_row, {columns} from ({self.sql}\n) as answer "
+            f"select row_number() over ({order}) as holocron_row, {columns} from ({self.sql}\n) as answer "
             f"limit {MOST_ROWS + 1}) as answers"
         )
 
@@ -82,18 +90,16 @@ def item_query(connection: duckdb.DuckDBPyConnection, sql: str) -> ItemQuery:
     Raises:
         NotAtOnceError: it cannot be asked at once, or would choose other rows.
     """
-    tree = syntax_tree(sql)
-    kinds = {modifier["type"] for modifier in tree["node"]["modifiers"]}
-    if "ORDER_MODIFIER" not in kinds and kinds - {"DISTINCT_MODIFIER"}:
-        raise NotAtOnceError("which rows it takes depends on where they lie")
-    tree = _with_columns(tree)
-    if "ORDER_MODIFIER" not in kinds:
-        return ItemQuery(_sql_of(tree), is_ordered=False)
-    columns = _columns(connection, ItemQuery(_sql_of(tree), is_ordered=True))
-    for modifier in tree["node"]["modifiers"]:
-        if modifier["type"] == "ORDER_MODIFIER":
-            modifier["orders"] += [_by_place(place) for place in range(1, columns + 1)]
-    return ItemQuery(_sql_of(tree), is_ordered=True)
+    tree = _with_columns(syntax_tree(sql))
+    orders = [one["orders"] for one in tree["node"]["modifiers"] if one["type"] == "ORDER_MODIFIER"]
+    if not orders:
+        if {one["type"] for one in tree["node"]["modifiers"]} - {"DISTINCT_MODIFIER"}:
+            raise NotAtOnceError("which rows it takes depends on where they lie")
+        return ItemQuery(_sql_of(tree))
+    columns = _columns(connection, ItemQuery(_sql_of(tree)))
+    keys, only_for_order = _order_keys(tree["node"], orders[0], columns)
+    orders[0] += [_by_place(place) for place in range(1, len(columns) + 1)]
+    return ItemQuery(_sql_of(tree), ", ".join((*keys, *map(_identifier, columns))), only_for_order)
 
 
 @contextmanager
@@ -143,7 +149,7 @@ def _ask_all(
     for row in rows:
         found[row["holocron_item"]].append(tuple(row.values())[2:])
     return {
-        _named(items[number]): _rows(names, own, is_ordered=asked.is_ordered)
+        _named(items[number]): _rows(names, own, is_ordered=bool(asked.order))
         for number, own in found.items()
         if len(own) <= MOST_ROWS
     }
@@ -172,9 +178,64 @@ def _relation(items: Sequence[Mapping[str, Any]]) -> pa.Table:
     return pa.table({"holocron_item": pa.array(range(len(items)), pa.int64()), **columns})
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, asked: ItemQuery) -> int:
-    """How many columns a query gives."""
-    return len(connection.execute(f"describe {asked.joined}").fetchall()) - 2
+def _columns(connection: duckdb.DuckDBPyConnection, asked: ItemQuery) -> list[str]:
+    """The names of a query's columns, as those see them who read from it."""
+    return [name for name, *_ in connection.execute(f"describe {asked.joined}").fetchall()][2:]
+
+
+def _order_keys(
+    node: dict[str, Any], orders: Sequence[Mapping[str, Any]], columns: Sequence[str]
+) -> tuple[list[str], tuple[str, ...]]:
+    """SQL of the columns that a query is ordered by, and those that it is given for that.
+
+    Args:
+        node: the query's syntax tree. What it is ordered by and does not give becomes a column of it.
+        orders: what it is ordered by.
+        columns: names of its columns.
+    """
+    keys, added = list[str](), list[str]()
+    for number, order in enumerate(orders):
+        named = _columns_of(order["expression"], node, columns)
+        if named is None:
+            if "select_list" not in node:
+                raise NotAtOnceError("it is ordered by what it does not give")
+            named = [f"holocron_order_{number}"]
+            added += named
+            node["select_list"].append({**order["expression"], "alias": named[0]})
+        direction = f"{_DIRECTIONS[order['type']]} {_NULLS[order['null_order']]}"
+        keys += [f"{_identifier(name)} {direction}" for name in named]
+    return keys, tuple(added)
+
+
+def _columns_of(
+    expression: Mapping[str, Any], node: Mapping[str, Any], columns: Sequence[str]
+) -> list[str] | None:
+    """The columns that are meant by what a query is ordered by; None if it is none of its columns."""
+    match expression:
+        case {"class": "STAR"}:
+            return list(columns)
+        case {"class": "CONSTANT", "literal": {"kind": "INTEGER", "text": text}}:
+            return [columns[int(text) - 1]]
+        case {"class": "COLUMN_REF", "column_names": [name]}:
+            found = [column for column in columns if column.lower() == name.lower()]
+            return found or None
+    given = [one for one in node.get("select_list", ()) if _meaning(one) == _meaning(expression)]
+    named = [one["alias"] or one.get("column_names", [""])[-1] for one in given]
+    return [name for name in named if name in columns][:1] or None
+
+
+def _meaning(expression: Any) -> Any:
+    """An expression without its alias, and without the places in the text."""
+    if isinstance(expression, list):
+        return [_meaning(part) for part in expression]
+    if not isinstance(expression, dict):
+        return expression
+    left_out = ("alias", "query_location", "query_location_length")
+    return {name: _meaning(part) for name, part in expression.items() if name not in left_out}
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _by_place(place: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from holocron_assets.derive.evidence.item_queries import ITEMS, NotAtOnceError, item_query
-from holocron_assets.derive.evidence.queries import relations_to_open
+from holocron_assets.derive.evidence.queries import interrupted_after, relations_to_open
 from holocron_assets.derive.interrogations.derived_tables import Over
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.values import row_names
@@ -40,11 +40,17 @@ _LOG = logger(__name__)
 _UNKNOWN = "cannot find out which partitions a query makes stale"
 _KNOWN: dict[tuple[Path, str], "_Known"] = {}
 
-_TRANSIENT = (duckdb.IOException, duckdb.OutOfMemoryException, DamagedPartitionError)
-"""Errors that are not of a query: of files that are replaced or repaired, and of memory."""
+_TRANSIENT = (
+    *(duckdb.IOException, duckdb.OutOfMemoryException, duckdb.InterruptException),
+    DamagedPartitionError,
+)
+"""Errors that are not of a query: of files that are replaced or repaired, of memory, and of time."""
 
 _MOST_FILES = 64
 """Files of digests that are kept, the newest: one for each interrogation of a lake."""
+
+LONGEST_SECONDS = 30.0
+"""What a query may take about all items together. A tick of a sensor has 60 s for all interrogations."""
 
 REST = 10.0
 """The shortest pause between computing digests, as a multiple of the time that it takes.
@@ -154,7 +160,9 @@ def _digests(lake: Lake, interrogation: Interrogation, asked: str, mark: str) ->
         digests, is_whole = _computed(lake, interrogation)
     except (duckdb.Error, DamagedPartitionError) as error:
         # An error of the query shows, with its page, when a partition is opened.
-        _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
+        is_slow = isinstance(error, duckdb.InterruptException)
+        problem = f"one takes longer than {LONGEST_SECONDS:g} s about all items" if is_slow else str(error)
+        _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=problem)
         if isinstance(error, _TRANSIENT):
             return dict(kept["digests"]) if kept.get("asked") == asked else {}, False
         return {}, True
@@ -178,6 +186,8 @@ def _computed(lake: Lake, interrogation: Interrogation) -> tuple[Digests, bool]:
         values = ", ".join(f"known.{name}" for name in row_names(interrogation.over))
         joined = _JOINED[interrogation.over]
         query(connection, _ITEMS.format(items=ITEMS, values=values, wanted=wanted, joined=joined))
+        if not query(connection, f"from {ITEMS} limit 1"):
+            return {}, True
         lock_database(connection, lake)  # so far, only our own SQL and a checked condition were asked
         for number, digests in enumerate(_of_queries(connection, interrogation)):
             is_whole = is_whole and digests is not None
@@ -202,7 +212,9 @@ def _of_queries(
         yield _by_partition(query(connection, _CHOSEN.format(items=ITEMS)))
     for sql in interrogation.queries:
         try:
-            yield _of_query(connection, sql)
+            with interrupted_after(connection, LONGEST_SECONDS):
+                digests = _of_query(connection, sql)
+            yield digests
         except _TRANSIENT:
             raise
         except (NotAtOnceError, duckdb.Error) as error:
@@ -212,7 +224,7 @@ def _of_queries(
 
 def _of_query(connection: duckdb.DuckDBPyConnection, sql: str) -> Digests:
     asked = item_query(connection, sql)
-    order = "holocron_row" if asked.is_ordered else "row_json"
+    order = "holocron_row" if asked.order else "row_json"
     return _by_partition(query(connection, _DIGESTS.format(order=order, answers=asked.as_json, items=ITEMS)))
 
 
