@@ -149,6 +149,11 @@ def test_conditions_that_a_page_does_not_meet_are_explained_in_words(
     assert "it is of another type than ReferenceMeta" in explained["entity_extraction"]["because"]
 
 
+def test_an_interrogation_that_is_off_is_named_so(explain_page: Callable[[str], dict[str, Any]]) -> None:
+    explained = explain_page("Issa Dorrane")["template_types"]
+    assert explained["says"] == "Not asked: its file says `enabled: false`."
+
+
 def test_every_condition_that_a_key_sets_has_words() -> None:
     for interrogation in load_interrogations():
         if interrogation.over == "pages":

@@ -83,7 +83,7 @@ def why_asked(lake: Lake, page: Page, settings: DispatchSettings) -> list[Answer
         return []
     batch = page.topics["signals"][-1]["batch"]
     state = _state_of(lake, batch, str(page.key), settings)
-    of_page = [_asked(page, one, state) for one in load_interrogations() if one.over == "pages"]
+    of_page = [_answer(page, one, state) for one in load_interrogations() if one.over == "pages"]
     return [*of_page, *_asked_of_entity(page, state)]
 
 
@@ -97,7 +97,7 @@ def _asked_of_entity(page: Page, state: _State) -> list[Answer]:
         return [_merged(page, one, entity) for one in interrogations]
     runs = _runs(state.lake, entity["entity_type"], entity["entity_id"])
     about_it = replace(state, partition=entity["entity_type"], item=entity["entity_id"], runs=runs)
-    return [_asked(page, one, about_it) for one in interrogations]
+    return [_answer(page, one, about_it) for one in interrogations]
 
 
 def _merged(page: Page, interrogation: Interrogation, entity: Mapping[str, Any]) -> Answer:
@@ -126,7 +126,16 @@ def _state_of(lake: Lake, partition: str, item: str, settings: DispatchSettings)
     return _State(lake, partition, item, runs, served, problem, [one.decision for one in plans])
 
 
-def _asked(page: Page, interrogation: Interrogation, state: _State) -> Answer:
+def _answer(page: Page, interrogation: Interrogation, state: _State) -> Answer:
+    own = [run for run in state.runs if run["interrogation"] == interrogation.name]
+    if not interrogation.enabled and not own:
+        return Answer(interrogation.name, "Not asked: its file says `enabled: false`.")
+    return _asked(page, interrogation, state, own)
+
+
+def _asked(
+    page: Page, interrogation: Interrogation, state: _State, own: Sequence[Mapping[str, Any]]
+) -> Answer:
     name = interrogation.name
     unmet = _unmet(state.lake, interrogation, state.partition, state.item)
     what, where = ("page", "batch") if interrogation.over == "pages" else ("entity", "type")
@@ -134,7 +143,6 @@ def _asked(page: Page, interrogation: Interrogation, state: _State) -> Answer:
         return Answer(name, f"Not asked yet: a table that it chooses by lacks {where} {state.partition}.")
     if unmet:
         return Answer(name, f"Not asked: it does not want this {what}.", tuple(unmet))
-    own = [run for run in state.runs if run["interrogation"] == name]
     current = [run for run in own if run["prompt_version"] == interrogation.prompt_version]
     if not current:
         changed = ("it was asked by an earlier prompt; the prompt or evidence changed since",) if own else ()
@@ -206,15 +214,16 @@ def _unmet(lake: Lake, interrogation: Interrogation, partition: str, item: str) 
     except MissingPartitionError:
         return None
     conditions, values = conditions_of(interrogation)
+    own_row = f"{ID_COLUMNS[over]}::varchar = $own_item"
     unmet = []
     for condition in conditions:
         named_values = {name: value for name, value in values.items() if f"${name}" in condition}
         try:
-            fit = rows_that_fit(over, tables, [condition], named_values, lake)
+            fit = rows_that_fit(over, tables, [own_row, condition], {**named_values, "own_item": item}, lake)
         except ConditionError as error:
             unmet.append(str(error))
             continue
-        if item not in {str(row[ID_COLUMNS[over]]) for row in fit}:
+        if not fit:
             listed = {name: _listed(value) for name, value in named_values.items()}
             words = _UNMET.get(condition)
             unmet.append(words.format_map(listed) if words else f"`{condition}` does not hold")
