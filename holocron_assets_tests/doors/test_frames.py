@@ -107,3 +107,22 @@ def test_the_package_is_imported_without_pandas() -> None:
     code = "import sys, holocron_assets; print(*{'pandas', 'duckdb', 'pyarrow'} & {*sys.modules})"
     command = [sys.executable, "-c", code]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "\n"  # noqa: S603
+
+
+_CONVERTED = """
+import sys
+from datetime import UTC, datetime
+from holocron_assets.lake.declaration.schema import Column, Table, type_time
+times = Table(
+    name="times", layer="some", description="Times", key=("at",), columns=(Column("at", type_time, "When"),)
+)
+rows = times.to_arrow([{"at": datetime(2026, 3, 1, tzinfo=UTC)}], "some")
+rows.to_pylist()
+print("pandas" in sys.modules, rows.to_pandas().shape, "pandas" in sys.modules)
+"""
+
+
+@pytest.mark.system
+def test_rows_become_arrow_and_back_without_pandas_and_data_frames_with_it() -> None:
+    done = subprocess.run([sys.executable, "-c", _CONVERTED], check=True, capture_output=True, text=True)  # noqa: S603
+    assert done.stdout == "False (1, 1) True\n"

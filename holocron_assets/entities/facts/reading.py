@@ -212,7 +212,6 @@ def _placed(snapshot: Snapshot) -> dict[str, _Partition]:
     reading = _reading(snapshot)
     if reading.placed is None:
         decided = [{"statement_id": name} for name in snapshot.decisions.statements]
-        # An Arrow table of Python values imports pandas, also one without rows.
         reading.placed = _find_placed(snapshot, decided) if decided else {}
     return reading.placed
 

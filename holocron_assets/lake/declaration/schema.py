@@ -12,7 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from holocron_assets.errors import PermanentError
+from holocron_assets.lake.declaration.pandas_free import keep_pandas_out
 from holocron_assets.lake.declaration.values import REFUSALS, first_misfit, misfit
+
+keep_pandas_out()
 
 type_string = pa.string()
 type_int = pa.int64()

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from holocron_assets.lake.declaration.schema import Table
@@ -83,8 +82,7 @@ def no_rows(table: Table) -> str:
 @cache
 def _columns(table: Table) -> str:
     with empty_database() as connection:
-        # Not `empty_table()`: that imports pandas, which takes a quarter of a second.
-        connection.register("empty_table", pa.Table.from_batches([], table.arrow_schema))
+        connection.register("empty_table", table.arrow_schema.empty_table())
         described = connection.execute("describe empty_table").fetchall()
     return ", ".join(f'cast(null as {kind}) as "{name}"' for name, kind, *_ in described)
 
