@@ -53,7 +53,7 @@ def run_summary(lake: Lake, sources: Sequence[Source]) -> dict[str, list[dict[st
         "dead_letters": "select title, attempts, error from dead_letters where source = any($sources)",
     }
     relations = ("last_attempts", "page_types", "entities", "dead_letters")
-    with connect(lake, relations=relations) as connection:
+    with connect(lake, relations=relations, made_once=("last_attempts",)) as connection:
         return {name: query(connection, sql, names) for name, sql in queries.items()}
 
 

@@ -117,7 +117,9 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
     is_asked = any(table.name == MODEL_TABLE for table in lake.derived_tables)
     relations = (*_PAGE_RELATIONS, MODEL_TABLE) if is_asked else _PAGE_RELATIONS
     frontier = frontier_tables_of(lake, [one for one in sources if one.name == source])
-    with connect(lake, relations=relations, more_views=frontier, kind="own") as connection:
+    with connect(
+        lake, relations=relations, more_views=frontier, made_once=("superseded_answers",), kind="own"
+    ) as connection:
         connection.execute("set parquet_metadata_cache = true")  # each file is opened about twelve times
         topics = {name: query(connection, sql, {"key": key}) for name, sql in _PAGE_QUERIES.items()}
         topics["models_answers"] = query(connection, _MODELS_ANSWER, {"key": key}) if is_asked else []

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import dagster as dg
 
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.lake.tables import LLM_RUNS
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.resources.resources import LakeResource
 from holocron_assets.orchestration.runs.failures import clear_failures
@@ -38,7 +37,7 @@ def _few_are_given_up(interrogation: Interrogation) -> dg.AssetChecksDefinition:
     )
     @clear_failures()
     def check(lake: LakeResource) -> dg.AssetCheckResult:
-        with connect(lake.open(), tables=[LLM_RUNS]) as connection:
+        with connect(lake.open(), relations=["lake.llm_runs"]) as connection:
             (found,) = query(connection, _GIVEN_UP, {"name": interrogation.name})
         return _result(found["given_up"], found["items"], UNANSWERED_LIMIT, "items were given up")
 
@@ -59,7 +58,7 @@ def _quotes_are_found(interrogation: Interrogation) -> dg.AssetChecksDefinition:
         sql = (
             f"select count(*) as rows, count(*) filter (where not supported) as unsupported from lake.{table}"  # noqa: S608 - a declared name
         )
-        with connect(lake.open(), tables=[interrogation.table]) as connection:
+        with connect(lake.open(), relations=[f"lake.{table}"]) as connection:
             (found,) = query(connection, sql)
         return _result(found["unsupported"], found["rows"], UNSUPPORTED_LIMIT, "rows quote what is not there")
 
