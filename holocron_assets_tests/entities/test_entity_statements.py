@@ -288,8 +288,39 @@ def test_a_page_keeps_the_ids_of_its_statements_through_any_number_of_moves(tmp_
         wiki.crawl({title: page("Character", "Vex", "|gender=Male")})
         wiki.resolve()
         ids.update(row["fact_id"] for row in wiki.facts(title))
-    said = ("wiki", "Vex", "", "gender", "Male", "", "infobox")
-    assert ids == {md5("\x1f".join(said).encode(), usedforsecurity=False).hexdigest()}
+    assert ids == {id_of("Vex", "gender", "Male", "", "infobox")}
+
+
+def test_what_was_decided_under_a_later_title_counts_and_the_newest_decision_wins(tmp_path: Path) -> None:
+    """Earlier versions made ids from the title of the day."""
+    wiki, text = WikiWithFacts(tmp_path), page("Character", "Vex", "|gender=Male\n|masters=[[Bel]]")
+    for title in ("Vex", "Vex (pilot)", "Vex (ace)"):
+        wiki.put_pages({title: 1})
+        wiki.crawl({title: text, "Bel": page("Character", "Bel")})
+    wiki.resolve()
+    taught = ("apprentice_of", "Bel", "Bel", "", "infobox")
+    decided(wiki, "accept", statement_id=wiki.relations("Vex (ace)")[0]["relation_id"])
+    decided(wiki, "reject", statement_id=id_of("Vex (ace)", *taught))
+    decided(wiki, "reject", statement_id=id_of("Vex (pilot)", "gender", "Male", "", "infobox"))
+    wiki.resolve()
+    assert [row["status"] for row in wiki.relations("Vex (ace)")] == ["rejected"]
+    assert [row["status"] for row in wiki.facts("Vex (ace)")] == ["rejected"]
+    decided(wiki, "accept", statement_id=wiki.facts("Vex (ace)")[0]["fact_id"])
+    wiki.put_pages({"Vex (ace)": 1, "Vex (pilot)": 3})
+    wiki.crawl({"Vex (pilot)": text})
+    decided(wiki, "reject", statement_id=id_of("Vex (pilot)", "gender", "Male", "", "infobox"))
+    wiki.resolve()
+    assert [row["status"] for row in wiki.facts("Vex (ace)")] == ["accepted"], "the title is another's now"
+    assert [row["status"] for row in wiki.facts("Vex (pilot)")] == ["rejected"]
+    wiki.put_pages({"Vex (pilot)": 1})
+    wiki.crawl({"Vex (pilot)": text})
+    wiki.resolve()
+    assert [row["status"] for row in wiki.facts("Vex (pilot)")] == ["accepted"], "it was about another"
+
+
+def id_of(title: str, *said: str) -> str:
+    """The id that a statement of a page has, or had in earlier versions when the page was at that title."""
+    return md5("\x1f".join(("wiki", title, "", *said)).encode(), usedforsecurity=False).hexdigest()
 
 
 def test_a_rejected_relation_makes_relations_of_every_type_anew_since_it_verifies_none(

@@ -22,13 +22,24 @@ with stated as (
 identified as (
     select
         -- Without a unit the hash is as if there were none at all: `concat_ws` leaves out what is null.
-        md5(concat_ws(
-            chr(31), source, coalesce(first_title, title), subject, fact_key, value, coalesce(qualifier, ''), method,
-            nullif(unit, ''), of_page
-        )) as fact_id,
+        concat_ws(
+            chr(31), subject, fact_key, value, coalesce(qualifier, ''), method, nullif(unit, '')
+        ) as words,
+        md5(concat_ws(chr(31), source, coalesce(first_title, title), words, of_page)) as fact_id,
+        list_transform(former_titles, lambda former: md5(concat_ws(chr(31), source, former, words))) as former_ids,
         stated.*
     from stated
     left join named_in_ids using (title_key)
+),
+decided_facts as (
+    select fact_id, arg_max(status, place) as status, arg_max(decision_id, place) as decision_id
+    from (
+        select fact_id, unnest(list_prepend(fact_id, former_ids)) as statement_id
+        from identified
+        where former_ids is not null or fact_id in (select statement_id from decided)
+    )
+    join decided using (statement_id)
+    group by fact_id
 ),
 said as (
     from identified
@@ -39,7 +50,7 @@ said as (
 -- What a page says twice in other letters is one statement.
 once as (
     select * from said
-    qualify method = 'infobox' or fact_id in (select statement_id from decided) or row_number() over (
+    qualify method = 'infobox' or fact_id in (select fact_id from decided_facts) or row_number() over (
         partition by entity_id, title_key, method, subject, fact_key, plain_text(value), unit
         order by supported desc, failed_checks = '' desc nulls last, confidence desc, fact_id
     ) = 1
@@ -56,7 +67,7 @@ spoken as (
 fact_voices as (
     from spoken
     anti join (
-        from spoken semi join decided on decided.statement_id = spoken.fact_id and decided.status = 'rejected'
+        from spoken semi join (from decided_facts where status = 'rejected') using (fact_id)
     ) as rejected using (entity_id, key, said, title_key, method, details)
 ),
 verified as (
@@ -88,10 +99,10 @@ judged as (
         coalesce(decided.status, standing_of(method, supported, is_mapped, verified_by)) as status,
         decided.decision_id
     from verified
-    left join decided on decided.statement_id = verified.fact_id
+    left join decided_facts as decided using (fact_id)
 )
 select
-    * exclude (kind, position, subject, is_mapped),
+    * exclude (kind, position, subject, is_mapped, words, former_ids),
     $run as run_id,
     fact_key in (from single_keys) and status in ('stated', 'accepted') and coalesce(
         case when date_from is null and date_to is null

@@ -8,7 +8,7 @@ with said as (
 ),
 checked as (
     select
-        said.* exclude (continuity, target_key, position, failed),
+        said.* exclude (continuity, target_key, position, failed, words, former_ids),
         case when failed is not null then
             array_to_string(list_filter([
                 nullif(failed, ''),
@@ -23,7 +23,7 @@ checked as (
 -- What a page says twice in other letters is one statement.
 once as (
     select * from checked
-    qualify method = 'infobox' or relation_id in (select statement_id from decided) or row_number() over (
+    qualify method = 'infobox' or relation_id in (select relation_id from decided_relations) or row_number() over (
         partition by from_id, title_key, method, relation, coalesce(to_id, plain_text(to_name)),
             start_time, end_time, work
         order by supported desc, failed_checks = '' desc nulls last, confidence desc, relation_id
@@ -62,5 +62,5 @@ select
     decided.decision_id,
     $run as run_id
 from verified
-left join decided on decided.statement_id = verified.relation_id
+left join decided_relations as decided using (relation_id)
 order by from_id, relation, to_name, relation_id

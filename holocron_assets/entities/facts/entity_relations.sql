@@ -23,11 +23,12 @@ with stated as (
 identified as (
     select
         -- Two stints are two. `concat_ws` leaves out what is missing, so a word stands for each.
-        md5(concat_ws(
-            chr(31), source, coalesce(first_title, title), subject, relation, to_name, coalesce(to_title, ''),
-            coalesce(qualifier, ''), method,
-            'since ' || nullif(start_time, ''), 'until ' || nullif(end_time, ''), 'in ' || nullif(work, ''), of_page
-        )) as relation_id,
+        concat_ws(
+            chr(31), subject, relation, to_name, coalesce(to_title, ''), coalesce(qualifier, ''), method,
+            'since ' || nullif(start_time, ''), 'until ' || nullif(end_time, ''), 'in ' || nullif(work, '')
+        ) as words,
+        md5(concat_ws(chr(31), source, coalesce(first_title, title), words, of_page)) as relation_id,
+        list_transform(former_titles, lambda former: md5(concat_ws(chr(31), source, former, words))) as former_ids,
         stated.*
     from stated
     left join named_in_ids using (title_key)
@@ -43,6 +44,16 @@ left join known_names as named
     on said.to_title is null and named.source = said.source and named.name = lower(said.to_name)
     and named.side = side_of(said.continuity)
 left join work_titles as works on works.source = said.source and works.title = said.work;
+
+create or replace temp table decided_relations as
+select relation_id, arg_max(status, place) as status, arg_max(decision_id, place) as decision_id
+from (
+    select relation_id, unnest(list_prepend(relation_id, former_ids)) as statement_id
+    from said_relations
+    where former_ids is not null or relation_id in (select statement_id from decided)
+)
+join decided using (statement_id)
+group by relation_id;
 
 -- Other voices for what is proposed: infoboxes, and what was read on other pages and no check speaks against. What people
 -- rejected is none, and neither is what the page says of it in other letters.
@@ -61,7 +72,7 @@ with said as (
 counted as (
     from said
     anti join (
-        from said semi join decided on decided.statement_id = said.relation_id and decided.status = 'rejected'
+        from said semi join (from decided_relations where status = 'rejected') using (relation_id)
     ) as rejected using (from_id, key, to_id, title_key, method, details)
     where to_id is not null
 )

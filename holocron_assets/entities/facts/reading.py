@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
+from holocron_assets.decisions.log import by_time
 from holocron_assets.entities.facts.dates import find_dates
 from holocron_assets.entities.facts.model_tables import (
     CHECKS,
@@ -135,11 +136,11 @@ def read_statements(snapshot: Snapshot) -> None:
     if reading.made_from == mark:
         return
     lake = snapshot.lake
-    text = pa.string()
     _put_vocabulary(snapshot)
     _put_first_titles(snapshot)
     _put_languages(snapshot, reading.languages)
-    _put(snapshot, "decided", {"statement_id": text, "status": text, "decision_id": text}, _decided(snapshot))
+    columns = {**dict.fromkeys(("statement_id", "status", "decision_id"), pa.string()), "place": pa.int64()}
+    _put(snapshot, "decided", columns, _decided(snapshot))
     query(snapshot.connection, _STATEMENTS)
     models = {
         name: model_rows(lake, table)
@@ -253,10 +254,12 @@ def _files_mark(snapshot: Snapshot, table: Table) -> str:
 
 
 def _decided(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """People's decisions to accept and reject statements."""
+    """People's decisions to accept and reject statements, numbered in the order of their time."""
+    made = sorted(snapshot.decisions.statements.values(), key=by_time)
+    names = ("statement_id", "decision_id")
     return [
-        {"statement_id": name, "status": _STATUS[row["kind"]], "decision_id": row["decision_id"]}
-        for name, row in snapshot.decisions.statements.items()
+        {**{name: row[name] for name in names}, "status": _STATUS[row["kind"]], "place": place}
+        for place, row in enumerate(made)
     ]
 
 

@@ -58,10 +58,26 @@ with titled as (
 ),
 owners as (
     from first_titles qualify row_number() over (partition by source, title order by place) = 1
+),
+-- Earlier versions hashed the title of the day, and what people decided then names such ids. A title that another page
+-- has or had says nothing of this one.
+seen as (from answers where status = 'ok' and page_id is not null),
+seen_moved as (from seen semi join first_titles using (source, page_id)),
+shared as (
+    select title_key from seen semi join seen_moved using (title_key)
+    group by title_key having min(page_id) <> max(page_id)
+),
+former as (
+    select seen_moved.source, seen_moved.page_id, list(distinct pages.title) as former_titles
+    from seen_moved
+    join page_outcomes as pages using (batch, position)
+    where seen_moved.title_key not in (from shared)
+    group by all
 )
 select
-    titled.title_key, titled.first_title,
+    titled.title_key, titled.first_title, former.former_titles,
     case when owners.page_id <> titled.page_id then 'page ' || titled.page_id end as of_page
 from titled
+left join former using (source, page_id)
 left join owners on owners.source = titled.source and owners.title = titled.first_title
 where titled.has_moved or of_page is not null;
