@@ -25,6 +25,7 @@ from holocron_assets.entities.people import People
 from holocron_assets.entities.reviews import IN_DISPUTE, PageNow
 from holocron_assets.lake.declaration.keys import content_hash, rows_mark_sql
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.files.rows import rows_of
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
@@ -319,6 +320,14 @@ class Snapshot:
         for row in query(self._connection, _INTERLANGUAGE_LINKS, asked):
             found[row["title_key"]].update(links_in(row["found"], codes.get(row["source"], known)))
         return {key: tuple(sorted(links)) for key, links in found.items() if links}
+
+    @cached_property
+    def fact_readers(self) -> Mapping[str, str | None]:
+        """The version of the code and rules that read the facts of each batch."""
+        footers = {
+            name: read_footer(self.lake, PAGE_FACTS, name) for name in self.lake.partitions(PAGE_FACTS)
+        }
+        return {name: footer.code_version for name, footer in footers.items() if footer}
 
     @cached_property
     def names_mark(self) -> str:

@@ -20,6 +20,7 @@ from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import Footer, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_FACTS, PAGE_SIGNALS, PAGE_TYPES, PAGES, SITES
+from holocron_assets.planning.batch_derivations import FACTS_DERIVATION
 
 TYPES = ("Droid", "PersonCharacter", "Species")
 _IDENTITY = (stale_pairs, stale_judgements, stale_entities)
@@ -79,7 +80,8 @@ class Wiki:
         }
         write_partition(self.lake, SITES, self.source, [site])
 
-    def crawl(self, *pages: Seen) -> None:
+    def crawl(self, *pages: Seen, read_by: str = FACTS_DERIVATION.code_version) -> None:
+        """Write a batch; `read_by` is the version of the code that read its facts."""
         self.batches += 1
         batch = f"{self.source}-{self.batches:06}"
         seen = list(enumerate(pages))
@@ -90,7 +92,8 @@ class Wiki:
             ENTITY_CANDIDATES, batch, (self._candidate(page) for _, page in found if page.is_candidate)
         )
         self._write(PAGE_TYPES, batch, (self._type(page) for _, page in found))
-        self._write(PAGE_FACTS, batch, (row for _, page in found for row in self._facts(page)))
+        facts = (row for _, page in found for row in self._facts(page))
+        self._write(PAGE_FACTS, batch, facts, read_by)
 
     def resolve(self, entity_type: str = "Species") -> tuple[Footer, EntityChanges]:
         with open_snapshot(self.lake) as snapshot:
@@ -171,7 +174,7 @@ class Wiki:
     def _now(self) -> datetime:
         return START + timedelta(days=self.batches)
 
-    def _write(self, table: Table, batch: str, rows: Iterable[Row]) -> None:
+    def _write(self, table: Table, batch: str, rows: Iterable[Row], code_version: str = "") -> None:
         empty = dict.fromkeys(column.name for column in table.columns)
         shared = {"source": self.source, "batch": batch, "namespace": 0, "run_id": "run-0"}
         columns = set(empty)
@@ -179,7 +182,7 @@ class Wiki:
             {**empty, **{name: value for name, value in {**shared, **row}.items() if name in columns}}
             for row in rows
         ]
-        write_partition(self.lake, table, batch, complete)
+        write_partition(self.lake, table, batch, complete, code_version=code_version)
 
     def _names(self, page: Seen) -> dict[str, Any]:
         return {

@@ -144,14 +144,20 @@ def _is_stale(snapshot: Snapshot, entity_type: str) -> bool:
 
 
 def _inputs(snapshot: Snapshot, entity_type: str) -> dict[str, str]:
-    """Fingerprints of what a type's pairs are made from."""
+    """Fingerprints of what a type's pairs are made from.
+
+    Pairs do not wait until all facts are read anew. So batches whose facts other code read count one by one,
+    and the pairs are made again after them.
+    """
+    fact_reader = f"{FACT_READER_VERSION}-{rules_version(RULES_FOLDER, infobox_rules_folder())}"
+    older = [each for each in snapshot.fact_readers.items() if each[1] != fact_reader]
     return {
         "candidates": snapshot.candidate_marks.get(entity_type, "none"),
         "names": snapshot.names_mark,
         "policy": _policy(),
         # With other facts, a page has another revision, unless other code or other rules read them.
-        "fact_reader": FACT_READER_VERSION,
-        "fact_rules": rules_version(RULES_FOLDER, infobox_rules_folder()),
+        "fact_reader": fact_reader,
+        "older_facts": content_hash(str(sorted(older))) if older else "none",
     }
 
 
