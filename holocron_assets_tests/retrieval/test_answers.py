@@ -302,6 +302,27 @@ def test_where_no_key_has_the_verb_another_word_for_it_counts_and_never_its_oppo
     assert keys_asked(question, Subject({}, "X"), known) == asked_for
 
 
+@pytest.mark.parametrize(
+    ("question", "asked_for"),
+    [
+        ("What is X's military rank?", ["rank"]),
+        ("What is X's total population?", ["population"]),
+        ("What is X's natural hair color?", ["hair_color"]),
+        ("What is X's top speed?", ["speed"]),
+        ("Who was X's Jedi master?", ["apprentice_of"]),
+        ("Who was X's biological father?", ["child_of"]),
+        ("Who was X's adopted child?", ["parent_of"]),
+        ("Who killed X's Jedi master?", []),
+        ("Where does X's old father reside?", []),
+        ("When was X's ship launched?", []),
+        ("What is X's ship of military rank?", []),
+    ],
+)
+def test_what_something_has_may_be_named_in_several_words(question: str, asked_for: list[str]) -> None:
+    known = KNOWN | {"rank", "population", "hair_color", "speed", "residence", "launched"}
+    assert keys_asked(question, Subject({}, "X"), known) == asked_for
+
+
 def test_a_name_is_known_in_a_question_whatever_its_case_and_accents() -> None:
     assert keys_asked("Who leads ötheron prime?", Subject({}, "Otheron Prime"), KNOWN) == ["led_by"]
     assert keys_asked("Who is the leader of Ötheron Prime?", Subject({}, "Otheron Prime"), KNOWN) == [

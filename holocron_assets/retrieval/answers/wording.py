@@ -35,9 +35,11 @@ _BY_NAME = re.compile(rf"\bby (?:the )?{_NAME}\b(?! s\b)")
 _DID_NAME = re.compile(rf"\b(?:did|does|do|has|have|had) (?:the )?{_NAME}\b(?! s\b)")
 """Which ships did X own? X owns. What X's owner did is not said."""
 _POSSESSED = re.compile(
-    rf"^(.*)\b{_NAME} s (?:(?:current|first|former|full|last|new|old|only|own|real|second|third) )*(\w+)"
+    rf"^(.*)\b{_NAME} s (?:(?:current|first|former|full|last|new|old|only|own|real|second|third) )*(\w.*)"
 )
 """Who killed X's master? That says nothing of what killed X."""
+_BEFORE_A_VERB = frozenset({"did", "do", "does", "will"})
+_WAS_DONE = re.compile(r"\w+[^\We]ed")
 
 
 class Verb(FrozenModel):
@@ -127,15 +129,15 @@ def wording_of_question(question: str, name: str) -> Wording:
     if kind in {Kind.PLACE, Kind.TIME}:
         prepositions |= _PREPOSITIONS - {"of"}
     said = re.sub(rf"\b{re.escape(' '.join(own))}\b", _NAME, " ".join(name_words(question)))
-    before, had = found.groups() if (found := _POSSESSED.search(said)) else ("", "")
-    possessed = stems_of([had]) if had else frozenset[str]()
+    before, had = _possessed(said)
+    possessed = stems_of(had)
     return Wording(
         stems_of(others),
         _part_in_question(said, kind),
         prepositions,
         kind,
         possessed.union(*map(other_stems, possessed)),
-        stems_of(before.split()) & _verb_stems(),
+        stems_of(before) & _verb_stems(),
     )
 
 
@@ -179,6 +181,24 @@ def _part_in_question(said: str, kind: Kind) -> Part:
     if "of" in words:
         return Part.DOES if has_doer else Part.IS_OF
     return Part.DOES
+
+
+def _possessed(said: str) -> tuple[list[str], list[str]]:
+    """The words before "X's" in a question, and those after it for what X has, such as "military rank"."""
+    found = _POSSESSED.search(said)
+    if found is None:
+        return [], []
+    before, after = (words.split() for words in found.groups())
+    ends = (place for place, word in enumerate(after) if place and _ends_a_name(word))
+    # Where did X's master live? No list has all verbs.
+    return before, after[: next(ends, None)] if _BEFORE_A_VERB.isdisjoint(before) else after[:1]
+
+
+def _ends_a_name(word: str) -> bool:
+    """Whether a word cannot be of what X has: it is a verb or a small word."""
+    if word in _verbs_of_doers():
+        return False
+    return word in _EMPTY or bool(_WAS_DONE.fullmatch(word)) or _stem(word) in _verb_stems()
 
 
 @cache
