@@ -176,6 +176,12 @@ def test_an_answer_is_whole_words_of_its_quote(said: str) -> None:
         ("2", "R2-D2 rolled", False),
         ("東京", "彼は東京で生まれた", True),
         ("Nem", "Nem2 is a copy", False),
+        ("-40", "it froze at -40°C", True),
+        ("9,600", "9,600m wide", True),
+        ("5", "the 5th fleet", False),
+        ("1", "she came 1st", False),
+        ("19", "in the 19th century", False),
+        ("R2", "R2D2 rolled", False),
     ],
 )
 def test_a_figure_may_touch_its_unit_and_a_word_others_where_no_spaces_are_written(

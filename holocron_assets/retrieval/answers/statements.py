@@ -17,6 +17,7 @@ _OF_WORDS = (
     r"\U00020000-\U0003ffff]"
 )
 """Letters and digits, but no letters of scripts that put no space between words, or before particles."""
+_FIGURE = re.compile(r"\W?\d[\d\W]*")
 
 RELATIONS = ("entity_facts", "entity_relations", "source_pages")
 """The relations that the query here names."""
@@ -110,15 +111,16 @@ def quoted(row: Mapping[str, Any], quote: str, answer: str) -> Statement | None:
 def find_answer(answer: str, quote: str) -> int | None:
     """Where an answer stands in a quote as whole words and figures, whatever its case; None if it does not.
 
-    A figure may touch its unit, as in "12km". Scripts that put no space between words have no whole ones.
+    A figure may touch its unit, as in "12km", but is none in "5th" or "R2D2". Scripts that put no space
+    between words have no whole ones.
     """
     said = answer.strip().rstrip(".").casefold()
     if not said:
         return None
     before = rf"(?<!{_OF_WORDS})" if re.match(_OF_WORDS, said) else ""
     after = rf"(?!{_OF_WORDS})" if re.match(_OF_WORDS, said[-1]) else ""
-    if said[-1].isdecimal():
-        after = r"(?!\d)"
+    if _FIGURE.fullmatch(said):
+        after = r"(?!\d|(?:st|nd|rd|th)\b)"
     found = re.search(f"{before}{re.escape(said)}{after}", quote.casefold())
     return found.start() if found else None
 
