@@ -120,6 +120,22 @@ def test_a_span_of_years_that_count_from_an_event_may_be_about_each() -> None:
     assert spans("c. 3 ABY \u2013 c. 4 ABY") == [("galactic", 3, 5)]
     assert spans("about 3 to about 4 ABY") == [("galactic", 3, 5)]
     assert spans("After 9 ABY \u2013 c. 25 ABY") == [("galactic", 9, 26)]
+    assert spans("after 9 ABY\u201325 ABY") == [("galactic", 9, 26)]
+
+
+@pytest.mark.parametrize(
+    ("text", "since"),
+    [
+        ("after 4\u20135 ABY", 6),
+        ("after 1914-1918", 1919),
+        ("post-1914\u20131918", 1919),
+        ("after 1939-45", 1946),
+        ("after January\u2013June 1977", 1977.5),
+        ("after 1500\u20131200 BC", -1198),
+    ],
+)
+def test_what_is_after_a_span_begins_at_its_end(text: str, since: float) -> None:
+    assert (only(text).since, only(text).until) == (since, None)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ _MONTHS = 12
 _LONGEST_PREFIX = 24
 _LONGEST_BEGINNING = 40
 _GROUPS = ("", "2", "3", "4", "5", "6")
+_TWO_YEARS = re.compile(r"\d+\S\d+")
 _NOT_DIGITS = re.compile(r"\D")
 
 
@@ -51,6 +52,7 @@ class _Atom(NamedTuple):
     start: int
     end: int
     is_span: bool = False
+    has_two_dates: bool = False
 
 
 class _YearMonthDay(NamedTuple):
@@ -69,7 +71,7 @@ def find_dates(text: str, language: str = ENGLISH) -> list[DateSpan]:
         language: code of its language, as `language_code` gives it.
     """
     text, patterns = text[:_LONGEST_READ], date_patterns(language)
-    spans = (_with_prefix(text, _joined(atoms), patterns) for atoms in _neighbours(text, patterns))
+    spans = (_with_prefix(text, _joined(text, atoms), patterns) for atoms in _neighbours(text, patterns))
     return list(spans)[:_MOST_FOUND]
 
 
@@ -93,12 +95,13 @@ def _neighbours(text: str, patterns: DatePatterns) -> list[list[_Atom]]:
     return sessions
 
 
-def _joined(atoms: list[_Atom]) -> _Atom:
+def _joined(text: str, atoms: list[_Atom]) -> _Atom:
     return atoms[0]._replace(
         since=min(atom.since for atom in atoms),
         until=max(atom.until for atom in atoms),
         end=atoms[-1].end,
         is_span=len(atoms) > 1 or atoms[0].is_span,
+        has_two_dates=len(atoms) > 1 and not _TWO_YEARS.fullmatch(text, atoms[0].start, atoms[-1].end),
     )
 
 
@@ -219,6 +222,6 @@ def _with_prefix(text: str, atom: _Atom, patterns: DatePatterns) -> DateSpan:
                 since, until = None, atom.since
             case "since" if not atom.is_span:
                 until = None
-            case "after" if not atom.is_span:
+            case "after" if not atom.has_two_dates:  # "after 9 ABY - 25 ABY" is about the first of the two
                 since, until = atom.until, None
     return DateSpan(text[start : atom.end], atom.calendar, since, until, start, atom.end)
