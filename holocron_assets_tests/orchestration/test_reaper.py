@@ -9,12 +9,14 @@ from datetime import timedelta
 from pathlib import Path
 from threading import Event
 from time import monotonic, sleep
+from types import SimpleNamespace
 
 import dagster as dg
 import pytest
 from dagster import DagsterEvent, DagsterEventType, DagsterRunStatus
 from dagster._cli.api import _execute_run_command_body
 from dagster._daemon.monitoring.run_monitoring import monitor_starting_run
+from dagster_k8s import K8sRunLauncher
 
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.clock import utc_now
@@ -173,6 +175,51 @@ def test_a_run_that_a_worker_took_is_dead_if_its_lock_does_not_come_soon(
     many.report_engine_event("Started process for run (pid: 1).", run)
     monkeypatch.setattr(reaper, "utc_now", lambda: utc_now() + timedelta(minutes=4))
     assert reap_dead_runs(many, Lake(tmp_path)) == [], "it loads the code"
+    monkeypatch.setattr(reaper, "utc_now", lambda: utc_now() + timedelta(minutes=6))
+    assert reap_dead_runs(many, Lake(tmp_path)) == [run.run_id]
+
+
+CLUSTER = """
+current-context: test
+contexts: [{name: test, context: {cluster: test, user: test}}]
+clusters: [{name: test, cluster: {server: "http://127.0.0.1:9"}}]
+users: [{name: test, user: {}}]
+"""
+
+
+class Cluster:
+    """The part of a cluster's API that says how a run's pods are doing."""
+
+    def __init__(self) -> None:
+        self.pods = {"active": 1, "failed": 0, "succeeded": 0}
+
+    def read_namespaced_job_status(self, _name: str, *, namespace: str) -> SimpleNamespace:
+        assert namespace
+        return SimpleNamespace(status=SimpleNamespace(**self.pods))
+
+
+def test_a_run_whose_pod_failed_before_its_process_began_is_not_given_a_day(
+    many: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster, address = Cluster(), tmp_path / "cluster.yaml"
+    address.write_text(CLUSTER, encoding="utf-8")
+    launcher = K8sRunLauncher(
+        service_account_name="holocron",
+        instance_config_map="holocron",
+        dagster_home="/dagster",
+        load_incluster_config=False,
+        kubeconfig_file=str(address),
+        k8s_client_batch_api=cluster,
+        k8s_client_core_api=cluster,
+    )
+    launcher.register_instance(many)
+    monkeypatch.setattr(many, "_run_launcher", launcher)
+    run = launched(many, ago=timedelta(0)).dagster_run
+    monkeypatch.setattr(reaper, "utc_now", lambda: utc_now() + timedelta(minutes=6))
+    assert reap_dead_runs(many, Lake(tmp_path)) == [], "the cluster may get room for it"
+    cluster.pods |= {"active": 0, "failed": 1}
+    monkeypatch.setattr(reaper, "utc_now", lambda: utc_now() + timedelta(minutes=4))
+    assert reap_dead_runs(many, Lake(tmp_path)) == [], "its last words may be on their way"
     monkeypatch.setattr(reaper, "utc_now", lambda: utc_now() + timedelta(minutes=6))
     assert reap_dead_runs(many, Lake(tmp_path)) == [run.run_id]
 

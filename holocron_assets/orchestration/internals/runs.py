@@ -4,14 +4,19 @@ Waits for: public calls of `DagsterInstance` for each. Those that are here exist
 them as public.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
 import dagster as dg
 from dagster import DagsterEventType, EventLogRecord, RunsFilter
+from dagster._core.launcher.base import WorkerStatus
 
 _PROCESS_BEGAN = "Started process for run"
+_OVER = {WorkerStatus.NOT_FOUND, WorkerStatus.FAILED, WorkerStatus.SUCCESS}
+
+_LOG = logging.getLogger(__name__)
 
 
 def count_runs(instance: dg.DagsterInstance, wanted: RunsFilter) -> int:
@@ -92,6 +97,21 @@ def process_began(instance: dg.DagsterInstance, run_id: str) -> datetime | None:
         if record.event_log_entry.message.startswith(_PROCESS_BEGAN):
             return datetime.fromtimestamp(record.timestamp, UTC)
     return None
+
+
+def worker_has_ended(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
+    """Whether the task or pod that was made for a run is known to be over. Dagster has no public call for it.
+
+    A launcher asks a broker or a cluster, which may not answer; what is not known is not over.
+    """
+    launcher = instance.run_launcher
+    if not launcher.supports_check_run_worker_health:
+        return False
+    try:
+        return launcher.check_run_worker_health(run).status in _OVER
+    except Exception:  # noqa: BLE001 - each launcher has errors of its own
+        _LOG.warning("could not ask about the process of run %s", run.run_id, exc_info=True)
+        return False
 
 
 def runs_with_places(instance: dg.DagsterInstance) -> Sequence[str]:

@@ -4,7 +4,7 @@ import atexit
 import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
 
@@ -22,6 +22,7 @@ from holocron_assets.orchestration.internals.runs import (
     process_began,
     runs_with_places,
     seconds_to_start,
+    worker_has_ended,
 )
 from holocron_assets.orchestration.runs.orphans import end_with_code_server, has_code_server
 
@@ -112,12 +113,16 @@ def reap_dead_runs(
 def _may_still_start(instance: dg.DagsterInstance, record: dg.RunRecord, limit: timedelta | None) -> bool:
     """Whether a run without a lock may get one: it waits for its process, or the process loads the code."""
     since, run = record.update_timestamp, record.dagster_run
-    if limit is None:
-        waits = run.status == DagsterRunStatus.STARTING
-        began = process_began(instance, run.run_id) if waits else since
-        limit = seconds_to_start(instance)
-        if began:
-            since, limit = max(since, began), min(limit, _TIME_TO_LOCK)
+    if limit is not None:
+        return _is_within(limit, since)
+    waits = run.status == DagsterRunStatus.STARTING
+    began, longest = process_began(instance, run.run_id) if waits else since, seconds_to_start(instance)
+    if _is_within(min(longest, _TIME_TO_LOCK), max(since, began or since)):
+        return True
+    return began is None and _is_within(longest, since) and not worker_has_ended(instance, run)
+
+
+def _is_within(limit: timedelta, since: datetime) -> bool:
     return abs(utc_now() - since) < limit  # the clock may be set back
 
 
