@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from file_rows import list_source, put_list, put_outcomes
 
+from holocron_assets.crawl.files.artifact import artifact_key
 from holocron_assets.crawl.frontier.batches import NoManifestError
 from holocron_assets.crawl.frontier.file_batches import (
     cut_file_batches,
@@ -19,6 +20,7 @@ from holocron_assets.lake.files.quarantine import set_aside
 from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tracebacks import keep_tracebacks
 from holocron_assets.lake.views.database import connect, query
 
 A, B, C = (f"https://a.example/{name}" for name in "abc")
@@ -31,8 +33,7 @@ def cut(lake: Lake, now: datetime | None = None, **settings: Any) -> list[list[t
 
 
 def states(lake: Lake) -> dict[str, str]:
-    with connect(lake, relations=["files"]) as connection:
-        return {row["name"]: row["state"] for row in query(connection, "select name, state from files")}
+    return {row["name"]: row["state"] for row in rows(lake, "files", "select name, state from files")}
 
 
 def test_what_is_listed_is_cut_in_the_lists_order_and_only_once(tmp_path: Path) -> None:
@@ -111,6 +112,33 @@ def test_a_version_that_comes_back_is_fetched_again_and_one_that_is_no_longer_st
     for version, reason in (("1", "new"), ("2", "changed"), ("1", "changed"), (None, None), ("1", None)):
         put_list(lake, A, version=[version])
         assert fetched_until_done(lake) == ([(A, reason)] if reason else []), version
+
+
+def test_a_version_that_was_given_up_is_a_dead_letter_though_another_one_was_fetched_since(
+    tmp_path: Path,
+) -> None:
+    lake, now = Lake(tmp_path), utc_now()
+    put_list(lake, A, version=["1"])
+    put_list(lake, B, source="other", artifact_id=[f"url:{A}"], version=["2"])
+    cut(lake)
+    put_outcomes(lake, "files-000001", "dead", at=now - timedelta(minutes=2), error="it is gone")
+    cut(lake, name="other")
+    put_outcomes(lake, "other-000001", at=now - timedelta(minutes=1))
+    keep_tracebacks(lake, "files-000001", "files", {str(artifact_key(f"url:{A}")): "Traceback"})
+    [row] = rows(lake, "files", "select name, state, attempts, error, batch from files")
+    assert tuple(row.values()) == (A, "dead", 1, "it is gone", "files-000001")
+    letter = {"source": "files", "title": A}
+    assert rows(lake, "dead_letters", "select source, title from dead_letters") == [letter]
+    assert rows(lake, "tracebacks", "select source, title from tracebacks") == [letter]
+    assert len(requeue(lake, source=None, titles=None, author="a person", reason="try again")) == 1
+    assert cut(lake) == [[(A, "requeue")]]
+    put_list(lake, A, version=["3"])
+    assert rows(lake, "given_up", "from given_up") == [], "nobody wants that version any more"
+
+
+def rows(lake: Lake, view: str, sql: str) -> list[dict[str, Any]]:
+    with connect(lake, relations=[view]) as connection:
+        return list(query(connection, sql))
 
 
 def test_a_failed_one_waits_and_a_dead_one_until_a_person_requeues_it(tmp_path: Path) -> None:

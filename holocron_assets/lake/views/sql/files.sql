@@ -20,6 +20,32 @@ from (
     group by all
 );
 
+-- The last attempt at each version of an artifact. Two lists may state two versions of one artifact.
+create view last_version_attempts as
+select artifact_key, version, unnest(last)
+from (
+    select
+        artifact_key, version,
+        arg_max(
+            struct_pack(
+                source := source, batch := batch, name := name, status := status, reason := reason,
+                attempts := attempts, error := error, due_at := due_at, fetched_at := fetched_at
+            ),
+            struct_pack(fetched_at := fetched_at, batch := batch)
+        ) as last
+    from lake.files
+    where version is not null
+    group by all
+);
+
+-- What was tried last, of each version that is listed too.
+create view standing_file_attempts as
+select artifact_key, source, batch, name, status, attempts, error, fetched_at from last_file_attempts
+union
+select artifact_key, source, batch, name, status, attempts, error, fetched_at
+from last_version_attempts
+semi join lake.file_list using (artifact_key, version);
+
 -- The bytes that the lake holds of each artifact: those of the last attempt that gave any.
 create view held_files as
 select artifact_key, unnest(last)
@@ -46,19 +72,13 @@ with requeues as (
     select source, title as name, max(decided_at) as decided_at from lake.decisions where kind = 'requeue' group by all
 ),
 in_flight as (select distinct artifact_key from lake.file_batches anti join lake.files using (batch)),
--- The last attempt at each version of an artifact. Two lists may state two versions of one artifact.
 tried as (
     select
-        artifact_key, version, max(fetched_at) as tried_at,
-        arg_max(
-            struct_pack(
-                status := status, attempts := attempts, error := error, due_at := due_at, fetched_at := fetched_at
-            ),
-            struct_pack(fetched_at := fetched_at, batch := batch)
+        artifact_key, version, fetched_at as tried_at,
+        struct_pack(
+            status := status, attempts := attempts, error := error, due_at := due_at, fetched_at := fetched_at
         ) as last
-    from lake.files
-    where version is not null
-    group by all
+    from last_version_attempts
 ),
 -- When a version was last tried that no list states any more. A version that was tried before that is fetched again.
 replaced as (
@@ -123,7 +143,8 @@ with listed as (
     select
         artifact_key, any_value(artifact_id) as artifact_id, arg_min(source, (position, source)) as source,
         arg_min(name, (position, source)) as name, list(distinct name order by name) as names,
-        arg_min(status, (position, source)) as status, arg_min(due_at, (position, source)) as due_at
+        arg_min(status, (position, source)) as status, arg_min(due_at, (position, source)) as due_at,
+        first(version order by position, source) as version
     from file_frontier
     group by artifact_key
 )
@@ -135,9 +156,13 @@ select
     case when listed.artifact_key is null then 'unlisted' when listed.status = 'done' then 'ok' else listed.status end
         as state,
     held.mime, held.size_bytes, held.sha256, held.sha1, held.url, held.resolver, held.stored_at, held.checked_at,
-    last.reason, last.attempts, last.error, listed.due_at, last.batch, coalesce(listed.names, [last.name]) as names
+    coalesce(tried.reason, last.reason) as reason, coalesce(tried.attempts, last.attempts) as attempts,
+    if(tried.artifact_key is null, last.error, tried.error) as error, listed.due_at,
+    coalesce(tried.batch, last.batch) as batch, coalesce(listed.names, [last.name]) as names
 from listed
 full join last_file_attempts as last using (artifact_key)
+left join last_version_attempts as tried
+    on tried.artifact_key = listed.artifact_key and tried.version = listed.version
 left join held_files as held using (artifact_key);
 
 -- Each address that was tried for an artifact, and what became of it.

@@ -84,7 +84,7 @@ where status = 'dead' and (
 )
 union all
 select 'files' as stage, source, name as title, null::bigint as title_key, batch, attempts, error, fetched_at as died_at
-from last_file_attempts
+from standing_file_attempts
 where status = 'dead';
 
 create view dead_letters as
@@ -110,7 +110,7 @@ with failed as (
     where status in ('failed', 'dead')
     union all
     select 'files' as stage, batch as scope, artifact_key::varchar as item, source, name as title, error
-    from last_file_attempts
+    from standing_file_attempts
     where status in ('failed', 'dead')
 )
 select failed.stage, failed.source, failed.title, kept.item, kept.scope, failed.error, kept.traceback, kept.failed_at
