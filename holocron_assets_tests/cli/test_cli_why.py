@@ -15,11 +15,13 @@ from fake_ollama import FakeOllama
 from knowledge_rows import row_of
 from sample_holocron import SAMPLE_BATCH, Holocron
 from test_given_up import put_unread
+from wiki_with_facts import WikiWithFacts
+from wiki_with_facts import page as infobox
 
 from holocron_assets.cli.main import main
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import PAUSE, Scope, control
-from holocron_assets.decisions.log import new_decision, record
+from holocron_assets.decisions.log import all_decisions, new_decision, record, undo
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.items.wanted import conditions_of
@@ -132,6 +134,27 @@ def test_a_page_is_explained_by_decisions_about_itself_and_not_about_what_had_it
     explained = answers(holocron, "Shoal-chess")["type"]
     reasons = [line.rpartition(": ")[2] for line in explained["because"] if line.startswith("Ada ")]
     assert reasons == ["of it"]
+
+
+def test_a_page_that_moved_is_explained_by_decisions_about_its_statements_and_no_other_page_is(
+    tmp_path: Path,
+) -> None:
+    wiki, source = WikiWithFacts(tmp_path), wiki_source("wiki")
+    text = infobox("Character", "Vex", "|gender=Male\n|masters=[[Bel]]")
+    wiki.crawl({"Vex": text})
+    wiki.resolve()
+    said = wiki.facts("Vex")[0]["fact_id"], wiki.relations("Vex")[0]["relation_id"]
+    common: dict[str, Any] = {"source": "wiki", "title": "Vex", "author": "Ada", "reason": "checked"}
+    for kind, statement in zip(("reject", "accept"), said, strict=True):
+        record(wiki.lake, [new_decision(kind, statement_id=statement, value="so it is", **common)])
+    undo(wiki.lake, all_decisions(wiki.lake)[-1]["decision_id"], author="Ada", reason="checked")
+    wiki.put_pages({"Vex (pilot)": 1, "Vex": 3})
+    wiki.crawl({"Vex (pilot)": text, "Vex": text})
+    wiki.resolve()
+    moved, other = (page_report(wiki.lake, [source], "wiki", title) for title in ("Vex (pilot)", "Vex"))
+    assert [row["kind"] for row in moved["decisions"]] == ["reject", "accept", "undo"]
+    assert [row["counts"] for row in moved["decisions"]] == [True, False, True]
+    assert other["decisions"] == []
 
 
 def test_the_target_of_a_redirect_is_shown(explain_page: Callable[[str], dict[str, Any]]) -> None:

@@ -28,16 +28,28 @@ _PAGE_QUERIES = {
         from rule_classifications where title_key = $key
     """,
     "decisions": """
-        with here as (select source, page_id from current_pages where title_key = $key)
+        with here as (select source, page_id from current_pages where title_key = $key),
+        said as (
+            select fact_id as statement_id, decision_id from all_entity_facts where title_key = $key
+            union all
+            select relation_id, decision_id from all_entity_relations where title_key = $key
+        )
         select
-            decision_id, kind, value, title, other_title, undoes, author, reason, decided_at,
-            kind = 'undo' or decision_id in (select decision_id from standing_decisions) as counts
-        from decisions
-        where
-            (title_key = $key and not exists (from here where here.page_id <> decisions.page_id))
-            or exists (from here where here.source = decisions.source and here.page_id = decisions.page_id)
-            or other_id in (select entity_id from entities where title_key = $key)
-        order by decision_id
+            made.decision_id, made.kind, made.value, made.title, made.other_title, made.undoes, made.author,
+            made.reason, made.decided_at,
+            made.kind = 'undo' or made.decision_id in (select decision_id from standing_decisions) as counts
+        from decisions as made
+        left join decisions as undone on undone.decision_id = made.undoes
+        where case
+            -- A statement goes with its page when that moves. The title is the one of the day.
+            when coalesce(made.statement_id, undone.statement_id) is not null
+            then coalesce(made.statement_id, undone.statement_id) in (select statement_id from said)
+                or made.decision_id in (select decision_id from said)
+            else (made.title_key = $key and not exists (from here where here.page_id <> made.page_id))
+                or exists (from here where here.source = made.source and here.page_id = made.page_id)
+                or made.other_id in (select entity_id from entities where title_key = $key)
+        end
+        order by made.decision_id
     """,
     "type": "select * exclude (source, title, title_key) from page_types where title_key = $key",
     "predictions": """
@@ -87,7 +99,7 @@ _PAGE_QUERIES = {
 _PAGE_RELATIONS = (
     *("pages", "page_signals", "current_pages", "rule_classifications", "decisions", "standing_decisions"),
     *("page_types", "type_predictions", "entities", "entity_aliases", "lake.batch_pages", "dead_letters"),
-    *("page_links", "tracebacks", "type_proposals"),
+    *("page_links", "tracebacks", "type_proposals", "all_entity_facts", "all_entity_relations"),
 )
 """Relations that these queries read, beside the views of the frontier."""
 
