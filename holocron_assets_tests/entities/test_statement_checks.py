@@ -254,3 +254,27 @@ def test_names_of_links_are_read_from_wikitext_but_those_of_two_titles_and_other
         "Lamplighters": "Guilds#Old ones",
         "Thuum: A History": "Thuum: A History",
     }
+
+
+def test_a_colon_in_a_title_makes_no_namespace_of_several_words_or_of_a_section() -> None:
+    text = "[[Star Moor:Second Battle|Second Battle]], [[Thuum#Note:Tides|the tides]], [[User talk:Tam|Tam]]"
+    found = linked_names(text)
+    assert found == {"Second Battle": "Star Moor:Second Battle", "the tides": "Thuum#Note:Tides"}
+
+
+@pytest.mark.parametrize(
+    ("language", "title"),
+    [
+        ("de", "Kategorie: Planeten"),
+        ("de", "Datei: Thuum.jpg"),
+        ("de", "Benutzer Diskussion:Tam"),
+        ("es", "Categor\u00eda: Orden"),
+        ("fr", "Cat\u00e9gorie : Plan\u00e8tes"),
+        (
+            "ru",
+            "\u041a\u0430\u0442\u0435\u0433\u043e\u0440\u0438\u044f: \u0413\u043e\u0440\u043e\u0434\u0430",
+        ),
+    ],
+)
+def test_a_link_to_a_namespace_in_the_pages_language_spoils_no_name(language: str, title: str) -> None:
+    assert linked_names(f"[[Thuum]] [[{title}|Thuum]]", language) == {"Thuum": "Thuum"}

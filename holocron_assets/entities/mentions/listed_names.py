@@ -13,6 +13,7 @@ from holocron_assets.classify.rules import load_rules
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.derive.code.given import CodeItem
 from holocron_assets.entities.names.linked_names import linked_names
+from holocron_assets.languages.language import ENGLISH, language_code
 
 MOST_NAMES = 10_000
 """Of a page. MediaWiki's largest pages have fewer items."""
@@ -43,20 +44,22 @@ def names_of_list(item: CodeItem) -> Iterator[dict[str, Any]]:
         Rows of `evidence`, `name` and `type`, each name once. The type is the one that the list's title gives
         ("List of starships"), or null.
     """
-    yield from islice(listed_names(item.page.title, item.page.text, item.page.wikitext), MOST_NAMES)
+    page, language = item.page, language_code(item.page.language)
+    yield from islice(listed_names(page.title, page.text, page.wikitext, language), MOST_NAMES)
 
 
-def listed_names(title: str, text: str, wikitext: str) -> Iterator[dict[str, Any]]:
+def listed_names(title: str, text: str, wikitext: str, language: str = ENGLISH) -> Iterator[dict[str, Any]]:
     """What a list page lists, row by row as `names_of_list` gives it.
 
     Args:
         title: the page's title.
         text: its clean text; see `page_text`.
         wikitext: its wikitext, which has the links.
+        language: code of its language.
     """
     entity_type = type_of_list(title)
     seen: set[str] = set()
-    for line, name in _named(text, linked_names(wikitext)):
+    for line, name in _named(text, linked_names(wikitext, language)):
         if name not in seen:
             seen.add(name)
             yield {"evidence": line[:LONGEST_EVIDENCE], "name": name, "type": entity_type}

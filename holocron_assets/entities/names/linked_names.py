@@ -4,8 +4,10 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from functools import cache
 
 from holocron_assets.lake.titles import DEFAULT_SITE
+from holocron_assets.languages.language import ENGLISH, load_language
 
 _LINK = re.compile(r"\[\[([^\[\]|#]+(?:#[^\[\]|]*)?)(?:\|([^\[\]]*))?\]\](\w*)")
 _MARKS = re.compile(r"'{2,}")
@@ -13,18 +15,23 @@ _SHORTEST_NAME = 3
 _PREFIXES = DEFAULT_SITE.namespace_numbers.keys() | DEFAULT_SITE.interwiki_prefixes
 
 
-def linked_names(wikitext: str) -> Mapping[str, str]:
+def linked_names(wikitext: str, language: str = ENGLISH) -> Mapping[str, str]:
     """The names under which a page links to others, with the titles that they lead to.
 
     A link to a section keeps its fragment ("Guilds#Lamplighters"): it names a part of that page. If a name
     leads to a page and also to its sections, it names the page. A name that leads to two pages, or only to
     two sections of one, is left out, and so are files, categories and other wikis.
+
+    Args:
+        wikitext: of the page.
+        language: code of its language, as `language_code` gives it.
     """
+    prefixes = _PREFIXES | _namespaces(language)
     found: dict[str, set[str]] = defaultdict(set)
     for link in _LINK.finditer(wikitext):
         title = link[1].strip().replace("_", " ")
         name = _MARKS.sub("", (link[2] or link[1]).strip()) + link[3]
-        if _leads_elsewhere(title) or len(name) < _SHORTEST_NAME or not title:
+        if _leads_elsewhere(title, prefixes) or len(name) < _SHORTEST_NAME or not title:
             continue
         found[name].add(title)
     named = ((name, _one_of(titles)) for name, titles in found.items())
@@ -38,8 +45,17 @@ def _one_of(titles: AbstractSet[str]) -> str | None:
     return min(whole) if len(pages) == 1 and whole else None
 
 
-def _leads_elsewhere(title: str) -> bool:
+@cache
+def _namespaces(language: str) -> AbstractSet[str]:
+    """The names that namespaces have in a language, in lower case."""
+    names = load_language(language).namespaces.values()
+    return frozenset(name.lower() for of_one in names for name in of_one)
+
+
+def _leads_elsewhere(title: str, prefixes: AbstractSet[str]) -> bool:
     """Whether a title is of another namespace or wiki, as "Category:Guilds", but not "Guilds: Origins"."""
-    prefix, colon, rest = title.partition(":")
-    # Only the wiki knows all its prefixes; people write them without a space.
-    return bool(colon) and (prefix.strip().lower() in _PREFIXES or not rest.startswith(" "))
+    prefix, colon, rest = title.partition("#")[0].partition(":")
+    prefix = prefix.strip().lower()
+    # Only the wiki knows all its prefixes. People write them as one word, and no space after them.
+    is_written_so = " " not in prefix and not rest.startswith(" ")
+    return bool(colon) and (prefix in prefixes or is_written_so)
