@@ -307,6 +307,27 @@ def test_answers_that_cannot_be_read_stop_only_the_jobs_that_need_them(
     assert "template_types.yaml: cannot be read" in (tick.skipped or "")
 
 
+def test_while_answers_cannot_be_read_nothing_is_looked_for_until_something_changes(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[Lake] = []
+
+    def unread(lake: Lake) -> list[Work]:
+        looked.append(lake)
+        raise InterrogationError("template_types.yaml: cannot be read")
+
+    watched = Watched(finished_sample.copy_to(tmp_path), instance)
+    monkeypatch.setattr(sensors, "sources_to_tag", unread)
+    first = watched.tick(sensors.promotion)
+    second = watched.tick(sensors.promotion, cursor=first.cursor)
+    assert (len(looked), second.skipped) == (1, first.skipped)
+    monkeypatch.setattr(sensors, "broken_interrogations", lambda: {"x": "another file is broken"})
+    third = watched.tick(sensors.promotion, cursor=second.cursor)
+    watched.holocron.lake.file(ENTITIES, "Droid").unlink()
+    assert watched.tick(sensors.promotion, cursor=third.cursor).work == [("resolve_entities", None)]
+    assert len(looked) == 2
+
+
 def test_an_edited_infobox_rule_settles_batches_again_without_a_restart(
     finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

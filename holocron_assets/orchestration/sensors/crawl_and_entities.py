@@ -16,6 +16,7 @@ from holocron_assets.crawl.sources.standing import left_alone
 from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.decisions.log import TYPE_KINDS, decisions_mark, standing_mark
 from holocron_assets.derive.interrogations.interrogation import InterrogationError
+from holocron_assets.derive.interrogations.loading import broken_interrogations
 from holocron_assets.entities.tags.store import vocabulary_mark
 from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.place.clock import utc_now
@@ -185,8 +186,10 @@ def promotion(
     """Request a run that learns types; else one that resolves all stale types; else one over the sources."""
     opened, memory = lake.open(), _memory(context)
     marks = _marks(opened)
-    if memory.get("resolved") == marks[SOURCES_JOB]:
-        return dg.SkipReason("every entity type is resolved")
+    # A file that cannot be read is not read again in this process, nor what it holds up.
+    resolved = f"{marks[SOURCES_JOB]} {sorted(broken_interrogations().items())}"
+    if memory.get("resolved") == resolved:
+        return dg.SkipReason(memory.get("unread") or "every entity type is resolved")
     if any(is_under_way(context.instance, job) for job in marks):
         return dg.SkipReason("entities are being resolved")
     now = utc_now()
@@ -197,12 +200,12 @@ def promotion(
     if is_to_wait and timedelta(0) <= now - waiting_since < _LONGEST_WAIT:  # the clock may be set back
         context.update_cursor(json.dumps({"waiting_since": waiting_since.isoformat()}))
         return dg.SkipReason("batches are in flight; entities are resolved after them, or in 10 minutes")
-    waiting: list[str] = []
+    waiting, unread = list[str](), list[str]()
     for job, find in following if goes_on else [*following, *earlier]:
         try:
             work = _stale_knowledge(context.instance, opened, job, marks[job], find)
         except InterrogationError as error:  # the other jobs may need nothing of it
-            waiting.append(str(error))
+            unread.append(str(error))
             continue
         requested = run_requests(context.instance, opened, work)
         waiting += requested.waiting
@@ -211,10 +214,11 @@ def promotion(
             return answer(opened, requested, {}, "")
     if earlier and goes_on:
         context.update_cursor("{}")  # the next ten minutes begin
-        return answer(opened, Requested([], waiting), {}, "what follows from the last run is up to date")
+        nothing = "what follows from the last run is up to date"
+        return answer(opened, Requested([], unread + waiting), {}, nothing)
     if not waiting:
-        context.update_cursor(json.dumps({"resolved": marks[SOURCES_JOB]}))
-    return answer(opened, Requested([], waiting), {}, "every entity type is resolved")
+        context.update_cursor(json.dumps({"resolved": resolved, "unread": "; ".join(unread)}))
+    return answer(opened, Requested([], unread + waiting), {}, "every entity type is resolved")
 
 
 @dg.sensor(
