@@ -8,7 +8,10 @@ held as (
         facts.title_key, facts.kind, facts.key, facts.is_single, facts.value,
         facts.calendar, facts.date_from, facts.date_to,
         regexp_replace(lower(coalesce(facts.target, facts.value)), '[\s\p{P}]', '', 'g') as plain,
-        nullif(regexp_extract(lower(facts.value), '^[\p{L}\p{M}\p{N}_]+$'), '') as word
+        -- Where a script puts no spaces between words, a value may be a phrase.
+        case when not regexp_matches(facts.value, '[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]')
+            then nullif(regexp_extract(lower(facts.value), '^[\p{L}\p{M}\p{N}_]+$'), '')
+        end as word
     from lake.page_facts as facts
     semi join present_answers as present on facts.batch = present.batch and facts.title_key = present.title_key
     semi join asked_titles on facts.title_key = asked_titles.title_key
