@@ -1,5 +1,7 @@
 """Packing journals: nothing is lost while processes append, read or die, and damage is named."""
 
+import errno
+import os
 import random
 import shutil
 import subprocess
@@ -122,6 +124,21 @@ def test_a_writer_with_the_journal_open_for_days_appends_next_to_the_packed_part
         opened.append({"number": 21})
         opened.append({"number": 22})
     assert numbers(journal) == list(range(23))
+
+
+def test_a_journal_that_another_user_owns_is_packed_too(
+    lake: Lake, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_file: int, _mode: int) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    add(journal, 20)
+    with Journal(journal.path) as opened:
+        opened.append({"number": 20})
+        monkeypatch.setattr(os, "fchmod", refuse)
+        assert pack(lake) == 1
+        opened.append({"number": 21})
+    assert numbers(journal) == list(range(22))
 
 
 def test_an_own_file_that_somebody_removed_is_missed_though_there_is_a_packed_part(

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from holocron_assets.lake.files.durable import open_in_folder, remove, sync_folder, trouble_named
-from holocron_assets.lake.journals.packed import is_marked_as_packed, packed_lines, packed_part
+from holocron_assets.lake.journals.packed import packed_lines, packed_part, was_packed
 from holocron_assets.lake.journals.syncing import SyncedFile
 from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.presence import FolderGoneError
@@ -175,7 +175,7 @@ class Journal:
 
     def _was_packed(self, file: FileIO) -> bool:
         """Whether the file was removed since it was opened because its lines are in the packed part."""
-        return not os.fstat(file.fileno()).st_nlink and is_marked_as_packed(file)
+        return not os.fstat(file.fileno()).st_nlink and was_packed(self.path, file)
 
     def _open(self) -> SyncedFile:
         if self._file is None:

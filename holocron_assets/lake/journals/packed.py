@@ -10,7 +10,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -58,14 +58,24 @@ NOTHING_TAKEN = Taken(0, 0)
 def mark_as_packed(file: IO[bytes]) -> None:
     """Mark a journal's own file as packed, for processes that have it open when it is removed.
 
-    The mark is a bit of its mode without another use for files.
+    The mark is a bit of its mode without another use for files. Only the file's owner may set it.
     """
-    os.fchmod(file.fileno(), stat.S_IMODE(os.fstat(file.fileno()).st_mode) | stat.S_ISVTX)
+    with suppress(OSError):
+        os.fchmod(file.fileno(), stat.S_IMODE(os.fstat(file.fileno()).st_mode) | stat.S_ISVTX)
 
 
-def is_marked_as_packed(file: IO[bytes]) -> bool:
-    """Whether a journal's own file was packed; otherwise somebody removed it."""
-    return bool(os.fstat(file.fileno()).st_mode & stat.S_ISVTX)
+def was_packed(journal: Path, file: IO[bytes]) -> bool:
+    """Whether a journal's own file, which is gone, was packed; otherwise somebody removed it.
+
+    Args:
+        journal: where it was.
+        file: the file. Without a mark, it is the one that was packed last if it has the same length.
+    """
+    status = os.fstat(file.fileno())
+    if status.st_mode & stat.S_ISVTX:
+        return True
+    with packed_lines(journal) as (taken, _):
+        return taken.length == status.st_size
 
 
 def packed_part(journal: Path) -> Path:
