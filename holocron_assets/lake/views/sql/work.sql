@@ -106,8 +106,10 @@ with failed as (
     semi join current_pages using (batch, title_key)
     union all
     select interrogation as stage, scope, item_id as item, source, subject as title, error
-    from lake.llm_runs
-    where status in ('failed', 'dead')
+    from (select *, try_cast(split_part(item_id, '#', 1) as bigint) as title_key from lake.llm_runs)
+    where status in ('failed', 'dead') and (
+        title_key is null or (partition, title_key) in (select (batch, title_key) from current_pages)
+    )
     union all
     select 'files' as stage, batch as scope, artifact_key::varchar as item, source, name as title, error
     from standing_file_attempts
