@@ -249,6 +249,7 @@ def test_the_file_that_is_shipped_says_what_the_defaults_say(tmp_path: Path) -> 
         ("backups: {folder: backups}", "backups.folder: .*a whole path"),
         ("backups: {hours: 36}", "backups.folder"),
         ("no_progres: {minutes: 3}", "no_progres"),
+        ("room: {minutes: 5}", "room.minutes: is no known key; none is allowed here$"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_where(tmp_path: Path, said: str, why: str) -> None:

@@ -34,6 +34,8 @@ def unknown_key(keys: KeyPath, root: type[BaseModel]) -> str:
         root: the model of the whole file.
     """
     allowed = list(_model_at(keys[:-1], root).model_fields)
+    if not allowed:
+        return "is no known key; none is allowed here"
     return f"is no known key{suggestion(keys[-1], allowed)}; allowed are {', '.join(allowed)}"
 
 
