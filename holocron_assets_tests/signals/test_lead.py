@@ -131,7 +131,9 @@ def test_a_page_without_prose_has_no_lead(wikitext: str) -> None:
     assert read_top(wikitext, DEFAULT_SITE, "Issa Dorrane").lead is None
 
 
-WIKI = replace(DEFAULT_SITE, interwiki_prefixes=frozenset({"pl", "pt-br", "wikipedia", "mw", "en"}))
+WIKI = replace(
+    DEFAULT_SITE, interwiki_prefixes=frozenset({"pl", "pt-br", "nds-nl", "ceb", "wikipedia", "mw", "en"})
+)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +142,7 @@ WIKI = replace(DEFAULT_SITE, interwiki_prefixes=frozenset({"pl", "pt-br", "wikip
         "[[pl:Issa]]\n[[Pt-br:Issa]]",
         "[[pl:Issa]] [[ pt-br :Issa|Issa]]",
         "[[pl:Issa]][[de:Issa]]",
+        "[[ceb:Issa]]\n[[nds-nl:Issa]]",
     ],
 )
 @pytest.mark.parametrize(
@@ -158,6 +161,7 @@ def test_links_to_the_page_in_other_languages_are_no_prose(around: str, links: s
         ("A [[wikipedia:Ship|ship]] and a [[wikipedia:Mast]].", "A ship and a wikipedia:Mast."),
         ("See [[:pl:Issa]] and [[:pl:Issa|hers]].", "See pl:Issa and hers."),
         ("See [[mw:Help|help]].", "See help."),
+        ("See [[ast:Issa|hers]].", "See hers."),
         ("It is of [[en:Issa|the wiki's own language]].", "It is of the wiki's own language."),
         ("A film called [[It: Chapter Two]].", "A film called It: Chapter Two."),
     ],
