@@ -182,6 +182,9 @@ def test_an_answer_is_whole_words_of_its_quote(said: str) -> None:
         ("1", "she came 1st", False),
         ("19", "in the 19th century", False),
         ("R2", "R2D2 rolled", False),
+        ("12", "a crew of 12,500", False),
+        ("7", "5.7 metres long", False),
+        ("7", "it had 7, 8 or 9", True),
     ],
 )
 def test_a_figure_may_touch_its_unit_and_a_word_others_where_no_spaces_are_written(

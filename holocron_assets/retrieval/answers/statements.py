@@ -111,8 +111,8 @@ def quoted(row: Mapping[str, Any], quote: str, answer: str) -> Statement | None:
 def find_answer(answer: str, quote: str) -> int | None:
     """Where an answer stands in a quote as whole words and figures, whatever its case; None if it does not.
 
-    A figure may touch its unit, as in "12km", but is none in "5th" or "R2D2". Scripts that put no space
-    between words have no whole ones.
+    A figure may touch its unit, as in "12km", but is none in "5th", "R2D2" or "12,500". Scripts that put no
+    space between words have no whole ones.
     """
     said = answer.strip().rstrip(".").casefold()
     if not said:
@@ -120,7 +120,7 @@ def find_answer(answer: str, quote: str) -> int | None:
     before = rf"(?<!{_OF_WORDS})" if re.match(_OF_WORDS, said) else ""
     after = rf"(?!{_OF_WORDS})" if re.match(_OF_WORDS, said[-1]) else ""
     if _FIGURE.fullmatch(said):
-        after = r"(?!\d|(?:st|nd|rd|th)\b)"
+        before, after = rf"{before}(?<!\d[.,])", r"(?!\d|[.,]\d|(?:st|nd|rd|th)\b)"
     found = re.search(f"{before}{re.escape(said)}{after}", quote.casefold())
     return found.start() if found else None
 
