@@ -1,6 +1,7 @@
 """A query asked about many items at once gives each the rows that it gives when asked about it alone."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -104,8 +105,12 @@ def test_the_rows_of_each_of_many_items_keep_their_order(tmp_path: Path) -> None
     assert found == [own[::-1] for own in pages]
 
 
-def test_rows_that_tie_come_in_the_order_of_their_columns(ask: AskSql) -> None:
-    found = ask(f"select from_title, kind {HERE} order by kind limit 3", ITEMS[0], 10)
+@pytest.mark.parametrize("at_once", [True, False])
+def test_rows_that_tie_come_in_the_order_of_their_columns(
+    database: duckdb.DuckDBPyConnection, ask: AskSql, *, at_once: bool
+) -> None:
+    asked = ask if at_once else partial(ask_query, database)
+    found = asked(f"select from_title, kind {HERE} order by kind limit 3", ITEMS[0], 10)
     assert [title for title, _ in found.rows] == ["Page 02", "Page 04", "Page 06"]
 
 

@@ -4,7 +4,6 @@ In the query's syntax tree, each `$name` becomes a column of a relation of items
 that relation laterally. Each item gets the rows that the query gives when it is asked about that item alone.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,10 +20,11 @@ from holocron_assets.derive.evidence.queries import (
     ask_query,
     check_query,
     interrupted_after,
+    order_ties,
+    sql_of_tree,
     syntax_tree,
 )
 from holocron_assets.lake.views.database import query
-from holocron_assets.lake.views.empty_database import empty_database
 
 ITEMS = "holocron_items"
 """The relation of items: column `holocron_item` and a column for each value that a query may name."""
@@ -98,7 +98,7 @@ def item_query(connection: duckdb.DuckDBPyConnection, sql: str) -> ItemQuery:
         return ItemQuery(_sql_of(tree))
     columns = _columns(connection, ItemQuery(_sql_of(tree)))
     keys, only_for_order = _order_keys(tree["node"], orders[0], columns)
-    orders[0] += [_by_place(place) for place in range(1, len(columns) + 1)]
+    order_ties(tree, len(columns))
     return ItemQuery(_sql_of(tree), ", ".join((*keys, *map(_identifier, columns))), only_for_order)
 
 
@@ -238,12 +238,6 @@ def _identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _by_place(place: int) -> dict[str, Any]:
-    literal = {"kind": "INTEGER", "text": str(place)}
-    constant = {"class": "CONSTANT", "type": "VALUE_CONSTANT", "alias": "", "literal": literal}
-    return {"type": "ORDER_DEFAULT", "null_order": "ORDER_DEFAULT", "expression": constant}
-
-
 def _with_columns(tree: Any) -> Any:
     """A syntax tree in which the values that it names are columns of the items."""
     if isinstance(tree, list):
@@ -257,10 +251,7 @@ def _with_columns(tree: Any) -> Any:
 
 
 def _sql_of(tree: Mapping[str, Any]) -> str:
-    statement = json.dumps({"error": False, "statements": [tree]})
-    with empty_database() as connection:
-        try:
-            [[sql]] = connection.execute("select json_deserialize_sql($1)", [statement]).fetchall()
-        except duckdb.Error as error:
-            raise NotAtOnceError(str(error)) from error
-    return str(sql)
+    try:
+        return sql_of_tree(tree)
+    except duckdb.Error as error:
+        raise NotAtOnceError(str(error)) from error

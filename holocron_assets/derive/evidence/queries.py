@@ -184,9 +184,10 @@ def ask_query(
         )
     try:
         with interrupted_after(connection, seconds):
+            named = {name: values[name] for name in checked.parameters}
+            asked = _ties_ordered(connection, sql, named) if checked.is_ordered else _bare(sql)
             # Rows are counted before they are fetched: a query should give few, and a lake has millions.
-            some = f"from ({sql.rstrip().removesuffix(';')}\n) limit {MOST_ROWS + 1}"
-            found = query(connection, some, {name: values[name] for name in checked.parameters})
+            found = query(connection, f"from ({asked}\n) limit {MOST_ROWS + 1}", named)
     except duckdb.InterruptException as error:
         raise QueryError(f"query {_shown(sql)}: took longer than {seconds:g} s", is_transient=True) from error
     except duckdb.Error as error:
@@ -198,6 +199,47 @@ def ask_query(
     if not checked.is_ordered:
         rows.sort(key=repr)
     return QueryRows(tuple(found[0]) if found else (), tuple(rows))
+
+
+def _bare(sql: str) -> str:
+    return sql.rstrip().removesuffix(";")
+
+
+def _ties_ordered(connection: duckdb.DuckDBPyConnection, sql: str, named: Mapping[str, Any]) -> str:
+    columns = connection.execute(f"describe from ({_bare(sql)}\n)", dict(named)).fetchall()
+    tree = syntax_tree(sql)
+    order_ties(tree, len(columns))
+    return sql_of_tree(tree)
+
+
+def order_ties(tree: Mapping[str, Any], columns: int) -> None:
+    """Let rows that an ordered query ranks alike come in the order of their columns, in its syntax tree.
+
+    Args:
+        tree: the tree, which is changed.
+        columns: how many columns the query gives.
+    """
+    for modifier in tree["node"]["modifiers"]:
+        if modifier["type"] == "ORDER_MODIFIER":
+            modifier["orders"] += [_by_place(place) for place in range(1, columns + 1)]
+
+
+def _by_place(place: int) -> dict[str, Any]:
+    literal = {"kind": "INTEGER", "text": str(place)}
+    constant = {"class": "CONSTANT", "type": "VALUE_CONSTANT", "alias": "", "literal": literal}
+    return {"type": "ORDER_DEFAULT", "null_order": "ORDER_DEFAULT", "expression": constant}
+
+
+def sql_of_tree(tree: Mapping[str, Any]) -> str:
+    """The SQL of a syntax tree.
+
+    Raises:
+        duckdb.Error: DuckDB cannot write it.
+    """
+    statement = json.dumps({"error": False, "statements": [tree]})
+    with empty_database() as connection:
+        [[sql]] = connection.execute("select json_deserialize_sql($1)", [statement]).fetchall()
+    return str(sql)
 
 
 @contextmanager
