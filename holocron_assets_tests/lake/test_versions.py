@@ -97,6 +97,15 @@ def test_code_that_is_reached_makes_another_version(copy: Callable[..., str]) ->
     assert copy("classify.merge") == before[1], "it is of another room"
 
 
+@pytest.mark.parametrize("module", ["signals.links", "signals.file_uses", "signals.infobox.values"])
+def test_other_code_that_makes_titles_makes_another_version_of_what_has_them(
+    copy: Callable[..., str], module: str
+) -> None:
+    before = copy(module)
+    assert copy(module, "lake/attempts.py", lambda text: f"{text}\n_ADDED = 1\n") == before
+    assert copy(module, "lake/titles.py", lambda text: f"{text}\n_ADDED = 1\n") != before
+
+
 def test_a_module_that_is_not_reached_makes_no_other_version(copy: Callable[..., str]) -> None:
     before = copy("signals.links")
     assert copy("signals.links", "signals/lead.py", lambda text: f"{text}\n_ADDED = 1\n") == before

@@ -14,6 +14,9 @@ from holocron_assets.settings import state_folder
 
 _PACKAGE = "holocron_assets"
 _DATA = (".yaml", ".sql")
+_TITLES = f"{_PACKAGE}.lake.titles"
+"""The module that makes all titles, names of templates and of files: it counts for all rooms that import it."""
+
 _MOST_FILES = 8
 """Files of versions that are kept, the newest: one for each state of the code."""
 
@@ -22,7 +25,7 @@ _MOST_FILES = 8
 def code_version(*modules: str) -> str:
     """A hash of the code of some modules, and of all modules of their own rooms that they import.
 
-    A room is a package of Holocron's root. Comments, docstrings and layout do not count; data files next to
+    A room is a package of Holocron's root. Of other rooms only the module that makes titles counts. Comments, docstrings and layout do not count; data files next to
     the code that it names do. If the version changes, everything that the code derived is derived again. That
     fetches nothing, and is cheaper than a lake with results of older code. The version is the same on every
     Python, since machines that share a lake may have different ones.
@@ -39,7 +42,8 @@ def _code_version(modules: Sequence[str]) -> str:
     waiting = set(modules)
     while waiting:
         name = waiting.pop()
-        if name not in reached and _room(name) in rooms and (file := _file(name)):
+        counts = name == _TITLES or _room(name) in rooms
+        if name not in reached and counts and (file := _file(name)):
             reached[name] = file
             waiting |= plain_code(file.read_text(encoding="utf-8")).imports
     parts = [f"{name}\n{_code_and_data(reached[name])}" for name in sorted(reached)]
