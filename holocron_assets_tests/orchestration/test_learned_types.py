@@ -23,7 +23,7 @@ from holocron_assets.classify.learned.store import (
 from holocron_assets.classify.rules import is_open
 from holocron_assets.cli.main import main
 from holocron_assets.crawl.sources.files import read_sources
-from holocron_assets.decisions.log import standing
+from holocron_assets.decisions.log import standing, undo
 from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
 from holocron_assets.lake.tables import PAGE_TYPES, RULE_CLASSIFICATIONS, TYPE_MODEL, TYPE_PREDICTIONS
 from holocron_assets.lake.views.database import connect
@@ -212,6 +212,18 @@ def test_a_few_decisions_train_no_model_and_a_tenth_of_all_pages_do(sample: Holo
     assert stale_type_models(sample.lake, [SAMPLE]) == []
     settled = [row for row in read_partition(sample.lake, PAGE_TYPES, SAMPLE_BATCH) if row["namespace"] == 0]
     decide(sample, [row["title"] for row in settled if row["primary_type"] == "LocationPlace"])
+    assert stale_type_models(sample.lake, [SAMPLE]) == [SAMPLE]
+
+
+def test_decisions_in_place_of_ones_that_were_undone_train_the_model(sample: Holocron) -> None:
+    settled = [row for row in read_partition(sample.lake, PAGE_TYPES, SAMPLE_BATCH) if row["namespace"] == 0]
+    places = [row["title"] for row in settled if row["primary_type"] == "LocationPlace"]
+    decide(sample, places)
+    store_type_model(sample.lake, SAMPLE)
+    assert stale_type_models(sample.lake, [SAMPLE]) == []
+    for row in standing(sample.lake).of_kind("classify"):
+        undo(sample.lake, row["decision_id"], author="Bo", reason="They are ships")
+    decide(sample, places)
     assert stale_type_models(sample.lake, [SAMPLE]) == [SAMPLE]
 
 

@@ -15,7 +15,7 @@ from holocron_assets.classify.learned.training import MOST_PAGES, SettledPage, t
 from holocron_assets.classify.rule_file import RULES_VERSION
 from holocron_assets.classify.rules import is_open
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.decisions.log import SHARED, TYPE_KINDS, standing
+from holocron_assets.decisions.log import SHARED, TYPE_KINDS, all_decisions, standing
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.declaration.versions import code_version
@@ -49,8 +49,8 @@ FEWEST_OPEN_PAGES = 50
 """A source of which the rules leave fewer articles open has no model: people answer these sooner."""
 
 _LESSONS, _OF_PAGES, _SHARED = "lessons", "decisions about pages", "decisions about templates and categories"
-"""In a model's footer, beside the content ids of batches: how many settled pages it learned from, how many
-decisions there were about pages of its source, and a hash of the others.
+"""In a model's footer, beside the content ids of batches: how many settled pages it learned from, how often
+people decided about pages of its source or took that back, and a hash of the others.
 """
 
 _OPEN_PAGES: dict[tuple[Path, str], tuple[FileMark | None, int]] = {}
@@ -152,11 +152,19 @@ def _taught_by(listings: LakeListings, source: str, batches: Sequence[str]) -> d
     tables = [RULE_CLASSIFICATIONS, *(table for table in lake.derived_tables if table.name == MODEL_TABLE)]
     meanings = Meanings(listings, batches)
     found = {batch: f"{_contents(listings, tables, batch)} {meanings.content_id(batch)}" for batch in batches}
-    made = [row for row in standing(lake).of_kind(*TYPE_KINDS) if row["source"] == source]
-    shared = sorted(row["decision_id"] for row in made if row["kind"] in SHARED)
-    found[_OF_PAGES] = str(len(made) - len(shared))
+    made = [row for row in standing(lake).of_kind(*SHARED) if row["source"] == source]
+    shared = sorted(row["decision_id"] for row in made)
+    found[_OF_PAGES] = str(_times_decided(lake, source))
     found[_SHARED] = content_hash(repr(shared))
     return found
+
+
+def _times_decided(lake: Lake, source: str) -> int:
+    """How often people decided about a page of a source, or undid that: a number that only grows."""
+    kinds = {*TYPE_KINDS} - SHARED.keys()
+    every = [row for row in all_decisions(lake) if row["source"] == source]
+    about_pages = {row["decision_id"] for row in every if row["kind"] in kinds}
+    return len(about_pages) + sum(row["undoes"] in about_pages for row in every)
 
 
 def _contents(listings: LakeListings, tables: Iterable[Table], partition: str) -> str:

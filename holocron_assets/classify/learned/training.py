@@ -72,7 +72,8 @@ def train(pages: Sequence[SettledPage]) -> tuple[TypeModel, Evaluation] | None:
         scores = _held_out_scores(values, truth, len(types))
         weights = _fitted(values, truth)
     heat = temperature(scores, truth)
-    least = float(np.quantile(_held_out_familiarity(learned), _STRANGE))
+    # Rounded down: the page at the limit is familiar.
+    least = np.floor(np.quantile(_held_out_familiarity(learned), _STRANGE) * 10_000) / 10_000
     _, most_unknown = wilson_interval(len(pages) - len(learned), len(pages))
     share = 1 - most_unknown
     constants = [np.full(len(types), np.log(share)), np.full(len(types), least)]
