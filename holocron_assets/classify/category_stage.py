@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from holocron_assets.classify.evidence import Evidence, fired
 from holocron_assets.classify.rule_file import Rule
+from holocron_assets.classify.title_stage import without_qualifier
 from holocron_assets.classify.vocabulary import Head, Vocabulary
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.languages.language import Grammar
@@ -27,7 +28,7 @@ class CategoryStage:
 
     def evidence(self, signals: Row) -> list[Evidence]:
         """The evidence of a page's categories for its type (from a row of table page_signals)."""
-        name = signals["name"].casefold()
+        name = without_qualifier(signals["name"]).casefold()
         return [
             evidence
             for category in signals["categories"]

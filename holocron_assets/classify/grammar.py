@@ -36,11 +36,13 @@ class Clause(NamedTuple):
         subject: words before the verb, as written.
         start: position of the predicate.
         plural: whether the verb is plural.
+        singular: whether it is singular. A dash in its place is neither.
     """
 
     subject: list[str]
     start: int
     plural: bool
+    singular: bool
 
 
 def tokens_of(sentence: str, grammar: Grammar) -> list[str]:
@@ -68,7 +70,8 @@ def find_clause(tokens: Sequence[str], lower: Sequence[str], grammar: Grammar) -
         if start < len(lower) and _opens_phrase(
             lower[start], needs_determiner=needs_determiner, grammar=grammar
         ):
-            return Clause(list(tokens[:position]), start, plural)
+            singular = word in grammar.copulas_singular and word.isalpha()
+            return Clause(list(tokens[:position]), start, plural, singular)
     return None
 
 

@@ -14,6 +14,7 @@ from holocron_assets.classify.grammar import (
     tokens_of,
 )
 from holocron_assets.classify.rule_file import Reading, Rule
+from holocron_assets.classify.title_stage import without_qualifier
 from holocron_assets.classify.vocabulary import Head, Vocabulary
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.languages.language import Grammar
@@ -74,7 +75,7 @@ class LeadStage:
         if len(tokens) <= len(tokens_of(signals["name"], self._grammar)):
             return []  # A stub that only repeats its title adds nothing to the title.
         lower = [token.lower() for token in tokens]
-        definition = self._define(tokens, lower, signals["name"])
+        definition = self._define(tokens, lower, without_qualifier(signals["name"]))
         cues = list(self._matching_patterns(sentence))
         if definition is None or not definition.of_class:
             cues += self._pronoun_cues(signals["lead_excerpt"] or sentence)
@@ -118,13 +119,17 @@ class LeadStage:
     def _from_predicate(self, tokens: list[str], lower: list[str], clause: Clause, name: str) -> Definition:
         phrase = read_phrase(tokens, lower, clause.start, self._grammar)
         of_class, of_kind = _is_class(clause, phrase, name, self._grammar), False
+        was_opened = False
         for _ in range(_MOST_HOPS):
             opened = self._transparent_word(phrase, lower)
             if not opened:
                 break
+            was_opened = True
             of_kind |= opened in self._grammar.transparent_kinds
             phrase = read_phrase(tokens, lower, phrase.end + 1, self._grammar)
         phrase, head, named_kind = self._head_before_verb(phrase)
+        if head and head.plural and not was_opened and self._says_one(clause, phrase):
+            head, named_kind = self._head_of(phrase, plural=False)  # "ein Schlosser" are no castles
         return Definition(
             head=head,
             phrase=phrase,
@@ -132,6 +137,12 @@ class LeadStage:
             by_name=self._is_name(clause.subject),
             share=1.0,
         )
+
+    def _says_one(self, clause: Clause, phrase: Phrase) -> bool:
+        """Whether a predicate is about one thing, by its article or else by its verb."""
+        if self._grammar.indefinite:
+            return phrase.determiner in self._singular_openers
+        return clause.singular
 
     def _transparent_word(self, phrase: Phrase, lower: list[str]) -> str:
         """The word to skip, such as "type" in "a type of"; empty if the phrase itself names something."""
@@ -147,13 +158,14 @@ class LeadStage:
         head = self._vocabulary.head(words, "lead")
         return "" if head and len(head.words) > 1 else words[-1]
 
-    def _head_of(self, phrase: Phrase) -> tuple[Head | None, bool]:
+    def _head_of(self, phrase: Phrase, *, plural: bool = True) -> tuple[Head | None, bool]:
         """The first known head noun of a phrase, and whether it names a kind ("a droid model")."""
         for chunk in phrase.chunks:
             words = [word.lower() for word in chunk]
-            head = self._vocabulary.head(words, "lead", split=chunk is phrase.chunks[-1])
+            is_last = chunk is phrase.chunks[-1]
+            head = self._vocabulary.head(words, "lead", split=is_last, plural=plural)
             if len(words) > 1 and words[-1] in self._grammar.transparent_kinds and _is_single(head):
-                inner = self._vocabulary.head(words[:-1], "lead")
+                inner = self._vocabulary.head(words[:-1], "lead", plural=plural)
                 if inner:
                     return inner, True
             if head:

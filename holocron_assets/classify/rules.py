@@ -52,7 +52,8 @@ class RuleBook:
         self.weighing = read_weighing(folder / _WEIGHING_FILE)
         self.version = rules_version(folder)
         self._title = TitleStage(rules, vocabulary, grammar)
-        self._infobox = InfoboxStage(rules, names, words.english_labels(), self.weighing.settled)
+        # A French wiki's "Personnage (fiction)" is no work, as it would be in English.
+        self._infobox = InfoboxStage(rules, names[::-1], words.english_labels(), self.weighing.settled)
         self._category = CategoryStage(rules, vocabulary, grammar)
         self._lead = LeadStage(rules, vocabulary, grammar, self.weighing.subject_share)
 

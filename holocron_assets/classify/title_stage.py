@@ -10,6 +10,13 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.languages.language import Grammar
 
 _QUALIFIER = re.compile(r"\s\(([^()]+)\)$")
+
+
+def without_qualifier(name: str) -> str:
+    """What a page's subject is called: "Captain" on page "Captain (rank)"."""
+    return _QUALIFIER.sub("", name)
+
+
 _SEPARATORS = re.compile(r"[\s_]+")
 
 

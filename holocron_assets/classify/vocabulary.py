@@ -29,7 +29,7 @@ class Vocabulary:
         self._suffixes: list[tuple[str, Rule]] = []
         for rule in rules:
             self._nouns |= {tuple(noun.casefold().split()): rule for noun in rule.nouns or ()}
-            self._suffixes += [(suffix, rule) for suffix in rule.suffixes or ()]
+            self._suffixes += [(suffix.casefold(), rule) for suffix in rule.suffixes or ()]
         self._longest = max(map(len, self._nouns), default=1)
         self._suffixes.sort(key=lambda entry: (-len(entry[0]), entry[0]))
 
@@ -37,7 +37,9 @@ class Vocabulary:
         """The possible singulars of a lower-case plural; empty for a word that cannot be a plural."""
         return _with_other_endings(word, self.grammar.plurals)
 
-    def head(self, words: Sequence[str], context: Context, *, split: bool = True) -> Head | None:
+    def head(
+        self, words: Sequence[str], context: Context, *, split: bool = True, plural: bool = True
+    ) -> Head | None:
         """The rule that knows the noun of a phrase, as singular or plural, in a context.
 
         It is the last noun, or the first that a rule knows where the language's head comes first.
@@ -47,52 +49,55 @@ class Vocabulary:
             context: where the phrase was found; a rule without a confidence for it does not know the noun.
             split: whether a hyphenated word that is not known as a whole counts by its last part; not for
                 possible adjectives ("third-person").
+            plural: whether it may be a plural.
         """
+        words = [word.casefold() for word in words]  # "ß" is "ss" in some of them already
         if self.grammar.head == "last":
-            return self._last(words[-_LONGEST_PHRASE:], context, split=split) if words else None
+            return self._last(words[-_LONGEST_PHRASE:], context, split, plural) if words else None
         beginnings = (words[start : start + self._longest] for start in range(len(words)))
-        return next(filter(None, (self._first(phrase, context) for phrase in beginnings)), None)
+        return next(filter(None, (self._first(phrase, context, plural) for phrase in beginnings)), None)
 
-    def _last(self, words: Sequence[str], context: Context, *, split: bool) -> Head | None:
+    def _last(self, words: Sequence[str], context: Context, split: bool, plural: bool) -> Head | None:  # noqa: FBT001
         phrase = tuple(words)
-        found = self._known(phrase, context)
+        found = self._known(phrase, context, plural)
         if found is None and split and "-" in phrase[-1]:
-            found = self._known((phrase[-1].rpartition("-")[2],), context)
-        return found or self._by_suffix(phrase[-1], context)
+            found = self._known((phrase[-1].rpartition("-")[2],), context, plural)
+        return found or self._by_suffix(phrase[-1], context, plural)
 
-    def _known(self, phrase: tuple[str, ...], context: Context) -> Head | None:
+    def _known(self, phrase: tuple[str, ...], context: Context, plural: bool) -> Head | None:  # noqa: FBT001
         *before, last = phrase
-        lasts = self._forms(last)
+        lasts = self._forms(last, plural)
         for start in range(len(phrase)):
-            for form, plural in lasts:
+            for form, is_plural in lasts:
                 words = (*before[start:], form)
                 rule = self._nouns.get(words)
                 if rule and context in rule.confidence:
-                    return Head(rule, words, plural)
+                    return Head(rule, words, is_plural)
         return None
 
-    def _first(self, words: Sequence[str], context: Context) -> Head | None:
+    def _first(self, words: Sequence[str], context: Context, plural: bool) -> Head | None:  # noqa: FBT001
         """The noun that begins a phrase; all of its words may be plural."""
-        forms = [self._forms(word) for word in words]
+        forms = [self._forms(word, plural) for word in words]
         for length in range(len(words), 0, -1):
             for found in product(*forms[:length]):
                 noun = tuple(form for form, _ in found)
                 rule = self._nouns.get(noun)
                 if rule and context in rule.confidence:
                     return Head(rule, noun, found[0][1])
-        return self._by_suffix(words[0], context)
+        return self._by_suffix(words[0], context, plural)
 
-    def _forms(self, word: str) -> list[tuple[str, bool]]:
+    def _forms(self, word: str, plural: bool) -> list[tuple[str, bool]]:  # noqa: FBT001
         """A word, and what it may be a form of; each with whether the word is its plural."""
         singular = (word, *_with_other_endings(word, self.grammar.cases))
-        return [*((form, False) for form in singular), *((form, True) for form in self.singulars(word))]
+        plurals = self.singulars(word) if plural else ()
+        return [*((form, False) for form in singular), *((form, True) for form in plurals)]
 
-    def _by_suffix(self, word: str, context: Context) -> Head | None:
-        for form, plural in self._forms(word):
+    def _by_suffix(self, word: str, context: Context, plural: bool) -> Head | None:  # noqa: FBT001
+        for form, is_plural in self._forms(word, plural):
             for suffix, rule in self._suffixes:
                 long_enough = len(form) >= len(suffix) + _SHORTEST_STEM
                 if context in rule.confidence and long_enough and form.endswith(suffix):
-                    return Head(rule, (form,), plural=plural or suffix.endswith("s"))
+                    return Head(rule, (form,), plural=is_plural or suffix.endswith("s"))
         return None
 
 

@@ -71,6 +71,7 @@ def test_a_stub_that_only_repeats_its_title_says_nothing() -> None:
 
 def test_a_role_of_anyone_is_a_concept_and_a_role_of_somebody_is_a_person() -> None:
     assert by_lead("A captain was an officer who led a company.", "Captain")[0] == "Concept"
+    assert by_lead("A captain was an officer who led a company.", "Captain (rank)")[0] == "Concept"
     assert by_lead("Tailors were artisans who made clothes.", "Tailor")[0] == "Concept"
     assert by_lead("Captain Vessa was an officer who led a company.", "Captain Vessa") == (
         "PersonCharacter",
@@ -113,6 +114,7 @@ def test_a_lead_that_offers_meanings_or_announces_a_list_is_reference(lead: str)
 
 def test_dates_of_life_speak_for_a_person_but_dates_of_a_magazine_do_not() -> None:
     assert by_lead("Ann Vessa (born 4 May 1970) sells maps.") == ("PersonCharacter", True)
+    assert by_lead("Ann Vessa (b. 4 May 1970) sells maps.") == ("PersonCharacter", True)
     assert by_lead("Vessa (1950 - 1990) was a magazine.") == ("WorkMedia", True)
 
 

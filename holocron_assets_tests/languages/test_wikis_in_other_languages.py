@@ -57,6 +57,22 @@ def test_a_page_shows_what_it_is_by_the_words_of_its_language(code: str, page: W
     assert signals["lead_sentence"] == page.sentence
 
 
+@pytest.mark.parametrize(
+    ("code", "template", "page_type"),
+    [
+        ("fr", "Infobox Personnage (fiction)", "PersonCharacter"),
+        ("fr", "Infobox Unité militaire", "Organization"),
+        ("es", "Ficha de unidad militar", "Organization"),
+        ("fr", "Infobox film", "WorkMedia"),
+    ],
+)
+def test_the_name_of_an_infobox_is_read_in_the_language_before_english(
+    code: str, template: str, page_type: str
+) -> None:
+    answer = classify_page(signals("Kap", infobox_template=template), load_rules(code))
+    assert answer["primary_type"] == page_type
+
+
 @pytest.mark.parametrize("code", PAGES)
 def test_a_redirect_leads_where_its_word_in_the_language_says(code: str, folder: Path) -> None:
     by_kind = {page.kind: page for page in PAGES[code]}
@@ -106,6 +122,12 @@ def test_a_category_alone_shows_the_type(code: str, page: Written, folder: Path)
         ("ru", "Т-7 — ремонтный дроид, построенный на Ондреле.", "Droid"),
         ("ru", "Соляной клинок — оружие моряков.", "ObjectItem"),
         ("ru", "Орден Маяка является тайной организацией.", "Organization"),
+        ("es", "Ida Fern era un miembro de la Orden del Faro.", "PersonCharacter"),
+        ("fr", "Ida Fern était un membre du clan du Phare.", "PersonCharacter"),
+        ("ru", "Ида Ферн была членом банды.", "PersonCharacter"),
+        ("de", "Ida Fern war ein Kartenspieler aus Ondrel.", "PersonCharacter"),
+        ("fr", "Le Phare était une opération militaire.", "EventConflict"),
+        ("es", "El Faro era una unidad militar.", "Organization"),
     ],
 )
 def test_a_lead_is_read_by_the_grammar_of_its_language(code: str, lead: str, page_type: str) -> None:
@@ -122,6 +144,11 @@ def test_a_lead_is_read_by_the_grammar_of_its_language(code: str, lead: str, pag
         ("fr", "Le Phare est une nouvelle d'Ida Fern."),
         ("es", "Anclar es muy importante."),
         ("ru", "Кап был очень красив."),
+        ("ru", "Кап был двигатель корабля."),
+        ("de", "Fern Kap war ein Schlosser."),
+        ("de", "Fern Kap war ein Schiffer."),
+        ("fr", "Le Phare était une cellule rebelle."),
+        ("es", "El Faro era un satélite espía."),
     ],
 )
 def test_a_lead_that_names_a_role_or_nothing_known_is_left_to_review(code: str, lead: str) -> None:

@@ -15,7 +15,7 @@ from holocron_assets.settings import state_folder
 _PACKAGE = "holocron_assets"
 _DATA = (".yaml", ".sql")
 _TITLES = f"{_PACKAGE}.lake.titles"
-"""The module that makes all titles, names of templates and of files: it counts for all rooms that import it."""
+"""The module that makes titles, names of templates and of files: it counts for each room that imports it."""
 
 _MOST_FILES = 8
 """Files of versions that are kept, the newest: one for each state of the code."""
@@ -25,10 +25,11 @@ _MOST_FILES = 8
 def code_version(*modules: str) -> str:
     """A hash of the code of some modules, and of all modules of their own rooms that they import.
 
-    A room is a package of Holocron's root. Of other rooms only the module that makes titles counts. Comments, docstrings and layout do not count; data files next to
-    the code that it names do. If the version changes, everything that the code derived is derived again. That
-    fetches nothing, and is cheaper than a lake with results of older code. The version is the same on every
-    Python, since machines that share a lake may have different ones.
+    A room is a package of Holocron's root. Of other rooms only the module that makes titles counts. Comments,
+    docstrings and layout do not count; data files next to the code that it names do. If the version changes,
+    everything that the code derived is derived again. That fetches nothing, and is cheaper than a lake with
+    results of older code. The version is the same on every Python, since machines that share a lake may have
+    different ones.
 
     Args:
         modules: import names of the modules.
