@@ -233,7 +233,8 @@ def pages_with(lake: Lake, kind: str, name: str, source: str | None) -> list[Pag
         "dotted_languages": sorted(DOTTED_CAPITAL),
         "source": source,
     }
-    with connect(lake, relations=("shared_by_articles", "page_types", "sites")) as connection:
+    relations = ("shared_by_articles", "page_types", "sites")
+    with connect(lake, relations=relations, made_once=["current_answers"]) as connection:
         return [PagesWith(**row) for row in query(connection, _PAGES_WITH, asked)]
 
 

@@ -70,7 +70,7 @@ def review_rows(lake: Lake, source: str) -> list[Row]:
         lake: where everything is.
         source: the source's name.
     """
-    with connect(lake, tables=[*MADE_FROM, *_RANKED_BY]) as connection:
+    with connect(lake, tables=[*MADE_FROM, *_RANKED_BY], made_once=["current_answers"]) as connection:
         found = query(connection, _QUEUE, {"source": source})
     decided = standing(lake)
     return still_open([_truly_covered(lake, item, decided) for item in found], decided)

@@ -18,7 +18,9 @@ from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_LINKS, PAGE_SIGNALS, UNREAD_PAGES
+from holocron_assets.lake.views.public_views import all_behind
 from holocron_assets.operations.notifications.alert_rules import AlertRules, findings
+from holocron_assets.operations.notifications.dead_letters import TABLES, dead_letter_notices
 from holocron_assets.operations.state.staleness import read_staleness
 
 pytestmark = pytest.mark.system
@@ -27,6 +29,13 @@ pytestmark = pytest.mark.system
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     return open_lake(tmp_path)
+
+
+def test_notices_of_dead_letters_are_made_from_all_tables_that_these_are_in(lake: Lake) -> None:
+    assert {table.name for table in TABLES} == all_behind(lake, ["dead_letters"]).tables
+    put_unread(lake, PAGE_LINKS, BATCH, "Nem")
+    put_outcomes(lake, BATCH, outcome("Nem"))
+    assert [notice.subject for notice in dead_letter_notices(lake)] == ["page_links: Nem"]
 
 
 def put_unread(lake: Lake, table: Table, batch: str, *titles: str, age: timedelta = MINUTE) -> None:

@@ -140,6 +140,7 @@ left join (
     select distinct from_key, target, target_key
     from lake.page_links as links
     semi join present_answers as present on links.batch = present.batch and links.from_key = present.title_key
+    semi join {sentences} as named on links.from_key = named.title_key and links.target = named.to_title
     where kind = 'link'
 ) as links on links.from_key = sentences.title_key and links.target = sentences.to_title
 where sentences.kind = 'relation';

@@ -5,11 +5,11 @@ from typing import Any
 
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import DECISIONS, FILES, LLM_RUNS, PAGES, UNREAD_PAGES
+from holocron_assets.lake.tables import DECISIONS, FILE_LIST, FILES, LLM_RUNS, PAGES, UNREAD_PAGES
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.notifications.notifications import Notice
 
-TABLES = (PAGES, UNREAD_PAGES, LLM_RUNS, FILES, DECISIONS)
+TABLES = (PAGES, UNREAD_PAGES, LLM_RUNS, FILES, FILE_LIST, DECISIONS)
 """The tables that `dead_letters` depends on: it changes only with them."""
 
 
@@ -19,7 +19,7 @@ def dead_letter_notices(lake: Lake) -> list[Notice]:
     Raises:
         DamagedPartitionError: a file cannot be read.
     """
-    with connect(lake, tables=TABLES) as connection:
+    with connect(lake, relations=["dead_letters"]) as connection:
         rows = query(connection, "from dead_letters order by died_at")
     return [_notice(row) for row in rows]
 

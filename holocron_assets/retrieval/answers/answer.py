@@ -73,7 +73,7 @@ def answer(lake: Lake, searcher: Searcher, question: str, reader: Reader | None)
 def _known(lake: Lake, question: str, named: Sequence[Subject]) -> list[Statement]:
     """What is known of the entities that a question names, of the keys that it asks for."""
     found: list[Statement] = []
-    with connect(lake, relations=RELATIONS) as connection:
+    with connect(lake, relations=RELATIONS, made_once=["superseded_answers"]) as connection:
         for subject in named:
             if entity := subject.row["entity_id"]:
                 known = known_statements(connection, entity)

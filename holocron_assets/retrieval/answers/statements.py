@@ -33,10 +33,13 @@ with said as (
     from entity_relations
     where from_id = $entity and supported and status in ('stated', 'accepted')
 )
-select said.*, pages.title, pages.url, pages.wikitext, pages.revision_id as revision_now
-from said
-join source_pages as pages on pages.source = said.source and pages.title_key = said.title_key
-order by key, value
+from said order by key, value
+"""
+# One page at a time: DuckDB then reads the text of no other page.
+_PAGE = """
+select title, url, wikitext, revision_id as revision_now
+from source_pages
+where source = $source and title_key = $title_key
 """
 
 
@@ -80,7 +83,13 @@ def known_statements(connection: duckdb.DuckDBPyConnection, entity_id: str) -> l
         connection: to the lake, with `RELATIONS`.
         entity_id: the entity.
     """
-    rows = query(connection, _KNOWN, {"entity": entity_id})
+    said = query(connection, _KNOWN, {"entity": entity_id})
+    places = {(row["source"], row["title_key"]) for row in said}
+    pages = {
+        (source, key): query(connection, _PAGE, {"source": source, "title_key": key})
+        for source, key in sorted(places)
+    }
+    rows = ({**row, **page} for row in said for page in pages[row["source"], row["title_key"]])
     return [statement for row in rows if (statement := _checked(row))]
 
 

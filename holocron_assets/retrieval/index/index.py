@@ -103,7 +103,7 @@ class SearchIndex:
         with self._lake.lock(_LOCK, timeout=600):
             mark, pointer = self.wanted_mark, self._begun(anew=anew)
             is_beside = self.exists and not pointer.batches
-            with connect(self._lake, relations=RELATIONS) as connection:
+            with connect(self._lake, relations=RELATIONS, made_once=["current_answers"]) as connection:
                 wanted = self._fingerprints(page_digests(connection))
                 stale = [
                     batch
