@@ -99,12 +99,12 @@ def read_queue(lake: Lake) -> Sequence[Row]:
     return _read(lake, lake.mark([REVIEW_ITEMS]), decisions_mark(lake))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def _read(lake: Lake, items_mark: str, _decisions_mark: str) -> Sequence[Row]:
     return still_open(_made(lake, items_mark), standing(lake))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def _made(lake: Lake, _mark: str) -> Sequence[Row]:
     rows = chain.from_iterable(
         read_partition(lake, REVIEW_ITEMS, name) for name in lake.partitions(REVIEW_ITEMS)
@@ -127,7 +127,7 @@ def read_questions(lake: Lake) -> Sequence[Row]:
     return _questions(lake, lake.mark([REVIEW_ITEMS]), lake.mark([TYPE_PROPOSALS]), decisions_mark(lake))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def _questions(lake: Lake, items_mark: str, proposals_mark: str, decided_mark: str) -> Sequence[Row]:
     ungrouped = {(row["source"], row["value"]) for row in standing(lake).of_kind("ungroup")}
     proposals = {

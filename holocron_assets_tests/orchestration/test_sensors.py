@@ -435,12 +435,17 @@ def test_entities_that_are_being_resolved_are_not_asked_for_again_whatever_was_w
     assert watched.tick(sensors.promotion).skipped == "entities are being resolved"
 
 
+@pytest.mark.parametrize("most", ["MOST_BATCHES_READ", "MOST_NAMES_READ"])
 def test_in_a_large_lake_the_run_and_not_the_tick_checks_the_entities(
-    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+    finished_sample: Holocron,
+    tmp_path: Path,
+    instance: dg.DagsterInstance,
+    monkeypatch: pytest.MonkeyPatch,
+    most: str,
 ) -> None:
     watched = Watched(finished_sample.copy_to(tmp_path), instance)
     watched.holocron.lake.file(ENTITIES, "Droid").unlink()
-    monkeypatch.setattr(sensors, "MOST_BATCHES_READ", 0)
+    monkeypatch.setattr(sensors, most, -1)
     for reader in ("types_to_learn", "entities_to_resolve", "sources_to_tag"):
         monkeypatch.setattr(sensors, reader, pytest.fail)
     jobs, tick = [], watched.tick(sensors.promotion)

@@ -19,6 +19,7 @@ from holocron_assets.derive.interrogations.interrogation import InterrogationErr
 from holocron_assets.derive.interrogations.loading import broken_interrogations
 from holocron_assets.entities.tags.store import vocabulary_mark
 from holocron_assets.lake.files.damage import DamagedPartitionError
+from holocron_assets.lake.freshness import LakeListings
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
@@ -35,6 +36,7 @@ from holocron_assets.lake.tables import (
     TYPE_PREDICTIONS,
     UNREAD_PAGES,
 )
+from holocron_assets.lake.tables.identity import EXTRACTION, LINKED
 from holocron_assets.lake.tables.retrieval import SPACE_PREFIX
 from holocron_assets.orchestration.assets.entities import ENTITY_JOBS
 from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
@@ -82,6 +84,8 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC).isoformat()
 _READ_AGAIN_AFTER = timedelta(minutes=1)
 MOST_BATCHES_READ = 1000
 """The most batches whose candidates a tick reads; this takes five seconds."""
+MOST_NAMES_READ = 50_000
+"""The most names on list pages that a tick looks up; this takes five seconds."""
 SETTLED_TABLES = (
     *(SITES, PAGES, UNREAD_PAGES, TYPE_PREDICTIONS),
     *(table for one in BATCH_DERIVATIONS for table in (one.table, *one.optional_inputs)),
@@ -298,14 +302,22 @@ def _stale_knowledge(
 ) -> list[Work]:
     """The work of a job of the knowledge base, if something that it is made from may have changed.
 
-    Reading thousands of batches takes longer than a tick may. Then the run itself finds what is stale, and a
-    run that found nothing is remembered with the marks of the tables that it read.
+    Reading thousands of batches, or of list pages, takes longer than a tick may. Then the run itself finds
+    what is stale, and a run that found nothing is remembered with the marks of the tables that it read.
     """
-    if len(lake.partitions(ENTITY_CANDIDATES)) <= MOST_BATCHES_READ:
+    if len(lake.partitions(ENTITY_CANDIDATES)) <= MOST_BATCHES_READ and _names_read(lake) <= MOST_NAMES_READ:
         return find(lake)
     work = Work(job, None, mark)
     done = RunsFilter(tags={WORK_TAG: work.key}, statuses=[DagsterRunStatus.SUCCESS])
     return [] if count_runs(instance, done) else [work]
+
+
+def _names_read(lake: Lake) -> int:
+    """How many names were read on list pages, by the footers of their tables."""
+    listings = LakeListings(lake)
+    tables = [table for table in lake.derived_tables if table.name in {EXTRACTION, LINKED}]
+    footers = (listings.footer(table, name) for table in tables for name in listings.listing(table).names)
+    return sum(footer.rows for footer in footers if footer)
 
 
 def _crawl_goes_on(instance: dg.DagsterInstance, lake: Lake, sources: Sequence[Source]) -> bool:
