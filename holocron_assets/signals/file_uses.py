@@ -11,7 +11,7 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import FILE_NAMESPACE, InvalidTitle, PageTitle, Site
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.extract import LONGEST_WIKITEXT
-from holocron_assets.signals.hidden import apart, at_length
+from holocron_assets.signals.hidden import apart, at_length, unmasked
 from holocron_assets.signals.vocabulary import VOCABULARY, words_of
 
 _MEDIA_NAMESPACE = -2
@@ -79,7 +79,7 @@ def _uses(text: str, site: Site, lead_offset: int) -> Iterator[_Use]:
     galleries = [(part.start, part.end) for part in parts if part.tag == "gallery"]
     yield from _linked(text, galleries, site, lead_offset)
     for match in _VALUE.finditer(text):
-        written = match[1].strip()
+        written = unmasked(match[1]).strip()
         if _FILE_NAME.fullmatch(written) and (named := _named_file(written, site)):
             yield _Use(match.start(), "infobox" if match.start() < lead_offset else "text", named)
     for part in parts:
@@ -91,7 +91,7 @@ def _uses(text: str, site: Site, lead_offset: int) -> Iterator[_Use]:
 
 def _linked(text: str, galleries: Sequence[tuple[int, int]], site: Site, lead_offset: int) -> Iterator[_Use]:
     for match in _LINK.finditer(text):
-        if ":" not in match[1] or (target := _file(match[1], site)) is None:
+        if ":" not in match[1] or (target := _file(unmasked(match[1]), site)) is None:
             continue
         if any(start <= match.start() < end for start, end in galleries):
             continue
@@ -111,7 +111,7 @@ def _cited(text: str, start: int, end: int) -> Iterator[_Use]:
 
 def _of_gallery(text: str, start: int, end: int, site: Site) -> Iterator[_Use]:
     for line in _GALLERY_LINE.finditer(text, start, end):
-        written = line[1].strip()
+        written = unmasked(line[1]).strip()
         named = _named_file(written, site) if written else None
         if named:
             yield _Use(line.start(), "gallery", named, _caption(f"|{line[2]}", site) if line[2] else None)

@@ -11,7 +11,7 @@ from holocron_assets.signals.outline import Block, Outline
 
 _LINK_PREFIX = re.compile(r"\[\[[ \t]*+([^\[\]{}|:\n]*+):")
 _NOT_PROSE = re.compile(
-    r"[*#:;|!]|\{\{|\{\||----|__[A-Z]+__[ \t]*$"
+    r"[*#:;|!]|\{\{|\{\||----|__[^\W\d_]{2,}(?:_[^\W\d_]+)*__[ \t]*$"
     r"|</?(?:div|table|tr|td|th|center|ul|ol|li|gallery|noinclude|blockquote)\b",
     re.IGNORECASE,
 )
@@ -19,7 +19,7 @@ _NOT_PROSE = re.compile(
 HEADING = re.compile(r"^(={1,6})[ \t]*+([^\n]{1,600}?)[ \t]{0,100}+\1[ \t]{0,100}+$", re.MULTILINE)
 _AROUND = f" \t\r{FILLER}"
 _HAS_LETTER = re.compile(r"[^\W\d_]")
-_ITALIC_ONLY = re.compile(r"''(?!').*(?<!')''\.?$", re.DOTALL)
+_ITALIC_ONLY = re.compile(r"''(?!')(?:(?!'').)*+''\.?$", re.DOTALL)
 _BOLD = re.compile(r"'''|<(?:b|strong)>", re.IGNORECASE)
 
 

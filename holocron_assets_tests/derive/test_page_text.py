@@ -107,6 +107,11 @@ def test_what_is_no_text_leaves_nothing(hidden: str) -> None:
     assert clean(f"Before.\n\n{hidden}\n\nAfter.") == "Before.\n\nAfter."
 
 
+def test_links_to_other_wikis_with_words_of_their_own_are_text() -> None:
+    assert clean("{|\n| [[wikipedia:Foo|Harrison Ford]] || Han\n|}") == "Harrison Ford | Han"
+    assert clean("== [[wikipedia:X|Oscars]] ==\nThree.").startswith("== Oscars ==")
+
+
 def test_what_nowiki_protects_is_text() -> None:
     assert clean("A <nowiki>''plain''</nowiki> word.") == "A ''plain'' word."
 

@@ -118,6 +118,14 @@ def test_comments_and_nowiki_show_nothing() -> None:
     assert uses("<!-- [[File:A.png]] --><nowiki>[[File:B.png]]</nowiki><pre>x=C.png|</pre>") == []
 
 
+def test_a_comment_beside_the_name_of_a_file_is_no_part_of_it() -> None:
+    written = (
+        "{{Infobox|image = A.png <!-- free -->}}[[File:B.png<!-- x -->|thumb]]"
+        "<gallery>\nC.png<!-- y -->\n</gallery>"
+    )
+    assert [name for _, name, _ in uses(written)] == ["File:A.png", "File:B.png", "File:C.png"]
+
+
 def test_a_file_counts_once_in_each_role() -> None:
     assert uses("[[File:A.png]] [[File:A.png|thumb]] <gallery>\nA.png\n</gallery>") == [
         ("text", "File:A.png", None),

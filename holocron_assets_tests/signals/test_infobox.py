@@ -138,3 +138,25 @@ def test_an_infobox_nested_too_deep_is_read_by_lines_and_named() -> None:
     assert template(text) == "Planet"
     assert fields(text) == {"name": "Ondrel", "moons": "", "suns": "1"}
     assert top(text).problems[-1] == "template 'Planet' is too large or nested too deep, read by lines"
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "name", "read"),
+    [
+        (
+            "{{Primary sources|section=yes|date=May}}\n{{Infobox planet|name=Varn}}",
+            "Infobox planet",
+            {"name": "Varn"},
+        ),
+        ("{{Template:Infobox planet|name=Varn}}", "Infobox planet", {"name": "Varn"}),
+        ("{{Infobox planet|<!-- its name -->name=Varn}}", "Infobox planet", {"name": "Varn"}),
+    ],
+)
+def test_a_template_that_is_called_an_infobox_is_read_before_others(
+    wikitext: str, name: str, read: dict[str, str]
+) -> None:
+    assert (template(wikitext), fields(wikitext)) == (name, read)
+
+
+def test_an_infobox_that_is_never_closed_is_read_before_the_templates_in_it() -> None:
+    assert template("{{Infobox planet|date={{Start date|df=yes|br=no}}\n| name = Varn\n") == "Infobox planet"

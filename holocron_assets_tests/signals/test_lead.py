@@ -72,6 +72,11 @@ def test_the_lead_starts_with_the_paragraph_that_has_the_title_in_bold(before: s
         ("'''Pell''' weighed {{Convert|5|t}} of 6&nbsp;tons.", "Pell weighed of 6 tons."),
         ("The ''Heron''{{'s}} deck was wet.", "The Heron's deck was wet."),
         ("'''بيل''' كان قمرا. كان بعيدا.", "بيل كان قمرا."),
+        ("__KEIN_INHALTSVERZEICHNIS__\n'''Pell''' was a moon.", "Pell was a moon."),
+        (
+            "''Pell'' is a film, and the sequel of ''Pell One''.",
+            "Pell is a film, and the sequel of Pell One.",
+        ),
     ],
 )
 def test_the_first_sentence_is_clean_text(wikitext: str, sentence: str | None) -> None:

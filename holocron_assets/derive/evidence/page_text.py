@@ -18,7 +18,7 @@ from holocron_assets.signals.vocabulary import VOCABULARY
 HEADING_LINE = re.compile(r"^={1,6} (.+) ={1,6}$", re.MULTILINE)
 """A heading in clean text; its group is the heading's own text."""
 
-_INTERWIKI_LINK = re.compile(r"\[\[[ \t]*+([^\[\]{}|:\n]++):[^\[\]\n]*+\]\]")
+_INTERWIKI_LINK = re.compile(r"\[\[[ \t]*+([^\[\]{}|:\n]++):[^\[\]|\n]*+\]\]")
 _LEFTOVER = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{\||\|\}")
 _TABLE_TEMPLATE = re.compile(r"^(\{\{[^{}\n]*\}\})(?=[ \t]*\n[ \t]*(?:!|\|[-+]))", re.MULTILINE)
 _DEEPEST_TABLES = 3
@@ -94,7 +94,7 @@ class _Reader:
     def _clean(self, markup: Markup, span: Line | Span) -> str:
         text = markup.text[span.start : span.end]
         link = _INTERWIKI_LINK.fullmatch(text.strip(f" \t\r{FILLER}"))
-        # a link to the same page on another wiki is shown next to the text, not in it
+        # a link without words of its own leads to the same page on another wiki, and is not in the text
         if link and link[1].strip().lower() in self.site.interwiki_prefixes:
             return ""
         return _LEFTOVER.sub("", self.cleaner.prose(text)).strip()

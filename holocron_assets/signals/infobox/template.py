@@ -1,8 +1,8 @@
 """The infobox of a page: its template and fields.
 
-The infobox is the first template before the first heading that has an infobox's name, or that has named
-parameters and is not known as something else (a notice, a quote, an eyeline). The language's file has the
-names.
+The infobox is the first template before the first heading that has an infobox's name. If there is none, it is
+the first that has named parameters and is not known as something else (a notice, a quote, an eyeline). The
+language's file has the names.
 """
 
 import re
@@ -13,7 +13,7 @@ from mwparserfromhell.nodes import Template
 
 from holocron_assets.lake.titles import InvalidTitle, Site
 from holocron_assets.signals.clean import Cleaner, is_hostile, parse
-from holocron_assets.signals.hidden import FILLER
+from holocron_assets.signals.hidden import FILLER, unmasked
 from holocron_assets.signals.outline import Outline
 from holocron_assets.signals.sentences import cut_between_words
 from holocron_assets.signals.vocabulary import PageWords, normalised_name
@@ -24,7 +24,7 @@ _LONGEST_NAME = 100
 _LONGEST_VALUE = 2_000
 _FEWEST_NAMED = 2
 
-_TEMPLATE_NAME = re.compile(r"\{\{\s*+([^|{}\[\]<>#:]++)")
+_TEMPLATE_NAME = re.compile(r"\{\{\s*+(?:(?i:Template)\s*+:\s*+)?+([^|{}\[\]<>#:]++)")
 OWN_LINE_PARAMETER = re.compile(
     r"^[ \t]*+\|[ \t]*+([^=|{}\[\]\n]{1,100}?)[ \t]*+=(.*+(?:\n(?![ \t]*\||\n|'''|=).*+)*+)$", re.MULTILINE
 )
@@ -62,13 +62,14 @@ def find_infobox(head: str, head_outline: Outline, cleaner: Cleaner, words: Page
         words: names that are, or are not, an infobox.
     """
     templates = (block for block in head_outline.blocks if block.kind == "template")
-    for block in islice(templates, _MOST_CANDIDATES):
-        infobox = _infobox(head[block.start : block.end], cleaner, words)
-        if infobox:
-            return infobox
-    if head_outline.unclosed is not None:
-        return _unclosed_infobox(head[head_outline.unclosed :], cleaner, words)
-    return None
+    blocks = [head[block.start : block.end] for block in islice(templates, _MOST_CANDIDATES)]
+    unclosed = head[head_outline.unclosed :] if head_outline.unclosed is not None else ""
+    named = [markup for markup in blocks if _is_called_infobox(template_name(markup) or "", words)]
+    infoboxes = (_infobox(markup, cleaner, words) for markup in (*named, *blocks))
+    if not named and unclosed and _is_called_infobox(template_name(unclosed) or "", words):
+        return _unclosed_infobox(unclosed, cleaner, words)
+    found = next(filter(None, infoboxes), None)
+    return found or (_unclosed_infobox(unclosed, cleaner, words) if unclosed else None)
 
 
 def _infobox(markup: str, cleaner: Cleaner, words: PageWords) -> Infobox | None:
@@ -106,7 +107,9 @@ def _fields(name: str, markup: str, cleaner: Cleaner) -> tuple[tuple[str, str], 
 def _parsed_fields(template: Template, cleaner: Cleaner) -> tuple[tuple[str, str], ...]:
     # if a parameter is given twice, the last one counts, as in MediaWiki
     fields = {
-        str(param.name).strip()[:_LONGEST_NAME]: cut_between_words(cleaner.value(param.value), _LONGEST_VALUE)
+        unmasked(str(param.name)).strip()[:_LONGEST_NAME]: cut_between_words(
+            cleaner.value(param.value), _LONGEST_VALUE
+        )
         for param in template.params[:_MOST_FIELDS]
         if param.showkey
     }
@@ -116,7 +119,7 @@ def _parsed_fields(template: Template, cleaner: Cleaner) -> tuple[tuple[str, str
 def _fields_by_lines(markup: str, cleaner: Cleaner) -> tuple[tuple[str, str], ...]:
     body = _CLOSING_BRACES.sub("", markup)
     fields = {
-        match[1].strip(): cut_between_words(cleaner.bounded(match[2]), _LONGEST_VALUE)
+        unmasked(match[1]).strip(): cut_between_words(cleaner.bounded(match[2]), _LONGEST_VALUE)
         for match in islice(OWN_LINE_PARAMETER.finditer(body), _MOST_FIELDS)
     }
     return tuple(fields.items())
