@@ -33,7 +33,6 @@ from rich.console import Console
 from rich.table import Table
 
 from holocron_assets.derive.dispatch.served import served_models
-from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.gpu.model_run import ModelRun, Session, work_on
 from holocron_assets.derive.gpu.turns import Given
 from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -133,7 +132,7 @@ def embed_all(lake: Lake, space: Interrogation) -> None:
             started_by="benchmark",
             is_of_space=True,
         )
-        agenda = Given(space, lake.partitions(PAGE_CHUNKS), StandingControls(lake))
+        agenda = Given(space, lake.partitions(PAGE_CHUNKS))
         with closing(work_on(run, agenda, session := Session())) as working:
             for _ in working:
                 pass

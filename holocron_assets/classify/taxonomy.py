@@ -26,7 +26,6 @@ class PageType(FrozenModel):
     Attributes:
         definition: what it is, in a line.
         entity_worthy: whether a page of this type can become an entity.
-        legacy: kept for older data; given only if a wiki itself says so.
         kind_of: the wider type that its pages also belong to.
     """
 
@@ -34,7 +33,6 @@ class PageType(FrozenModel):
 
     definition: str = Field(min_length=1)
     entity_worthy: bool
-    legacy: bool = False
     kind_of: str | None = None
 
 

@@ -1,14 +1,17 @@
 """Rows of the crawl's tables with what a test says of them, and all else filled in."""
 
+import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from holocron_assets.crawl.frontier.views import frontier_tables_of
+from holocron_assets.crawl.mediawiki.answers import JsonObject
 from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.crawl.sources.source import Seeds, Source
 from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGE_CHANGES, PAGE_LINKS, PAGES, SEED_TITLES, SITES
@@ -49,6 +52,14 @@ def known(title: str, source: str = "wiki") -> dict[str, Any]:
     """The columns that name a title."""
     page = DEFAULT_SITE.parse_title(title)
     return {"source": source, "title": title, "title_key": key(title, source), "namespace": page.namespace}
+
+
+def answered_page(row: Row) -> JsonObject:
+    """The page object of an answer that a row of table `pages` was made from."""
+    page: JsonObject = json.loads(row["payload"])
+    if row["wikitext"] is not None:
+        page["revisions"][0]["slots"]["main"]["content"] = row["wikitext"]
+    return page
 
 
 def put_site(lake: Lake, source: str = "wiki", **changes: Any) -> None:

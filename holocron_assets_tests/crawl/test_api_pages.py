@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from crawl_rows import answered_page
 
 from holocron_assets.crawl.mediawiki.answers import JsonObject
-from holocron_assets.crawl.mediawiki.pages import page_row, replay
+from holocron_assets.crawl.mediawiki.pages import page_row
 from holocron_assets.crawl.page_rows import Asked
 from holocron_assets.lake.declaration.keys import content_hash, title_key
 from holocron_assets.lake.tables import PAGES
@@ -187,9 +188,9 @@ def test_no_title_is_too_odd_for_a_row(title: str) -> None:
 )
 def test_a_row_gives_back_the_exact_page_object_it_was_made_from(page: JsonObject) -> None:
     row = row_of(page)
-    assert replay(row) == page
-    assert list(replay(row)) == list(page)
-    assert page_row(replay(row), asked("Home"), extract) == row
+    assert answered_page(row) == page
+    assert list(answered_page(row)) == list(page)
+    assert page_row(answered_page(row), asked("Home"), extract) == row
 
 
 def test_the_text_is_stored_once() -> None:
@@ -201,8 +202,3 @@ def test_making_a_row_leaves_the_page_object_as_it_was() -> None:
     page = page_object()
     row_of(page)
     assert page == page_object()
-
-
-def test_replaying_a_row_that_no_answer_stands_behind_names_the_page() -> None:
-    with pytest.raises(ValueError, match=r"page 'Home' of batch sample-000001 has no payload"):
-        replay(row_of(None))

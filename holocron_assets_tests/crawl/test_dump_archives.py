@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from dump_files import END, HEAD, PACKERS, many_pages, page_xml
+from dump_pages import read_pages
 
 from holocron_assets.crawl.dumps import archive
-from holocron_assets.crawl.dumps.export import DumpError, read_pages, read_site
+from holocron_assets.crawl.dumps.export import DumpError, read_site
 from holocron_assets.crawl.dumps.listing import list_dump, usable_index
 from holocron_assets.crawl.sources.files import load_source, write_dump_source
 from holocron_assets.lake.place.paths import Lake

@@ -9,12 +9,12 @@ from unittest.mock import patch
 import pytest
 from crawl_rows import dump_source
 from dump_files import PACKERS, many_pages, page_xml, write_export
+from dump_pages import read_pages
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holocron_assets.crawl.dumps import listing as dump_listing
 from holocron_assets.crawl.dumps import parser as dump_parser
-from holocron_assets.crawl.dumps.export import read_pages
 from holocron_assets.crawl.dumps.listing import DumpIndex, usable_index
 from holocron_assets.crawl.dumps.parser import PageParser
 from holocron_assets.lake.files.parquet import read_partition

@@ -12,10 +12,11 @@ from unittest.mock import patch
 import pytest
 from crawl_rows import dump_source
 from dump_files import PACKERS, many_pages, page_xml, write_export
+from dump_pages import read_pages
 from small_wiki import reading
 
 from holocron_assets.crawl.dumps import listing as dump_listing
-from holocron_assets.crawl.dumps.export import DumpError, read_pages
+from holocron_assets.crawl.dumps.export import DumpError
 from holocron_assets.crawl.dumps.listing import list_dump, load_index, usable_index
 from holocron_assets.crawl.dumps.parser import PageParser
 from holocron_assets.crawl.fetch import fetch_batch

@@ -8,9 +8,10 @@ from urllib.parse import urlencode, urlsplit
 from urllib.request import urlopen
 
 import pytest
+from dump_pages import read_pages
 
 from holocron_assets.crawl.dumps import pages as dump_pages
-from holocron_assets.crawl.dumps.export import read_pages, read_site
+from holocron_assets.crawl.dumps.export import read_site
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.mediawiki import pages as api_pages
 from holocron_assets.crawl.mediawiki.client import WikiClient

@@ -7,11 +7,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from crawl_rows import answered_page
 
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.mediawiki.client import WikiClient
-from holocron_assets.crawl.mediawiki.pages import page_row, replay
+from holocron_assets.crawl.mediawiki.pages import page_row
 from holocron_assets.crawl.page_rows import Asked
 from holocron_assets.crawl.politeness.host_state import HostState
 from holocron_assets.crawl.politeness.limits import HostLimits
@@ -170,7 +171,7 @@ def test_a_page_of_five_megabytes_works_among_others(crawl: Crawl) -> None:
     assert {row["status"] for row in rows.values()} == {"ok"}
     large = rows["Five megabytes"]
     assert large["size_bytes"] > 4_900_000
-    assert replay(large)["revisions"][0]["slots"]["main"]["content"] == large["wikitext"]
+    assert answered_page(large)["revisions"][0]["slots"]["main"]["content"] == large["wikitext"]
 
 
 def test_titles_too_long_for_an_address_are_posted(crawl: Crawl) -> None:

@@ -9,10 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from dump_pages import list_pages, read_pages
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.crawl.dumps.export import DumpError, DumpPage, list_pages, read_pages, read_site
+from holocron_assets.crawl.dumps.export import DumpError, DumpPage, read_site
 
 if sys.version_info >= (3, 14):
     from compression import zstd

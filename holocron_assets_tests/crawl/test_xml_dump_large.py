@@ -1,13 +1,13 @@
 """Large XML exports: large pages are read whole, and memory does not grow with the file."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from holocron_assets.crawl.dumps.export import read_pages
+from dump_pages import read_pages
 
 
 def test_a_page_of_eight_megabytes_is_read(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_a_page_of_eight_megabytes_is_read(tmp_path: Path) -> None:
 COUNT_PAGES_AND_PEAK_KIB = """
 import re, sys
 from pathlib import Path
-from holocron_assets.crawl.dumps.export import read_pages
+from dump_pages import read_pages
 
 def peak_kib():
     return int(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1])
@@ -62,6 +62,7 @@ def test_memory_is_bounded_by_a_revision_and_not_by_the_file(
     write(path)
     counted = subprocess.run(  # noqa: S603 - a process of its own, since this one's peak is of other tests
         [sys.executable, "-c", COUNT_PAGES_AND_PEAK_KIB, path, str(start)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=True,
         capture_output=True,
         text=True,

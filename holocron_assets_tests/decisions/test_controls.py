@@ -47,7 +47,7 @@ def test_nothing_is_held_back_where_nobody_said_so(tmp_path: Path) -> None:
 def test_a_paused_source_is_held_and_no_other(tmp_path: Path) -> None:
     standing = say(Lake(tmp_path), PAUSE, WIKI)
     assert standing.is_held(source="wiki")
-    assert standing.is_paused(source="wiki", interrogation="facts")
+    assert standing.pauses(source="wiki", interrogation="facts")
     assert not standing.is_held(source="other", interrogation="facts")
     assert not standing.is_held()
 
@@ -55,7 +55,7 @@ def test_a_paused_source_is_held_and_no_other(tmp_path: Path) -> None:
 def test_what_is_drained_starts_nothing_and_stops_nothing(tmp_path: Path) -> None:
     standing = say(Lake(tmp_path), DRAIN, FACTS)
     assert standing.is_held(source="wiki", interrogation="facts")
-    assert not standing.is_paused(source="wiki", interrogation="facts")
+    assert not standing.pauses(source="wiki", interrogation="facts")
 
 
 def test_a_full_disk_holds_everything_back_like_a_person_until_there_is_room(
@@ -81,28 +81,28 @@ def test_a_full_disk_holds_everything_back_like_a_person_until_there_is_room(
 
 def test_a_pause_of_everything_holds_every_source_and_interrogation(tmp_path: Path) -> None:
     standing = say(Lake(tmp_path), PAUSE, ALL)
-    assert standing.is_paused()
-    assert standing.is_paused(source="wiki")
-    assert standing.is_paused(interrogation="facts")
+    assert standing.pauses()
+    assert standing.pauses(source="wiki")
+    assert standing.pauses(interrogation="facts")
 
 
 def test_of_two_holds_the_pause_counts(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     say(lake, DRAIN, ALL)
     standing = say(lake, PAUSE, WIKI)
-    assert standing.is_paused(source="wiki")
+    assert standing.pauses(source="wiki")
     assert standing.is_held(source="other")
-    assert not standing.is_paused(source="other")
+    assert not standing.pauses(source="other")
 
 
 def test_the_newest_word_about_each_scope_counts(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     say(lake, PAUSE, WIKI)
     say(lake, PAUSE, OTHER)
-    assert not say(lake, DRAIN, WIKI).is_paused(source="wiki")
+    assert not say(lake, DRAIN, WIKI).pauses(source="wiki")
     standing = say(lake, RESUME, WIKI)
     assert not standing.is_held(source="wiki")
-    assert standing.is_paused(source="other")
+    assert standing.pauses(source="other")
 
 
 def test_a_source_that_was_paused_by_itself_stays_so_when_everything_is_resumed(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_source_that_was_paused_by_itself_stays_so_when_everything_is_resumed(
     say(lake, PAUSE, WIKI)
     say(lake, PAUSE, ALL)
     standing = say(lake, RESUME, ALL)
-    assert standing.is_paused(source="wiki")
+    assert standing.pauses(source="wiki")
     assert not standing.is_held(source="other")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from asked import interrogation
 from fake_ollama import LARGE, SMALL, FakeOllama, refused_url
+from interrogation_files import read_interrogations
 from test_interrogation_files import KINDS, write
 from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
@@ -21,7 +22,6 @@ from holocron_assets.derive.dispatch.served import served_by_code, served_models
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
 from holocron_assets.derive.gpu.model_run import ModelRun, Session, work_on
 from holocron_assets.derive.gpu.turns import Given
-from holocron_assets.derive.interrogations.files import read_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.items.items import Item, wanted_items
 from holocron_assets.derive.items.recipe import recipe_of

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from asked import DIGEST, GOOD, interrogation
 from fake_ollama import SMALL, FakeOllama
+from interrogation_files import read_interrogations
 from test_code_interrogations import answered, by_python, by_sql, rows
 from test_interrogation_files import write
 from wiki_lake import BATCH, a_wiki, write_entities, write_wiki
@@ -14,7 +15,6 @@ from wiki_lake import BATCH, a_wiki, write_entities, write_wiki
 from holocron_assets.derive.dispatch.tallies import wanted_counts
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.interrogations.chains import linked
-from holocron_assets.derive.interrogations.files import read_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.items.items import Item, wanted_items
 from holocron_assets.derive.items.recipe import derivation_of

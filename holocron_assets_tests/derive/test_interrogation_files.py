@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 import yaml
+from interrogation_files import read_interrogations
 
 from holocron_assets.derive.evidence.quotes import is_quoted
 from holocron_assets.derive.evidence.room import room_for_evidence
-from holocron_assets.derive.interrogations.files import read_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.items.prompting import system_part

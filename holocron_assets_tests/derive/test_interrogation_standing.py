@@ -11,6 +11,7 @@ from weakref import WeakSet
 import pytest
 from asked import interrogation
 from fake_ollama import FakeOllama
+from interrogation_files import read_interrogations
 from test_code_interrogations import by_python
 from test_interrogation_files import write
 from test_working import DIGESTS, batches, dispatched, model_run
@@ -24,7 +25,6 @@ from holocron_assets.derive.dispatch.served import served_by_code
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.gpu.model_run import ModelRun, Session, work_on
 from holocron_assets.derive.gpu.turns import Agenda, Given
-from holocron_assets.derive.interrogations.files import read_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.items.recipe import recipe_of
 from holocron_assets.derive.results.partition_work import PartitionWork
@@ -69,9 +69,7 @@ def work(run: ModelRun, agenda: Agenda) -> Session:
 
 
 def in_turns(lake: Lake, server: str, asked: Sequence[Interrogation]) -> Session:
-    agenda = dispatched(lake, asked)
-    agenda.controls = StandingControls(lake)
-    return work(model_run(lake, server), agenda)
+    return work(model_run(lake, server), dispatched(lake, asked))
 
 
 def waiting(lake: Lake, asked: Sequence[Interrogation], now: datetime) -> list[Waiting]:
@@ -131,7 +129,7 @@ def test_tries_of_a_clock_that_was_ahead_count_for_no_limit(
 ) -> None:
     names = batches(lake, 1, 4)
     with FakeOllama(answer=lambda _: {"kind": "person"}) as fake:
-        work(model_run(lake, fake.url), Given(THREE_AN_HOUR, names, StandingControls(lake)))
+        work(model_run(lake, fake.url), Given(THREE_AN_HOUR, names))
     assert StandingControls(lake).holds_of_files([THREE_AN_HOUR])
     restart(monkeypatch)
     at(monkeypatch, now - timedelta(days=300))
@@ -143,7 +141,7 @@ def test_a_day_has_its_own_limit_and_the_one_that_ends_later_counts(lake: Lake, 
     names = batches(lake, 1, 4)
     limited = interrogation(rows={}, scale_limit={"hour": 2, "day": 2})
     with FakeOllama(answer=lambda _: {"kind": "person"}) as fake:
-        session = work(model_run(lake, fake.url), Given(limited, names, StandingControls(lake)))
+        session = work(model_run(lake, fake.url), Given(limited, names))
         assert len(fake.chats) == 2
     assert session.outcome == "paused"
     (held,) = StandingControls(lake).holds_of_files([limited, MORE])
@@ -161,7 +159,7 @@ def test_answers_that_are_known_already_take_nothing_of_a_limit(lake: Lake, now:
         (batch,) = names
         lake.file(KINDS.table, batch).unlink()
         limited = interrogation(rows={}, scale_limit={"hour": 5})
-        assert work(model_run(lake, fake.url), Given(limited, names, StandingControls(lake))).remaining == 0
+        assert work(model_run(lake, fake.url), Given(limited, names)).remaining == 0
         assert len(fake.chats) == 4
 
 
@@ -171,7 +169,7 @@ def test_what_code_answers_keeps_to_its_limit_too(lake: Lake, now: datetime) -> 
     limited = by_python(scale_limit={"hour": 4})
     served = served_by_code([limited]).digests
     run = ModelRun(lake, "", CODE_POOL, "python", served["python"], 0, "run-1", "dispatch")
-    session = work(run, Given(limited, names, StandingControls(lake)))
+    session = work(run, Given(limited, names))
     assert (session.remaining, session.outcome) == (2, "paused")
 
 

@@ -5,10 +5,10 @@ import stat
 from pathlib import Path
 
 import pytest
+from interrogation_files import read_interrogations
 from test_interrogation_files import write
 
 from holocron_assets.derive.interrogations import loading
-from holocron_assets.derive.interrogations.files import read_interrogations
 from holocron_assets.derive.interrogations.loading import Memory
 from holocron_assets.lake.declaration import code_stamp as stamps
 

@@ -11,10 +11,10 @@ import yaml
 from asked import GOOD, interrogation
 from click.testing import CliRunner, Result
 from fake_ollama import LARGE, SMALL, FakeOllama, drops_the_connection, malformed
+from interrogation_files import read_interrogations
 from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
 from holocron_assets.cli.main import main
-from holocron_assets.derive.interrogations.files import read_interrogations
 from holocron_assets.derive.repeat.sample import sample_items
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake

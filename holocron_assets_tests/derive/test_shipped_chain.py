@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from fake_ollama import Chat, FakeOllama
+from interrogation_files import read_interrogations
 from test_code_interrogations import answered
 from wiki_lake import BATCH, a_wiki, write_entities
 
 from holocron_assets.derive.dispatch.served import served_by_code
 from holocron_assets.derive.engine.engine import Engine, open_client
-from holocron_assets.derive.interrogations.files import read_interrogations
 from holocron_assets.derive.items.items import wanted_items
 from holocron_assets.derive.items.recipe import recipe_of
 from holocron_assets.derive.results.partition_work import PartitionWork

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import os
 import re
 import subprocess
 import sys
@@ -9,10 +10,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from dump_pages import list_pages, read_pages
 from hostile_wiki import END, START, lake_of, page_xml, rows_of
 
 from holocron_assets.crawl.dumps import parser as dump_parser
-from holocron_assets.crawl.dumps.export import DumpError, list_pages, read_pages
+from holocron_assets.crawl.dumps.export import DumpError
 from holocron_assets.lake.tables import ENTITIES, PAGES
 
 pytestmark = pytest.mark.system
@@ -35,7 +37,8 @@ READ_IT = """
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from holocron_assets.crawl.dumps.export import DumpError, list_pages, read_pages
+from dump_pages import list_pages, read_pages
+from holocron_assets.crawl.dumps.export import DumpError
 path = Path(sys.argv[1])
 try:
     for page in read_pages(path):
@@ -63,7 +66,10 @@ def bomb(folder: Path, before: str, after: str, filling: bytes = b"{{") -> Path:
 def read_in_a_process(path: Path) -> tuple[list[str], int]:
     """What a process of its own reads, and the most memory that it took, in KB."""
     command = [sys.executable, "-c", READ_IT, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)  # noqa: S603 - our own program
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(  # noqa: S603 - our own program
+        command, env=environment, capture_output=True, text=True, timeout=600, check=True
+    )
     *lines, memory = done.stdout.splitlines()
     return lines, int(memory)
 

@@ -2,13 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 
-from crawl_rows import wiki_source
+from crawl_rows import answered_page, wiki_source
 
 from holocron_assets.crawl.changes.rows import Seen, change_rows, merged
 from holocron_assets.crawl.http.outcomes import HttpAnswer
 from holocron_assets.crawl.mediawiki.answers import ApiAnswer, JsonObject, read_answer
 from holocron_assets.crawl.mediawiki.changes import Change, difference, read_changes
-from holocron_assets.crawl.mediawiki.pages import page_row, replay
+from holocron_assets.crawl.mediawiki.pages import page_row
 from holocron_assets.crawl.mediawiki.sites import site_row
 from holocron_assets.crawl.mediawiki.titles import AnsweredPages
 from holocron_assets.crawl.page_rows import Asked
@@ -57,7 +57,7 @@ def _check_page(title: str, found: JsonObject | None) -> None:
     row = page_row(found, asked, extract)
     PAGES.to_arrow([row], "sample-000001").to_pylist()
     if row["payload"] is not None:
-        assert page_row(replay(row), asked, extract) == row
+        assert page_row(answered_page(row), asked, extract) == row
 
 
 def _check_difference(title: str, found: JsonObject | None) -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from interrogation_files import read_interrogations
 from sample_holocron import Holocron
 
 from holocron_assets.cli.main import main
 from holocron_assets.derive.interrogations import loading
-from holocron_assets.derive.interrogations.files import read_each, read_interrogations
+from holocron_assets.derive.interrogations.files import read_each
 from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.derive.interrogations.unread import refuse_unread_answers
 from holocron_assets.lake.files.parquet import write_partition

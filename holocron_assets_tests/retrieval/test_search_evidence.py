@@ -12,6 +12,7 @@ from asked import DIGEST, GOOD, interrogation
 from embedded import DIGEST as VECTOR_DIGEST
 from embedded import embedded_lake, space, word_vector
 from fake_ollama import SMALL, FakeOllama
+from interrogation_files import read_interrogations
 from test_interrogation_files import write
 from test_spaces import cut
 from wiki_lake import BATCH, a_wiki, write_entities, write_pair, write_wiki
@@ -21,7 +22,6 @@ from holocron_assets.derive.dispatch.backlog import stale_partitions
 from holocron_assets.derive.dispatch.served import served_by_code
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.interrogations.chains import ChainError, linked
-from holocron_assets.derive.interrogations.files import read_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.interrogations.searches import with_search

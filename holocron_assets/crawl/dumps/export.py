@@ -18,7 +18,6 @@ from holocron_assets.crawl.dumps.pages import (
     title_of,
 )
 from holocron_assets.crawl.dumps.parser import (
-    ALL_PAGES,
     LANGUAGE,
     NO_PAGES,
     DumpError,
@@ -31,7 +30,7 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import CASE_SENSITIVE, DEFAULT_SITE, Site, case_sensitive_namespaces
 from holocron_assets.languages.language import language_code, load_language
 
-__all__ = ["DumpError", "DumpPage", "ListedPage", "list_pages", "read_pages", "read_site"]
+__all__ = ["DumpError", "DumpPage", "ListedPage", "read_site"]
 
 _Names = Mapping[int, tuple[str, ...]]
 
@@ -78,29 +77,13 @@ def read_site(path: Path, source: str) -> Row:
     return _site_row(source, parser.site or {}, made_at)
 
 
-def read_pages(path: Path, start: int = 0, stop: int | None = None) -> Iterator[DumpPage]:
-    """The pages of an export in its order, each with its newest revision.
-
-    A broken page is returned with an error; only a broken file ends the reading.
-
-    Args:
-        path: the export; a packed one is unpacked while it is read.
-        start: ordinal of the first page wanted.
-        stop: ordinal of the first page that is not wanted any more; the file is not read beyond it.
-
-    Raises:
-        DumpError: the file is missing or no export, or it is cut off or broken. Pages before the break are
-            returned first.
-    """
-    wanted = ALL_PAGES[start:stop]
-    if wanted:
-        yield from wanted_pages(path, read_chunks(path), PageParser(wanted), wanted, wanted[-1])
-
-
 def wanted_pages(
     path: Path, chunks: Iterable[bytes], parser: PageParser, wanted: Container[int], last: int
 ) -> Iterator[DumpPage]:
-    """Some pages of an export in its order. The file is not read beyond the last of them.
+    """Some pages of an export in its order, each with its newest revision.
+
+    A broken page is returned with an error; only a broken file ends the reading. The file is not read beyond
+    the last page that is wanted.
 
     Args:
         path: the export, for errors.
@@ -110,7 +93,8 @@ def wanted_pages(
         last: the last of them.
 
     Raises:
-        DumpError: as `read_pages` does.
+        DumpError: the file is missing or no export, or it is cut off or broken. Pages before the break are
+            returned first.
     """
     with closing(_parsed(path, chunks, parser)) as parsed:
         for page, site in parsed:
@@ -118,16 +102,6 @@ def wanted_pages(
                 yield parse_page(page.ordinal, page.elements, page.text, site)
             if page.ordinal >= last:
                 return
-
-
-def list_pages(path: Path) -> Iterator[ListedPage]:
-    """The pages of an export in its order, without their texts.
-
-    Raises:
-        DumpError: as `read_pages` does.
-    """
-    for page, site in _parsed(path, read_chunks(path), PageParser(NO_PAGES)):
-        yield listed_page(page, site)
 
 
 def listed_page(page: RawPage, site: Site) -> ListedPage:

@@ -1,15 +1,14 @@
-"""Turning a page of an XML export into a row of table `pages`, as the API would give it, and back. Pure."""
+"""Turning a page of an XML export into a row of table `pages`, as the API would give it. Pure."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha1
 from typing import Any, Literal
 
 from holocron_assets.crawl.page_rows import Asked, Extract, text_columns
-from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.titles import DEFAULT_SITE, InterwikiTitle, InvalidTitle, Site
+from holocron_assets.lake.titles import InterwikiTitle, InvalidTitle, Site
 
 Elements = Mapping[str, Any]
 Status = Literal["ok", "invalid", "dead"]
@@ -43,13 +42,9 @@ class DumpPage:
     page_id: int | None
     redirect_title: str | None
     revision_id: int | None
-    parent_id: int | None
     timestamp: datetime | None
     sha1: str | None
     model: str | None
-    format: str | None
-    contributor: str | None
-    comment: str | None
     text: str | None
     status: Status
     error: str | None
@@ -116,13 +111,9 @@ def parse_page(ordinal: int, elements: Elements, text: str | None, site: Site) -
         page_id=number_of(elements, "id"),
         redirect_title=_mapping(elements, "redirect").get("@title"),
         revision_id=number_of(revision, "id"),
-        parent_id=number_of(revision, "parentid"),
         timestamp=time_of(revision, "timestamp"),
         sha1=text_of(revision, "sha1") or text_element.get("@sha1"),
         model=text_of(revision, "model"),
-        format=text_of(revision, "format"),
-        contributor=_contributor(revision),
-        comment=text_of(revision, "comment"),
         text=text,
         status="invalid" if title_error else "dead" if text_error else "ok",
         error=title_error or text_error,
@@ -169,11 +160,6 @@ def _text_error(elements: Elements, text_element: Elements, text: str | None) ->
     return None
 
 
-def _contributor(revision: Elements) -> str | None:
-    contributor = _mapping(revision, "contributor")
-    return text_of(contributor, "username") or text_of(contributor, "ip")
-
-
 _SHA1_END = 1 << 160
 
 
@@ -181,7 +167,7 @@ def page_row(page: DumpPage | None, asked: Asked, extract: Extract) -> dict[str,
     """Make the row of one page.
 
     Args:
-        page: the page at the place where it was listed (`export.read_pages`); None if there is no page.
+        page: the page at the place where it was listed (`export.wanted_pages`); None if there is no page.
         asked: the other values of the row.
         extract: finds links, categories and the redirect target; an export's own redirect target wins.
 
@@ -203,21 +189,6 @@ def page_row(page: DumpPage | None, asked: Asked, extract: Extract) -> dict[str,
         "payload": _payload(page),
         **_text_columns(page, extract),
     }
-
-
-def replay(row: Row) -> DumpPage:
-    """The page that a row of table `pages` was made from.
-
-    Raises:
-        ValueError: the row has no payload, since it was not made from a page of an export.
-    """
-    if row["payload"] is None:
-        raise ValueError(f"page {row['requested_title']!r} of batch {row['batch']} has no payload to replay")
-    payload = json.loads(row["payload"])
-    page = parse_page(payload["ordinal"], payload["page"], row["wikitext"], DEFAULT_SITE)
-    error = row["error"].removeprefix(f"{row['requested_title']}: ") if row["error"] else None
-    # the title rules of its wiki are not known here, but the row holds their results
-    return replace(page, title=row["title"], namespace=row["namespace"], status=row["status"], error=error)
 
 
 def _text_columns(page: DumpPage, extract: Extract) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Turning a page object of the MediaWiki API into a row of table `pages`, and back. Pure."""
+"""Turning a page object of the MediaWiki API into a row of table `pages`. Pure."""
 
 import copy
 import json
@@ -11,7 +11,6 @@ from holocron_assets.crawl.mediawiki.values import Number, Time
 from holocron_assets.crawl.page_rows import Asked, Extract, text_columns
 from holocron_assets.errors import details_of
 from holocron_assets.lake.declaration.keys import title_key
-from holocron_assets.lake.declaration.schema import Row
 
 
 class _Slot(BaseModel):
@@ -75,20 +74,6 @@ def page_row(page: JsonObject | None, asked: Asked, extract: Extract) -> dict[st
     if status == "missing":
         return row
     return row | _revision_columns(read) | (_text_columns(read, extract) if status == "ok" else {})
-
-
-def replay(row: Row) -> JsonObject:
-    """The page object that a row of table `pages` was made from.
-
-    Raises:
-        ValueError: the row has no payload, since it was not made from an answer of the wiki.
-    """
-    if row["payload"] is None:
-        raise ValueError(f"page {row['requested_title']!r} of batch {row['batch']} has no payload to replay")
-    page: JsonObject = json.loads(row["payload"])
-    if row["wikitext"] is not None:
-        page["revisions"][0]["slots"]["main"]["content"] = row["wikitext"]
-    return page
 
 
 def _status(page: _Page) -> tuple[str, str | None]:

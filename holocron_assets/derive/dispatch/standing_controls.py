@@ -26,7 +26,7 @@ _ITS_FILE = "its file"
 
 @dataclass(frozen=True)
 class StandingControls:
-    """The controls that count at the moment of each call (see `derive.dispatch.controls.WorkControls`).
+    """The controls that count at the moment of each call, since people may change them during the work.
 
     Attributes:
         lake: the lake that holds them.

@@ -8,6 +8,7 @@ from functools import partial
 
 from holocron_assets.derive.dispatch.backlog import Counts
 from holocron_assets.derive.dispatch.pools import CODE_POOL
+from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.dispatch.work_order import WorkOrder
 from holocron_assets.derive.engine.embedding import EmbeddingEngine
 from holocron_assets.derive.engine.engine import Engine, open_client
@@ -141,9 +142,10 @@ def work_on(
         Each partition whose outcomes were written, when they are; see `Working.report`.
     """
     open_one = partial(open_partition, run.lake, model=run.model, digest=run.digest)
+    controls = StandingControls(run.lake)
 
     def is_paused(interrogation: Interrogation, partition: str) -> bool:
-        pause = agenda.controls.pause_of(interrogation, partition)
+        pause = controls.pause_of(interrogation, partition)
         session.paused = session.paused or pause
         return pause is not None
 

@@ -10,9 +10,9 @@ from typing import Protocol
 from holocron_assets.derive.code.kinds import CODE_KINDS
 from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, stale_partitions, waiting_of
 from holocron_assets.derive.dispatch.choosing import Decision, Score, decide
-from holocron_assets.derive.dispatch.controls import NO_CONTROLS, WorkControls
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels
+from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.dispatch.work_order import WorkOrder
 from holocron_assets.derive.gpu.open_partitions import OpenPartition
 from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -53,11 +53,9 @@ class Agenda(Protocol):
 
     Attributes:
         stopped: why the work stops although more is left; None if nothing is left.
-        controls: what people hold back; read again during the work.
     """
 
     stopped: str | None
-    controls: WorkControls
 
     def shares(self, held: Held) -> Sequence[Share]:
         """The next work, in order; empty when the work is to end."""
@@ -70,7 +68,6 @@ class Given:
 
     interrogation: Interrogation
     partitions: Sequence[str]
-    controls: WorkControls = NO_CONTROLS
     stopped: str | None = None
     _is_given: bool = False
 
@@ -93,7 +90,6 @@ class Dispatched:
         served: the models that can be asked.
         settings: how work is dispatched.
         partitions: only these; all if None.
-        controls: what people hold back, and which priorities they gave.
         model: the model that is asked; None while it is not chosen.
         own: names of the interrogations that are worked on; all if None. The others only count when the
             next turn is decided.
@@ -106,7 +102,6 @@ class Dispatched:
     served: ServedModels
     settings: DispatchSettings
     partitions: frozenset[str] | None = None
-    controls: WorkControls = NO_CONTROLS
     model: str | None = None
     own: frozenset[str] | None = None
     deadline: float = field(default_factory=lambda: monotonic() + LONGEST_SECONDS)
@@ -124,7 +119,7 @@ class Dispatched:
         )
         self._stale = [
             one
-            for one in self.controls.heeded(found)
+            for one in StandingControls(self.lake).heeded(found)
             if held.get((one.interrogation.name, one.partition)) != 0
         ]
         now = utc_now()

@@ -90,27 +90,11 @@ class _BrokenError(InterrogationError):
         self.name = interrogation.name
 
 
-def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:
-    """Read and check every interrogation of some folders, in the order of their names.
-
-    Args:
-        folders: each holds files `KEY.yaml` or folders `KEY/`; a shadow's name may go on after `KEY`.
-
-    Raises:
-        InterrogationError: one cannot be used, two have the same name, or two ask one model with different
-            contexts; the message names file, key and reason.
-    """
-    reading = read_each(*folders)
-    if reading.broken:
-        raise InterrogationError(next(iter(reading.broken.values())))
-    return reading.good
-
-
 def read_version(path: Path, known: Iterable[Interrogation]) -> Interrogation:
     """Read and check one interrogation that is in no folder of interrogations, to try it.
 
     Args:
-        path: a file whose name ends in `.yaml`, or a folder like those of `read_interrogations`.
+        path: a file whose name ends in `.yaml`, or a folder like those of `read_each`.
         known: the interrogations that it may build on. It takes the place of one of the same name.
 
     Raises:
@@ -135,7 +119,7 @@ def read_each(*folders: Path) -> Reading:
     """Read and check every interrogation of some folders, so that a broken one does not stop the others.
 
     Args:
-        folders: as for `read_interrogations`.
+        folders: each holds files `KEY.yaml` or folders `KEY/`; a shadow's name may go on after `KEY`.
     """
     found: dict[str, tuple[Path, Interrogation]] = {}
     broken: dict[str, str] = {}

@@ -118,11 +118,6 @@ class RuleBook:
         return any(one.rule.commas for one in self.of(template, field))
 
     @cached_property
-    def single_keys(self) -> frozenset[str]:
-        """Keys of which only one value can be true."""
-        return frozenset(rule.key for _, file in self.files for rule in file.rules if rule.single)
-
-    @cached_property
     def ended_words(self) -> frozenset[str]:
         """Words in parentheses that say that something is over."""
         own = load_language(self.language).values.ended

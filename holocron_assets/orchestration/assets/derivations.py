@@ -229,7 +229,7 @@ def _asked_by_hand(
     replaced, complete = dict[str, Footer](), dict[str, Footer]()
     controls = StandingControls(lake)
     held = {name: why for name in context.partition_keys if (why := controls.hold_of(interrogation, name))}
-    agenda = Given(interrogation, [name for name in context.partition_keys if name not in held], controls)
+    agenda = Given(interrogation, [name for name in context.partition_keys if name not in held])
     if not agenda.partitions:
         raise HeldBackError("; ".join(dict.fromkeys(held.values())))
     with closing(work_on(asked.model_run(model, [interrogation]), agenda, session)) as working:

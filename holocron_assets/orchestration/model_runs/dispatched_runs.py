@@ -129,7 +129,6 @@ def _agenda(
         asked.served,
         asked.settings,
         None if partitions is None else frozenset(partitions),
-        StandingControls(asked.lake),
         model,
         deadline=_deadline(context),
     )

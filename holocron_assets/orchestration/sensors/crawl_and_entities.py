@@ -336,9 +336,7 @@ def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Sour
     """
     memory, now = _memory(context), utc_now()
     mark = frontier_mark(lake, sources)
-    looked_at = datetime.fromisoformat(
-        memory.get("looked_at") or datetime.min.replace(tzinfo=UTC).isoformat()
-    )
+    looked_at = datetime.fromisoformat(memory.get("looked_at") or _LONG_AGO)
     if memory.get("nothing_pending") == mark and timedelta(0) <= now - looked_at < _READ_AGAIN_AFTER:
         return None
     batches = [batch for source in sources for batch in cut_batches(lake, source, now=now)]

@@ -9,7 +9,7 @@ from holocron_assets.review.statements import Statement
 
 _MOST_NEIGHBOURS = 16
 _WIDTH, _BOX, _CENTRE = 680, 200, 150
-_STEP, _LABEL, _BOX_HEIGHT = 30, 22, 24
+_STEP, _LABEL = 30, 22
 _LINE, _MOST_LINES = 17, 3
 _LETTERS, _CENTRE_LETTERS = 27, 18
 """How many letters fit into a line of a box."""

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from article_lake import article_lake
+from interrogation_files import read_interrogations
 from review_lake import write
 
 from holocron_assets.classify.learned.proposals import stale_type_proposals, store_type_proposals
-from holocron_assets.derive.interrogations.files import read_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.items import Item, wanted_items
 from holocron_assets.lake.declaration.keys import title_key
