@@ -113,7 +113,7 @@ def print_records(console: Console, title: str, rows: Iterable[Mapping[str, Any]
 
 
 def print_page(console: Console, report: Mapping[str, Any]) -> None:
-    """Print a page's report (see `reports.page_report`)."""
+    """Print a page's report (see `operations/why/page_report.py`)."""
     console.print(f"[bold]{shown(report['title'])}[/bold] of {report['source']}")
     console.print(shown(report["stuck"]), end="\n\n")
     for topic, (heading, columns) in _PAGE_TOPICS.items():
@@ -123,10 +123,10 @@ def print_page(console: Console, report: Mapping[str, Any]) -> None:
     print_records(console, "Names", [{"goes by": names}] if names else [])
 
 
-def without_empty_columns(rows: Sequence[Mapping[str, Any]], *, drop: str = "") -> list[dict[str, Any]]:
-    """The rows without column `drop` and without columns that are empty in every row."""
+def without_empty_columns(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows without the columns that are empty in every row."""
     kept = [name for name in (rows[0] if rows else ()) if any(row[name] is not None for row in rows)]
-    return [{name: row[name] for name in kept if name != drop} for row in rows]
+    return [{name: row[name] for name in kept} for row in rows]
 
 
 def without_zeros(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -118,10 +118,6 @@ class Controls:
         """Whether no new work may start: it is paused or drained."""
         return self.holds(source=source, interrogation=interrogation) is not None
 
-    def is_paused(self, *, source: str | None = None, interrogation: str | None = None) -> bool:
-        """Whether work under way must stop too."""
-        return self.pauses(source=source, interrogation=interrogation) is not None
-
     def priority(self, scope: Scope, declared: int = 0) -> int:
         """The priority of a source or interrogation: a person's, or else the declared one."""
         return self.priorities.get(scope, declared)
@@ -168,13 +164,11 @@ def refuse_full(lake: Lake) -> None:
         raise HeldBackError(str(hold))
 
 
-def safe_point(
-    lake: Lake, *, source: str | None = None, interrogation: str | None = None
-) -> Callable[[], None]:
+def safe_point(lake: Lake, *, source: str) -> Callable[[], None]:
     """A function for work to call where it can stop without a loss: it raises HeldBackError in a pause."""
 
     def stop_if_paused() -> None:
-        if hold := standing_controls(lake).pauses(source=source, interrogation=interrogation):
+        if hold := standing_controls(lake).pauses(source=source):
             raise HeldBackError(str(hold))
 
     return stop_if_paused

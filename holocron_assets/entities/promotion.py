@@ -163,15 +163,12 @@ def entity_from(entity_type: str) -> float:
     return policy.types.get(entity_type, policy.default).staged
 
 
-def load_policy(
-    path: Path, entity_types: AbstractSet[str], worth_file: Path = DEFAULT_WORTH_FILE
-) -> PromotionPolicy:
+def load_policy(path: Path, entity_types: AbstractSet[str]) -> PromotionPolicy:
     """Read and validate a policy file, and how often rules were right.
 
     Args:
         path: a YAML file with the keys `id`, `default` and `types`, as in `promotion.yaml`.
         entity_types: the taxonomy's entity-worthy types; only these may have thresholds of their own.
-        worth_file: a YAML file with `rules`, as in `rule_worth.yaml`.
 
     Returns:
         The policy.
@@ -184,4 +181,4 @@ def load_policy(
         raise DataFileError(
             f"{path}: types.{unknown[0]}: no entity-worthy type; use one of {sorted(entity_types)}"
         )
-    return policy.model_copy(update={"worths": read_data_file(worth_file, RuleWorths)})
+    return policy.model_copy(update={"worths": read_data_file(DEFAULT_WORTH_FILE, RuleWorths)})

@@ -22,7 +22,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import FILE_BATCHES, FILES
 
 
-def cut_file_batches(lake: Lake, source: FileSource, *, now: datetime, most: int | None = None) -> list[str]:
+def cut_file_batches(lake: Lake, source: FileSource, *, now: datetime) -> list[str]:
     """Cut a source's pending artifacts into new batches and write their manifests.
 
     One process cuts at a time, whatever the source: two sources may list the same artifact. As for pages of
@@ -32,7 +32,6 @@ def cut_file_batches(lake: Lake, source: FileSource, *, now: datetime, most: int
         lake: where lists are and manifests go.
         source: the source of the artifacts.
         now: the time written into the manifests.
-        most: the largest number of batches to cut.
 
     Returns:
         Names of the new batches, in order.
@@ -42,7 +41,6 @@ def cut_file_batches(lake: Lake, source: FileSource, *, now: datetime, most: int
         room = MOST_UNFINISHED_WITHOUT_LINKS - unfinished
         if unfinished > MOST_UNFINISHED_WITHOUT_LINKS // 2 or room <= 0:
             return []
-        room = room if most is None else min(room, most)
         pending = pending_files(lake, source, now=now, limit=room * source.files_in_a_batch)
         first = next_number(lake, source.name, (FILE_BATCHES, FILES))
         batches = []

@@ -142,13 +142,12 @@ class StalePartition:
         return self.counts.dues[0] if self.counts.dues[0] <= now else None
 
 
-def backlog(  # noqa: PLR0913 - what to read, how much of it, and which controls count
+def backlog(
     lake: Lake,
     interrogations: Sequence[Interrogation],
     *,
     digests: Mapping[str, str],
     now: datetime,
-    most_opened: int | None = MOST_OPENED,
     heed: Callable[[Sequence[StalePartition]], Sequence[StalePartition]] = lambda stale: stale,
 ) -> list[Waiting]:
     """The work to do, for `dispatch.decide`.
@@ -158,11 +157,9 @@ def backlog(  # noqa: PLR0913 - what to read, how much of it, and which controls
         interrogations: the interrogations to check.
         digests: of the models that can be asked, by name. An interrogation that has none of them is left out.
         now: the moment.
-        most_opened: as in `stale_partitions`.
-        heed: chooses those that may be worked on; see `WorkControls.heeded`.
+        heed: chooses those that may be worked on; see `StandingControls.heeded`.
     """
-    stale = stale_partitions(lake, interrogations, digests=digests, most_opened=most_opened)
-    return waiting_of(heed(stale), now)
+    return waiting_of(heed(stale_partitions(lake, interrogations, digests=digests)), now)
 
 
 def waiting_of(stale: Iterable[StalePartition], now: datetime) -> list[Waiting]:

@@ -34,9 +34,9 @@ class ServedModels:
     is_asked: bool = True
 
 
-def is_switched_off(environment: Mapping[str, str] = os.environ) -> bool:
+def is_switched_off() -> bool:
     """Whether no model is to be asked: HOLOCRON_LLM is `off`."""
-    return environment.get("HOLOCRON_LLM") == "off"
+    return os.environ.get("HOLOCRON_LLM") == "off"
 
 
 def served_by_code(interrogations: Iterable[Interrogation]) -> ServedModels:

@@ -93,13 +93,13 @@ class Sentences(FrozenModel):
 
 
 @cache
-def load_sentences(path: Path = SENTENCES_FILE) -> Sentences:
+def load_sentences() -> Sentences:
     """Read the words of sentences.
 
     Raises:
         DataFileError: the file cannot be used; names file and key.
     """
-    return read_data_file(path, Sentences)
+    return read_data_file(SENTENCES_FILE, Sentences)
 
 
 @dataclass(frozen=True)

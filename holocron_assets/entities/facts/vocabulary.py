@@ -196,13 +196,13 @@ def _fact_words(file: VocabularyFile) -> Iterator[tuple[str, str]]:
 
 
 @cache
-def load_vocabulary(path: Path = VOCABULARY_FILE) -> Vocabulary:
+def load_vocabulary() -> Vocabulary:
     """Read the vocabulary.
 
     Raises:
         DataFileError: the file cannot be used; names file and key.
     """
-    return Vocabulary(read_data_file(path, VocabularyFile))
+    return Vocabulary(read_data_file(VOCABULARY_FILE, VocabularyFile))
 
 
 class Trust(_Strict):

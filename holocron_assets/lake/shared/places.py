@@ -1,6 +1,5 @@
 """Which data folder mirrors a lake that several machines share: HOLOCRON_LAKE makes it the only one."""
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -40,25 +39,25 @@ def mirrored(mirror: Mirror) -> Iterator[Mirror]:
             del _MIRRORS[mirror.root]
 
 
-def mirror_from(environment: Mapping[str, str] = os.environ) -> Mirror | None:
+def configured_mirror() -> Mirror | None:
     """The mirror that the settings name; None if they name none.
 
     Raises:
         PermanentError: HOLOCRON_LAKE is set, and a setting that it needs is not.
     """
-    url = shared_lake(environment)
+    url = shared_lake()
     if url is None:
         return None
-    return Mirror(data_folder(environment), Objects(url), Session(database_address(environment), url))
+    return Mirror(data_folder(), Objects(url), Session(database_address(), url))
 
 
-def shared_server(environment: Mapping[str, str] = os.environ) -> Connection | None:
+def shared_server() -> Connection | None:
     """A new session with the server of the machines that share a lake; None on a single machine.
 
     Raises:
         PermanentError: HOLOCRON_LAKE is set, and a setting that it needs is not.
     """
-    return Connection(database_address(environment)) if shared_lake(environment) else None
+    return Connection(database_address()) if shared_lake() else None
 
 
 def _all_mirrors() -> Mapping[Path, Mirror]:
@@ -68,5 +67,5 @@ def _all_mirrors() -> Mapping[Path, Mirror]:
 
 @cache
 def _add_configured() -> None:
-    if mirror := mirror_from():
+    if mirror := configured_mirror():
         _MIRRORS[mirror.root] = mirror

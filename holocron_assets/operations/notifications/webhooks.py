@@ -80,13 +80,13 @@ class Webhook(Settings):
         """The host that is connected to."""
         return urlsplit(self.url).hostname or ""
 
-    def secret(self, environment: Mapping[str, str] = os.environ) -> bytes:
+    def secret(self) -> bytes:
         """The secret that notices are signed with.
 
         Raises:
             SettingsError: the environment does not hold one; names the variable, and never its value.
         """
-        held = environment.get(self.secret_env)
+        held = os.environ.get(self.secret_env)
         if not held:
             raise SettingsError(f"the environment variable {self.secret_env} is not set")
         try:

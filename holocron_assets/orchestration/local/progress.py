@@ -60,16 +60,13 @@ class FilesFetched(NamedTuple):
 
 
 @contextmanager
-def files_counted(
-    lake: Lake, batch: str, report: Callable[[FilesFetched], None], *, every: float = _SECONDS
-) -> Iterator[None]:
+def files_counted(lake: Lake, batch: str, report: Callable[[FilesFetched], None]) -> Iterator[None]:
     """While the block lasts, report how far a batch of files is.
 
     Args:
         lake: where the run writes the batch's journal, and the bytes that are coming.
         batch: the batch.
-        report: called from another thread, at most so often.
-        every: seconds between two readings.
+        report: called from another thread, every few seconds.
     """
     sizes = [row["size_bytes"] for row in file_manifest(lake, batch)] if lake.has(FILE_BATCHES, batch) else []
     stated = None if None in sizes else sum(sizes)
@@ -83,7 +80,7 @@ def files_counted(
         report(FilesFetched(done, len(sizes), size, max(size - last, 0) / max(now - last_at, 1e-3), stated))
         last, last_at = size, now
 
-    with _repeated(read, every):
+    with _repeated(read, _SECONDS):
         yield
 
 

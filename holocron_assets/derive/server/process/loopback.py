@@ -109,11 +109,11 @@ def _refusal(status: int, body: bytes) -> LlamaError:
         return LlamaError(status, body.decode(errors="replace")[:500])
 
 
-def version_at(url: str, *, seconds: float = 10) -> dict[str, Any] | None:
+def version_at(url: str) -> dict[str, Any] | None:
     """A model server's version; None if nothing answers there, or no model server does."""
     try:
         answer = httpx.get(
-            f"{url}/api/version", timeout=seconds, trust_env=False, verify=_tls_context(trust_env=False)
+            f"{url}/api/version", timeout=10, trust_env=False, verify=_tls_context(trust_env=False)
         )
         return dict(answer.json()) if answer.is_success else None
     except (httpx.HTTPError, ValueError, TypeError):
