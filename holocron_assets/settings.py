@@ -1,4 +1,4 @@
-"""Where this Holocron keeps its things: three folders, each moved by an environment variable."""
+"""The environment variables that Holocron reads, and what each one means."""
 
 import os
 from collections.abc import Mapping
@@ -122,19 +122,19 @@ def data_folder(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(environment.get("HOLOCRON_DATA") or PROJECT_FOLDER / "data").resolve()
 
 
-def shared_lake(environment: Mapping[str, str] = os.environ) -> str | None:
+def shared_lake() -> str | None:
     """The store of a lake that several machines share, such as s3://bucket/prefix: HOLOCRON_LAKE, or none."""
-    return environment.get("HOLOCRON_LAKE", "").rstrip("/") or None
+    return os.environ.get("HOLOCRON_LAKE", "").rstrip("/") or None
 
 
-def database_address(environment: Mapping[str, str] = os.environ) -> str | None:
+def database_address() -> str | None:
     """The address of the PostgreSQL server: HOLOCRON_POSTGRES_URL, or none."""
-    return environment.get("HOLOCRON_POSTGRES_URL") or None
+    return os.environ.get("HOLOCRON_POSTGRES_URL") or None
 
 
-def broker(environment: Mapping[str, str] = os.environ) -> str | None:
+def broker() -> str | None:
     """The broker through which runs go to workers on other machines: HOLOCRON_BROKER, or none."""
-    return environment.get("HOLOCRON_BROKER") or None
+    return os.environ.get("HOLOCRON_BROKER") or None
 
 
 def crawlers(environment: Mapping[str, str] = os.environ) -> int:
@@ -149,26 +149,26 @@ def crawlers(environment: Mapping[str, str] = os.environ) -> int:
     return int(text)
 
 
-def processes(environment: Mapping[str, str] = os.environ) -> int:
+def processes() -> int:
     """How many processes `holocron run` and `import` work in: HOLOCRON_PROCESSES, or one a core, at most 4.
 
     Raises:
         SettingError: it is no number from 1 to 64.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    text = environment.get("HOLOCRON_PROCESSES") or str(min(cores, _USUAL_PROCESSES))
+    text = os.environ.get("HOLOCRON_PROCESSES") or str(min(cores, _USUAL_PROCESSES))
     if not text.isdecimal() or not 1 <= int(text) <= _MOST_PROCESSES:
         raise SettingError(f"HOLOCRON_PROCESSES must be a number from 1 to {_MOST_PROCESSES}, not {text!r}")
     return int(text)
 
 
-def web_token(environment: Mapping[str, str] = os.environ) -> str:
+def web_token() -> str:
     """What requests of other machines to `holocron web` must carry: HOLOCRON_WEB_TOKEN.
 
     Raises:
         SettingError: it is not set, or short enough to be guessed.
     """
-    token = environment.get("HOLOCRON_WEB_TOKEN", "")
+    token = os.environ.get("HOLOCRON_WEB_TOKEN", "")
     if len(token) < _SHORTEST_TOKEN or not token.isprintable() or not token.isascii() or " " in token:
         raise SettingError(
             f"HOLOCRON_WEB_TOKEN must have {_SHORTEST_TOKEN} or more characters of ASCII, without spaces, "
@@ -178,112 +178,116 @@ def web_token(environment: Mapping[str, str] = os.environ) -> str:
     return token
 
 
-def sources_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The folder of source files: HOLOCRON_SOURCES, or the project's `data/sources/`."""
-    return Path(environment.get("HOLOCRON_SOURCES") or PROJECT_FOLDER / "data" / "sources").resolve()
-
-
-def dispatch_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """The file that says how work is given to models: HOLOCRON_DISPATCH, or `data/dispatch.yaml`."""
-    return Path(environment.get("HOLOCRON_DISPATCH") or PROJECT_FOLDER / "data" / "dispatch.yaml").resolve()
-
-
-def webhooks_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """The file that lists the webhooks: HOLOCRON_WEBHOOKS, or the project's `data/webhooks.yaml`."""
-    return Path(environment.get("HOLOCRON_WEBHOOKS") or PROJECT_FOLDER / "data" / "webhooks.yaml").resolve()
-
-
-def alerts_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """The file of the rules that raise alerts: HOLOCRON_ALERTS, or the project's `data/alerts.yaml`."""
-    return Path(environment.get("HOLOCRON_ALERTS") or PROJECT_FOLDER / "data" / "alerts.yaml").resolve()
-
-
-def groups_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The folder of groups of work: HOLOCRON_GROUPS, or the project's `data/groups/`."""
-    return Path(environment.get("HOLOCRON_GROUPS") or PROJECT_FOLDER / "data" / "groups").resolve()
-
-
-def schedules_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """The file that says what is done when: HOLOCRON_SCHEDULES, or `data/schedules.yaml`."""
-    return Path(environment.get("HOLOCRON_SCHEDULES") or PROJECT_FOLDER / "data" / "schedules.yaml").resolve()
-
-
-def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """What all processes of this user know, outside the data folder: HOLOCRON_STATE, or the user's own."""
-    return Path(environment.get("HOLOCRON_STATE") or user_state_path("holocron")).resolve()
-
-
-def politeness_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """What all processes of this user share about hosts, in their state folder.
-
-    It is outside the data folder, so that two Holocrons on one machine are polite together.
-    """
-    return state_folder(environment) / "politeness"
-
-
-def dagster_home(environment: Mapping[str, str] = os.environ) -> Path:
-    """Dagster's own folder: DAGSTER_HOME, or `dagster/` in the data folder, whose batches it knows."""
-    return Path(environment.get("DAGSTER_HOME") or data_folder(environment) / "dagster").resolve()
-
-
-def models_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The folder of model files: HOLOCRON_MODELS, or `models/` in the user's cache folder.
-
-    It is outside the data folder, so that all Holocrons on one machine share a download of a gigabyte.
-    """
-    return Path(environment.get("HOLOCRON_MODELS") or user_cache_path("holocron") / "models").resolve()
-
-
-def given_model_files(environment: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
-    """Model files that a person has already, or folders of them: HOLOCRON_MODEL_FILES, as PATH is written."""
-    named = environment.get("HOLOCRON_MODEL_FILES", "").split(os.pathsep)
-    return tuple(Path(name).resolve() for name in named if name)
-
-
-def interrogations_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The folder of interrogations: HOLOCRON_INTERROGATIONS, or the project's `data/interrogations/`."""
-    return Path(
-        environment.get("HOLOCRON_INTERROGATIONS") or PROJECT_FOLDER / "data" / "interrogations"
-    ).resolve()
-
-
-def spaces_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The folder of spaces: HOLOCRON_SPACES, or the project's `data/spaces/`."""
-    return Path(environment.get("HOLOCRON_SPACES") or PROJECT_FOLDER / "data" / "spaces").resolve()
-
-
-def infobox_rules_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The folder of people's own infobox rules: HOLOCRON_INFOBOX_RULES, or the project's `data/infobox/`."""
-    return Path(environment.get("HOLOCRON_INFOBOX_RULES") or PROJECT_FOLDER / "data" / "infobox").resolve()
-
-
-def marked_statements_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The folder of statements that people marked: HOLOCRON_MARKED_STATEMENTS, or the project's own."""
-    return Path(
-        environment.get("HOLOCRON_MARKED_STATEMENTS") or PROJECT_FOLDER / "data" / "marked_statements"
-    ).resolve()
-
-
-def tags_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """The vocabulary of tags: HOLOCRON_TAGS, or the project's `data/tags.yaml`."""
-    return Path(environment.get("HOLOCRON_TAGS") or PROJECT_FOLDER / "data" / "tags.yaml").resolve()
+_WRITTEN_BY_PEOPLE: Mapping[str, str] = {
+    "sources": "HOLOCRON_SOURCES",
+    "interrogations": "HOLOCRON_INTERROGATIONS",
+    "spaces": "HOLOCRON_SPACES",
+    "infobox": "HOLOCRON_INFOBOX_RULES",
+    "marked_statements": "HOLOCRON_MARKED_STATEMENTS",
+    "tags.yaml": "HOLOCRON_TAGS",
+    "dispatch.yaml": "HOLOCRON_DISPATCH",
+    "webhooks.yaml": "HOLOCRON_WEBHOOKS",
+    "alerts.yaml": "HOLOCRON_ALERTS",
+    "schedules.yaml": "HOLOCRON_SCHEDULES",
+    "groups": "HOLOCRON_GROUPS",
+}
+"""The variable that moves each file and folder that people write, by its name in the project's `data/`."""
 
 
 def written_by_people(environment: Mapping[str, str] = os.environ) -> Mapping[str, Path]:
     """Every file and folder of settings that people write, by its name in the project's `data/`."""
-    return {
-        "sources": sources_folder(environment),
-        "interrogations": interrogations_folder(environment),
-        "spaces": spaces_folder(environment),
-        "infobox": infobox_rules_folder(environment),
-        "marked_statements": marked_statements_folder(environment),
-        "tags.yaml": tags_file(environment),
-        "dispatch.yaml": dispatch_file(environment),
-        "webhooks.yaml": webhooks_file(environment),
-        "alerts.yaml": alerts_file(environment),
-        "schedules.yaml": schedules_file(environment),
-        "groups": groups_folder(environment),
-    }
+    return {name: _written(name, environment) for name in _WRITTEN_BY_PEOPLE}
+
+
+def _written(name: str, environment: Mapping[str, str] = os.environ) -> Path:
+    return Path(environment.get(_WRITTEN_BY_PEOPLE[name]) or PROJECT_FOLDER / "data" / name).resolve()
+
+
+def sources_folder() -> Path:
+    """The folder of source files."""
+    return _written("sources")
+
+
+def interrogations_folder() -> Path:
+    """The folder of interrogations."""
+    return _written("interrogations")
+
+
+def spaces_folder() -> Path:
+    """The folder of spaces."""
+    return _written("spaces")
+
+
+def infobox_rules_folder() -> Path:
+    """The folder of people's own infobox rules."""
+    return _written("infobox")
+
+
+def marked_statements_folder() -> Path:
+    """The folder of statements that people marked."""
+    return _written("marked_statements")
+
+
+def tags_file() -> Path:
+    """The vocabulary of tags."""
+    return _written("tags.yaml")
+
+
+def dispatch_file() -> Path:
+    """The file that says how work is given to models."""
+    return _written("dispatch.yaml")
+
+
+def webhooks_file() -> Path:
+    """The file that lists the webhooks."""
+    return _written("webhooks.yaml")
+
+
+def alerts_file() -> Path:
+    """The file of the rules that raise alerts."""
+    return _written("alerts.yaml")
+
+
+def schedules_file() -> Path:
+    """The file that says what is done when."""
+    return _written("schedules.yaml")
+
+
+def groups_folder() -> Path:
+    """The folder of groups of work."""
+    return _written("groups")
+
+
+def state_folder() -> Path:
+    """What all processes of this user know, outside the data folder: HOLOCRON_STATE, or the user's own."""
+    return Path(os.environ.get("HOLOCRON_STATE") or user_state_path("holocron")).resolve()
+
+
+def politeness_folder() -> Path:
+    """What all processes of this user share about hosts, in their state folder.
+
+    It is outside the data folder, so that two Holocrons on one machine are polite together.
+    """
+    return state_folder() / "politeness"
+
+
+def dagster_home() -> Path:
+    """Dagster's own folder: DAGSTER_HOME, or `dagster/` in the data folder, whose batches it knows."""
+    return Path(os.environ.get("DAGSTER_HOME") or data_folder() / "dagster").resolve()
+
+
+def models_folder() -> Path:
+    """The folder of model files: HOLOCRON_MODELS, or `models/` in the user's cache folder.
+
+    It is outside the data folder, so that all Holocrons on one machine share a download of a gigabyte.
+    """
+    return Path(os.environ.get("HOLOCRON_MODELS") or user_cache_path("holocron") / "models").resolve()
+
+
+def given_model_files() -> tuple[Path, ...]:
+    """Model files that a person has already, or folders of them: HOLOCRON_MODEL_FILES, as PATH is written."""
+    named = os.environ.get("HOLOCRON_MODEL_FILES", "").split(os.pathsep)
+    return tuple(Path(name).resolve() for name in named if name)
 
 
 def run_retention(environment: Mapping[str, str] = os.environ) -> RunRetention:
