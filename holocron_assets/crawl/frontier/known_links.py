@@ -21,7 +21,7 @@ from holocron_assets.crawl.frontier.coverage import (
     without_known_links,
 )
 from holocron_assets.crawl.frontier.pending import outlook
-from holocron_assets.crawl.frontier.views import quoted, relations, rows_now, sql_part
+from holocron_assets.crawl.frontier.views import relations, rows_now, sql_part
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import SchemaError
@@ -32,6 +32,7 @@ from holocron_assets.lake.files.sealing import seal
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_CHANGES
 from holocron_assets.lake.views.database import query, rows_of
+from holocron_assets.lake.views.literals import quoted
 from holocron_assets.lake.views.spilling import spilling_database
 
 _MEMORY = "1200MB"
@@ -163,7 +164,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, path: Path, footer: str) -> Non
     )
     query(
         connection,
-        f"copy (select {_COLUMNS} from known_titles) to {quoted(str(path))}"  # noqa: S608 - our own names
+        f"copy (select {_COLUMNS} from known_titles) to {quoted(path)}"  # noqa: S608 - our own names
         f" ({kept}, kv_metadata {{{FOOTER_KEY.decode()}: {quoted(footer)}}})",
     )
 

@@ -26,6 +26,7 @@ from holocron_assets.lake.tables import (
     SITES,
 )
 from holocron_assets.lake.views.database import rows_of
+from holocron_assets.lake.views.literals import quoted
 
 _SQL = files(__package__).joinpath("sql")
 _SETTINGS = [
@@ -145,11 +146,6 @@ def sql_part(name: str, **parameters: str) -> str:
     """One of the files in `sql/`, with its parameters filled in."""
     text = _SQL.joinpath(f"{name}.sql").read_text(encoding="utf-8")
     return Template(text).substitute(parameters)
-
-
-def quoted(value: str) -> str:
-    """A text as a literal of SQL, since views and macros take no parameters."""
-    return "'" + value.replace("'", "''") + "'"
 
 
 def _text(part: str, relation: str) -> str:

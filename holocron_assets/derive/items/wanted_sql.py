@@ -19,6 +19,7 @@ from holocron_assets.lake.tables import (
     RULE_CLASSIFICATIONS,
     TYPE_PREDICTIONS,
 )
+from holocron_assets.lake.views.literals import quoted
 
 WANTED_TABLES = (PAGES, PAGE_SIGNALS, PAGE_TYPES, RULE_CLASSIFICATIONS, ENTITY_PAIRS, ENTITIES)
 """The tables that the query reads."""
@@ -128,6 +129,6 @@ def _literal(value: object) -> str:
         case list():
             return f"[{', '.join(map(_literal, value))}]"
         case str():
-            return "'" + value.replace("'", "''") + "'"
+            return quoted(value)
         case _:
             return repr(value)

@@ -14,6 +14,7 @@ from holocron_assets.lake.files.durable import replacing
 from holocron_assets.lake.files.listing import DATA_FILE, Listing
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.empty_database import empty_database
+from holocron_assets.lake.views.literals import quoted
 
 NUMBERED = re.compile(r"(?P<series>.+)-(?P<number>[0-9]+)")
 """Names of partitions that are numbered, such as batches. Only these are packed."""
@@ -57,7 +58,7 @@ def rows_at_any_time(lake: Lake, table: Table) -> str:
     # The file with the columns comes first: DuckDB takes the columns from it, and it may be the only file.
     own = _own_rows(table, [_pattern(folder / _COLUMNS_FILE), f"{_pattern(folder)}/*/{DATA_FILE}"])
     ranges = [
-        f"filename between {_text(listing.file(first).resolve())} and {_text(listing.file(last).resolve())}"
+        f"filename between {quoted(listing.file(first).resolve())} and {quoted(listing.file(last).resolve())}"
         for first, last in _ranges(packed)
     ]
     if ranges:
@@ -109,7 +110,7 @@ def _packed_rows(table: Table, listing: Listing, partitions: Iterable[str]) -> I
         if len(names) < sizes[pack]:
             # A join, because a long list of names in a condition is compared one by one.
             yield (
-                f"from read_parquet([{_text(_pattern(pack))}], hive_partitioning = false) as rows "
+                f"from read_parquet([{quoted(_pattern(pack))}], hive_partitioning = false) as rows "
                 f"semi join (select unnest([{_texts(names)}]) as name) as wanted "
                 f'on rows."{table.partition_column}" = wanted.name'
             )
@@ -149,8 +150,4 @@ def _pattern(path: Path) -> str:
 
 
 def _texts(values: Iterable[str]) -> str:
-    return ", ".join(map(_text, values))
-
-
-def _text(value: str | Path) -> str:
-    return "'" + str(value).replace("'", "''") + "'"
+    return ", ".join(map(quoted, values))

@@ -17,6 +17,7 @@ import duckdb
 
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.literals import quoted
 
 _ABANDONED_AFTER = timedelta(days=1)
 _FOLDER = "spill"
@@ -71,7 +72,7 @@ def lock_database(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
 
     It could still write into the lake: only checked queries may be asked of it.
     """
-    folder = _quoted(lake.root.resolve() / "lake")
+    folder = quoted(lake.root.resolve() / "lake")
     connection.execute(f"set allowed_directories = [{folder}]; set enable_external_access = false")
     # When threads share the work, sums of fractions and rows without an order differ from time to time.
     connection.execute("set threads = 1")
@@ -153,14 +154,10 @@ def _database(lake: Lake, memory: str, kind: Kind) -> _Database:
         return kept
     connection = kept.connection if kept else _open()
     spill = lake.root / f"{_FOLDER}-{uuid.uuid4().hex}"
-    connection.execute(f"set global memory_limit = '{memory}'; set global temp_directory = {_quoted(spill)}")
+    connection.execute(f"set global memory_limit = '{memory}'; set global temp_directory = {quoted(spill)}")
     if of:
         lock_database(connection, lake)
     return _Database(connection, spill, of)
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
 
 
 def _open() -> duckdb.DuckDBPyConnection:

@@ -12,6 +12,7 @@ from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.literals import quoted
 from holocron_assets.lake.views.public_views import public_views
 
 _FILE = files(__package__).joinpath("sql", "views.yaml")
@@ -70,10 +71,10 @@ def comment_on_views(lake: Lake, connection: duckdb.DuckDBPyConnection) -> None:
     """Write the descriptions of views and columns into their database, as comments."""
     for view in view_texts(lake, connection):
         if view.about:
-            connection.execute(f'comment on view "{view.name}" is {_quoted(view.about)}')
+            connection.execute(f'comment on view "{view.name}" is {quoted(view.about)}')
         for name, _, text in view.columns:
             if text:
-                connection.execute(f'comment on column "{view.name}"."{name}" is {_quoted(text)}')
+                connection.execute(f'comment on column "{view.name}"."{name}" is {quoted(text)}')
 
 
 def _text(
@@ -91,7 +92,3 @@ def _text(
     texts = {**known, **own}
     described = [(c["name"], c["type"], texts.get(c["name"], "")) for c in columns]
     return ViewText(name, about, is_helper, described)
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

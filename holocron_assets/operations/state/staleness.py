@@ -14,6 +14,7 @@ from holocron_assets.derive.dispatch.under_way import UnderWay, items_under_way
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_TYPES
+from holocron_assets.lake.views.literals import quoted
 
 _NANOSECONDS = 10**9
 _STALE = [{"batch": "varchar"}]
@@ -121,4 +122,4 @@ def _listed(rows: Sequence[Mapping[str, Any]], kind: Sequence[Mapping[str, str]]
 
 
 def _text(value: object) -> str:
-    return "'" + json.dumps(value, default=str).replace("'", "''") + "'"
+    return quoted(json.dumps(value, default=str))
