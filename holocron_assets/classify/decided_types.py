@@ -31,7 +31,7 @@ from holocron_assets.lake.files.listing import Listing
 from holocron_assets.lake.files.parquet import read_table
 from holocron_assets.lake.freshness import RowsOf
 from holocron_assets.lake.packs.packs import FileMark
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import PAGE_SIGNALS
 from holocron_assets.lake.titles import DOTTED_CAPITAL, capitalised
 from holocron_assets.lake.views.database import connect, query
@@ -324,7 +324,7 @@ def read_decided_types(lake: Lake) -> RowsOf:
         shared[row["source"]][row["title"]] = row
 
     def of_batch(batch: str) -> Sequence[Row]:
-        source = batch.rpartition("-")[0]
+        source = source_of(batch)
         own = of_pages(source, _pages(lake, listing, batch)) if decided.types else []
         about = shared.get(source, {})
         there = _shared_there(lake, listing, batch, about.keys()) if about else ()

@@ -73,7 +73,7 @@ def _is_stale(snapshot: Snapshot, entity_type: str, inputs: dict[str, str]) -> b
     footer = read_footer(snapshot.lake, ENTITY_DEPARTURES, entity_type)
     if footer is None:
         return entity_type in snapshot.candidate_marks or snapshot.lake.has(ENTITIES, entity_type)
-    return (footer.code_version, dict(footer.inputs)) != (DEPARTURES_VERSION, inputs)
+    return not footer.is_of(DEPARTURES_VERSION, inputs)
 
 
 def _inputs(snapshot: Snapshot) -> dict[str, str]:

@@ -154,10 +154,9 @@ def _entities_are_stale(snapshot: Snapshot, entity_type: str) -> bool:
         # If a damaged file was set aside, what followed from it must not stay, also if no page has the type.
         is_left = any(snapshot.lake.has(table, entity_type) for table in _FOLLOWING)
         return is_left or entity_type in snapshot.candidate_marks
-    made_from = (footer.code_version, dict(footer.inputs))
     standing = snapshot.in_dispute.get(entity_type, ())
-    wanted = (ENTITIES_VERSION, _entity_inputs(snapshot, entity_type, standing))
-    return made_from != wanted or entity_type in snapshot.unheld
+    is_new = footer.is_of(ENTITIES_VERSION, _entity_inputs(snapshot, entity_type, standing))
+    return not is_new or entity_type in snapshot.unheld
 
 
 def _aliases_are_stale(snapshot: Snapshot, entity_type: str) -> bool:
@@ -165,8 +164,8 @@ def _aliases_are_stale(snapshot: Snapshot, entity_type: str) -> bool:
     if entities is None:
         return False
     footer = read_footer(snapshot.lake, ENTITY_ALIASES, entity_type)
-    wanted = (ALIASES_VERSION, _alias_inputs(snapshot, entity_type, entities))
-    return footer is None or (footer.code_version, dict(footer.inputs)) != wanted
+    inputs = _alias_inputs(snapshot, entity_type, entities)
+    return footer is None or not footer.is_of(ALIASES_VERSION, inputs)
 
 
 def _entity_inputs(snapshot: Snapshot, entity_type: str, current: Iterable[Row]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.footers import Footer, keep_footers
 from holocron_assets.lake.files.listing import Listing
 from holocron_assets.lake.files.parquet import read_footer
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 
 RowsOf = Callable[[str], Sequence[Row]]
 """Gives the rows that concern a partition, by its name."""
@@ -99,7 +99,7 @@ class Derivation:
         footer_of = footer_of or partial(read_footer, lake)
         found: dict[str, str] = {}
         named = [(table, partition) for table in self.inputs]
-        named += [(table, partition.rpartition("-")[0]) for table in self.source_inputs]
+        named += [(table, source_of(partition)) for table in self.source_inputs]
         for table, name in named:
             footer = footer_of(table, name)
             if footer is None:
@@ -141,7 +141,7 @@ class Derivation:
         if wanted is None:
             return False
         footer = footer_of(self.table, partition)
-        return footer is None or footer.code_version != self.code_version or dict(footer.inputs) != wanted
+        return footer is None or not footer.is_of(self.code_version, wanted)
 
 
 class LakeListings:
@@ -182,7 +182,7 @@ def stale_partitions(lake: Lake, derivations: Sequence[Derivation], partitions: 
     with_rows = [(derivation, derivation.rows_of(lake)) for derivation in derivations]
     stale = []
     for partition in partitions:
-        source = partition.rpartition("-")[0]
+        source = source_of(partition)
         state = (
             *(listing.mark(partition) for listing in own),
             *(listing.mark(source) for listing in sources),

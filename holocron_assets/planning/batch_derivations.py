@@ -6,14 +6,13 @@ from holocron_assets.classify.decided_types import read_decided_types
 from holocron_assets.classify.learned.answers import read_predictions
 from holocron_assets.classify.rule_file import RULES_VERSION
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.crawl.sources.files import AnySource
 from holocron_assets.derive.interrogations.loading import derived_tables
 from holocron_assets.entities.facts.rules import FACT_READER_VERSION, RULES_FOLDER, rules_version
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.freshness import Derivation, RowInput, stale_partitions
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import (
     BATCH_PAGES,
     DECISIONS,

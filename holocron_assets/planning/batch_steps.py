@@ -9,7 +9,6 @@ from holocron_assets.classify.decided_types import DecidedTypes
 from holocron_assets.classify.merge import page_type_row
 from holocron_assets.classify.rules import classify_page, load_rules, unclassified_row
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.entities.facts.page_facts import page_fact_rows
 from holocron_assets.entities.facts.rules import RuleBook, load_rule_book
 from holocron_assets.entities.identity.candidates import candidate_row
@@ -24,7 +23,7 @@ from holocron_assets.lake.files.parquet import (
     write_partition,
 )
 from holocron_assets.lake.freshness import Derivation, RowsByTable
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import (
     DECISIONS,
     PAGE_SIGNALS,

@@ -7,7 +7,7 @@ from typing import Any
 
 from holocron_assets.classify.learned.store import stale_type_models, stale_type_predictions
 from holocron_assets.crawl.changes.revision_check import passes, seeds_are_due, unfinished_pass
-from holocron_assets.crawl.frontier.batches import source_of, unfinished_batches
+from holocron_assets.crawl.frontier.batches import unfinished_batches
 from holocron_assets.crawl.frontier.known_links import compaction_is_due, enough_is_new, standing
 from holocron_assets.crawl.sources.seeds import fingerprint, seeds_are_stale
 from holocron_assets.crawl.sources.source import Source
@@ -23,7 +23,7 @@ from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.freshness import LakeListings
 from holocron_assets.lake.packs.compaction import partitions_to_pack
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import PAGE_CHUNKS, PAGES, RULE_CLASSIFICATIONS, SITES, TYPE_MODEL
 from holocron_assets.lake.views.publishing import views_are_stale
 from holocron_assets.operations.views import all_views

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, write_partition
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import DECISIONS, PAGE_TYPES, REVIEW_ITEMS
 from holocron_assets.review.queue import MADE_FROM, review_rows
 
@@ -17,7 +17,7 @@ def stale_review(lake: Lake, sources: Sequence[str]) -> list[str]:
 
     A source without a typed page has no queue.
     """
-    typed = {name.rpartition("-")[0] for name in lake.partitions(PAGE_TYPES)}
+    typed = {source_of(name) for name in lake.partitions(PAGE_TYPES)}
     made_from = _inputs(lake)
     return [
         name
@@ -43,7 +43,7 @@ def store_review(lake: Lake, source: str) -> tuple[Footer, Sequence[Row]]:
 
 
 def _is_stale(footer: Footer | None, made_from: dict[str, str]) -> bool:
-    return footer is None or (footer.code_version, dict(footer.inputs)) != (REVIEW_VERSION, made_from)
+    return footer is None or not footer.is_of(REVIEW_VERSION, made_from)
 
 
 def _inputs(lake: Lake) -> dict[str, str]:

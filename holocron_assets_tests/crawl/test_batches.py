@@ -27,11 +27,10 @@ from holocron_assets.crawl.frontier.batches import (
     cut_batches,
     cut_given_titles,
     manifest,
-    source_of,
     unfinished_batches,
 )
 from holocron_assets.errors import PermanentError
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES
 from holocron_assets.lake.titles import DEFAULT_SITE
 

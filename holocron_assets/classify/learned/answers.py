@@ -11,7 +11,7 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.freshness import RowsOf
 from holocron_assets.lake.packs.packs import FileMark
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import TYPE_PREDICTIONS
 
 _ANSWER = (
@@ -31,7 +31,7 @@ def read_predictions(lake: Lake) -> RowsOf:
     listing = lake.listing(TYPE_PREDICTIONS)
 
     def of_batch(batch: str) -> Sequence[Row]:
-        source = batch.rpartition("-")[0]
+        source = source_of(batch)
         mark = listing.mark(source)
         return _by_batch(lake, source, mark).get(batch, ()) if mark else ()
 

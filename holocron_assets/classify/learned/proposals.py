@@ -13,7 +13,7 @@ from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import (
     PAGE_SIGNALS,
     PAGE_TYPES,
@@ -46,7 +46,7 @@ _MADE_FROM = (SITES, PAGES, PAGE_SIGNALS, PAGE_TYPES, TYPE_PREDICTIONS)
 
 def stale_type_proposals(lake: Lake, sources: Sequence[str]) -> list[str]:
     """The sources whose proposals might come out different today; one without a typed page has none."""
-    typed = {name.rpartition("-")[0] for name in lake.partitions(PAGE_TYPES)}
+    typed = {source_of(name) for name in lake.partitions(PAGE_TYPES)}
     inputs = _inputs(lake)
     return [name for name in sources if name in typed and not _is_of(lake, name, inputs)]
 
@@ -71,7 +71,7 @@ def store_type_proposals(lake: Lake, source: str) -> tuple[Footer, Sequence[Row]
 
 def _is_of(lake: Lake, source: str, inputs: dict[str, str]) -> bool:
     footer = read_footer(lake, TYPE_PROPOSALS, source)
-    return footer is not None and (footer.code_version, dict(footer.inputs)) == (PROPOSALS_VERSION, inputs)
+    return footer is not None and footer.is_of(PROPOSALS_VERSION, inputs)
 
 
 def _inputs(lake: Lake) -> dict[str, str]:
@@ -120,7 +120,7 @@ def _asked(lake: Lake, source: str) -> Mapping[int, Sequence[Row]]:
         ]
         for table in _answers_about_templates(lake)
         for batch in lake.partitions(table)
-        if batch.rpartition("-")[0] == source
+        if source_of(batch) == source
         for row in read_partition(lake, table, batch, ["title_key", "primary_type", "model"])
         if row["primary_type"] != UNKNOWN
     }

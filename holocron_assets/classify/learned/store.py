@@ -29,7 +29,7 @@ from holocron_assets.lake.files.parquet import (
 )
 from holocron_assets.lake.freshness import LakeListings
 from holocron_assets.lake.packs.packs import FileMark
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import (
     PAGE_SIGNALS,
     RULE_CLASSIFICATIONS,
@@ -96,7 +96,7 @@ def stale_type_predictions(lake: Lake, sources: Sequence[str]) -> list[str]:
     stale = []
     for name in sources:
         footer, wanted = read_footer(lake, TYPE_PREDICTIONS, name), _inputs(listings, name, batches[name])
-        if wanted and (footer is None or (footer.code_version, footer.inputs) != (LEARNED_VERSION, wanted)):
+        if wanted and (footer is None or not footer.is_of(LEARNED_VERSION, wanted)):
             stale.append(name)
     return stale
 
@@ -142,7 +142,7 @@ def _batches(lake: Lake) -> Mapping[str, list[str]]:
     """The classified batches of each source."""
     found: dict[str, list[str]] = defaultdict(list)
     for batch in lake.partitions(RULE_CLASSIFICATIONS):
-        found[batch.rpartition("-")[0]].append(batch)
+        found[source_of(batch)].append(batch)
     return found
 
 

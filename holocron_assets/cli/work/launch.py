@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import click
 
 from holocron_assets.cli.shared import clear_errors, fail, opened_lake, source_option, tag_option
-from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.decisions.controls import refuse_held
+from holocron_assets.lake.place.paths import source_of
 
 
 @click.command()

@@ -21,7 +21,7 @@ from holocron_assets.lake.files.parquet import (
     write_partition,
 )
 from holocron_assets.lake.place.clock import SMALLEST_STEP
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES
 from holocron_assets.lake.titles import InvalidTitle, PageTitle, Site
@@ -191,11 +191,6 @@ def unfinished_batches(lake: Lake, source_name: str) -> list[str]:
 def batches_of(lake: Lake, source_name: str) -> list[str]:
     """Every batch of a source, oldest first."""
     return [batch for batch in lake.partitions(BATCH_PAGES) if source_of(batch) == source_name]
-
-
-def source_of(batch: str) -> str:
-    """The source that a batch's name begins with."""
-    return batch.rpartition("-")[0]
 
 
 def _refuse_dump(source: Source) -> None:
@@ -374,11 +369,7 @@ def restore_manifests(lake: Lake, source: Source) -> list[str]:
 
 def _restore_manifests(lake: Lake, source: Source) -> list[str]:
     cut = set(lake.partitions(BATCH_PAGES))
-    lost = [
-        batch
-        for batch in lake.partitions(PAGES)
-        if batch not in cut and batch.rpartition("-")[0] == source.name
-    ]
+    lost = [batch for batch in lake.partitions(PAGES) if batch not in cut and source_of(batch) == source.name]
     return [batch for batch in lost if _restore(lake, source, batch)]
 
 

@@ -9,7 +9,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.versions import module_version
 from holocron_assets.lake.files.parquet import read_footer
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import BATCH_PAGES, KNOWN_LINKS, PAGE_LINKS, PAGES, SEED_TITLES
 
 _SEEDS = "seeds"
@@ -97,4 +97,4 @@ def _covered(lake: Lake, source: Source) -> dict[str, str] | None:
 
 
 def _of_source(batches: list[str], source: Source) -> list[str]:
-    return [batch for batch in batches if batch.rpartition("-")[0] == source.name]
+    return [batch for batch in batches if source_of(batch) == source.name]

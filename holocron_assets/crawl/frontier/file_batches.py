@@ -11,14 +11,13 @@ from holocron_assets.crawl.frontier.batches import (
     NoManifestError,
     chunks,
     next_number,
-    source_of,
 )
 from holocron_assets.crawl.frontier.pending_files import PendingFile, pending_files
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition, write_partition
 from holocron_assets.lake.place.clock import SMALLEST_STEP
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import FILE_BATCHES, FILES
 
 

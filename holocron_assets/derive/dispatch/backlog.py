@@ -29,7 +29,7 @@ from holocron_assets.lake.files.parquet import DamagedPartitionError, MissingPar
 from holocron_assets.lake.freshness import LakeListings
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.packs.packs import FileMark
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import LLM_RUNS
 
 MOST_OPENED = 20
@@ -258,7 +258,7 @@ def _stale(
         if only is not None and partition not in only:
             continue
         marks = [listed.mark(partition) for listed in (*inputs, *answers)]
-        marks += [listed.mark(partition.rpartition("-")[0]) for listed in of_sources]
+        marks += [listed.mark(source_of(partition)) for listed in of_sources]
         there = [mark for mark in marks if mark]
         if len(there) < len(marks):
             continue

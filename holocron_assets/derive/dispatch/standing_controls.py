@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.decisions.controls import (
     DRAIN,
     PAUSE,
@@ -19,7 +18,7 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.partition_work import journal_path
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 
 _ITS_FILE = "its file"
 

@@ -7,7 +7,7 @@ from holocron_assets.derive.evidence.page_parts import PageParts
 from holocron_assets.derive.interrogations.derived_tables import Over
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import PAGE_SIGNALS, PAGES, SITES
 from holocron_assets.lake.titles import Site
 
@@ -32,7 +32,7 @@ def pages_of(lake: Lake, batch: str, titles: Iterable[str]) -> dict[str, PagePar
     signals = {
         row["title"]: row for row in read_partition(lake, PAGE_SIGNALS, batch) if row["title"] in wanted
     }
-    [site_row] = read_partition(lake, SITES, batch.rpartition("-")[0])
+    [site_row] = read_partition(lake, SITES, source_of(batch))
     site = Site.from_row(site_row)
     found: dict[str, PageParts] = {}
     for page in read_partition(lake, PAGES, batch, _PAGE_COLUMNS):

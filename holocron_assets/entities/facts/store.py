@@ -59,8 +59,8 @@ def _stale(snapshot: Snapshot, table: Table, entity_types: Sequence[str]) -> lis
 
 def _differs(snapshot: Snapshot, table: Table, entity_type: str) -> bool:
     footer = read_footer(snapshot.lake, table, entity_type)
-    wanted = (FACTS_VERSION, statement_inputs(snapshot, table, entity_type))
-    return footer is None or (footer.code_version, dict(footer.inputs)) != wanted
+    inputs = statement_inputs(snapshot, table, entity_type)
+    return footer is None or not footer.is_of(FACTS_VERSION, inputs)
 
 
 def _store(snapshot: Snapshot, table: Table, entity_type: str, run_id: str) -> tuple[Footer, pa.Table]:

@@ -76,9 +76,8 @@ def _is_stale(snapshot: Snapshot, entity_type: str) -> bool:
     if read_footer(snapshot.lake, ENTITY_PAIRS, entity_type) is None:
         return False
     footer = read_footer(snapshot.lake, ENTITY_JUDGEMENTS, entity_type)
-    wanted = (JUDGEMENTS_VERSION, _inputs(snapshot, entity_type))
-    is_old = footer is None or (footer.code_version, dict(footer.inputs)) != wanted
-    return is_old or entity_type in snapshot.unheld
+    is_new = footer is not None and footer.is_of(JUDGEMENTS_VERSION, _inputs(snapshot, entity_type))
+    return not is_new or entity_type in snapshot.unheld
 
 
 def _inputs(snapshot: Snapshot, entity_type: str) -> dict[str, str]:

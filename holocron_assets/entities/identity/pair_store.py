@@ -139,8 +139,8 @@ def _is_stale(snapshot: Snapshot, entity_type: str) -> bool:
     footer = read_footer(snapshot.lake, ENTITY_PAIRS, entity_type)
     if footer is None:
         return entity_type in snapshot.candidate_marks
-    wanted = (PAIRS_VERSION, _inputs(snapshot, entity_type))
-    return (footer.code_version, dict(footer.inputs)) != wanted or entity_type in snapshot.unheld
+    is_new = footer.is_of(PAIRS_VERSION, _inputs(snapshot, entity_type))
+    return not is_new or entity_type in snapshot.unheld
 
 
 def _inputs(snapshot: Snapshot, entity_type: str) -> dict[str, str]:

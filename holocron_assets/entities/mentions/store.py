@@ -46,7 +46,7 @@ def _is_stale(snapshot: Snapshot, entity_type: str) -> bool:
     footer = read_footer(snapshot.lake, ENTITY_MENTIONS, entity_type)
     if footer is None:
         return entity_type in snapshot.mentions.marks
-    return (footer.code_version, dict(footer.inputs)) != (MENTIONS_VERSION, _inputs(snapshot, entity_type))
+    return not footer.is_of(MENTIONS_VERSION, _inputs(snapshot, entity_type))
 
 
 def _inputs(snapshot: Snapshot, entity_type: str) -> dict[str, str]:

@@ -146,7 +146,7 @@ def _is_stale(snapshot: Snapshot, table: Table, partition: str, inputs: Mapping[
     footer = read_footer(snapshot.lake, table, partition)
     if footer is None:
         return "none" not in inputs.values()
-    return (footer.code_version, dict(footer.inputs)) != (TAGS_VERSION, inputs)
+    return not footer.is_of(TAGS_VERSION, inputs)
 
 
 def _of_source(snapshot: Snapshot, source: str, vocabulary_file: Path) -> dict[str, str]:

@@ -64,6 +64,10 @@ class Footer:
     code_version: str = ""
     inputs: Mapping[str, str] = field(default_factory=dict)
 
+    def is_of(self, code_version: str, inputs: Mapping[str, str]) -> bool:
+        """Whether this version of the code made the partition, from these inputs."""
+        return (self.code_version, dict(self.inputs)) == (code_version, dict(inputs))
+
     def to_json(self) -> dict[str, Any]:
         """The stored values: all but the number of rows, which Parquet itself stores."""
         return {

@@ -32,6 +32,11 @@ class PartitionNameError(PermanentError, ValueError):
     """A partition's name could lead outside its folder."""
 
 
+def source_of(batch: str) -> str:
+    """The source that a batch's name begins with."""
+    return batch.rpartition("-")[0]
+
+
 @dataclass(frozen=True)
 class Lake:
     """The data folder of one Holocron.

@@ -5,11 +5,10 @@ from time import perf_counter
 
 import dagster as dg
 
-from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.interrogations.unread import refuse_unread_answers
 from holocron_assets.lake.files.durable import replaced_files
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
 from holocron_assets.orchestration.assets.metadata import sample_list, table_arguments, written_metadata
 from holocron_assets.orchestration.assets.partitions import BATCHES

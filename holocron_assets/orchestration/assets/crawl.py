@@ -7,7 +7,7 @@ from time import perf_counter
 import dagster as dg
 
 from holocron_assets.crawl.fetch import fetch_batch
-from holocron_assets.crawl.frontier.batches import manifest, source_of
+from holocron_assets.crawl.frontier.batches import manifest
 from holocron_assets.crawl.http.log import Tally
 from holocron_assets.crawl.mediawiki.client import WikiClient
 from holocron_assets.crawl.readers import page_reader, wiki_client
@@ -17,7 +17,7 @@ from holocron_assets.decisions.controls import refuse_held, safe_point
 from holocron_assets.lake.files.durable import replaced_files
 from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES, SITES
 from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
 from holocron_assets.orchestration.assets.metadata import large_metadata, table_arguments, written_metadata

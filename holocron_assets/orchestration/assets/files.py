@@ -9,7 +9,6 @@ import dagster as dg
 from holocron_assets.crawl.fetch import fetch_batch
 from holocron_assets.crawl.files.reader import file_reader
 from holocron_assets.crawl.files.sitemaps import sitemap_reader
-from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.crawl.frontier.file_batches import FILES_OF_A_BATCH, file_manifest
 from holocron_assets.crawl.http.log import Tally
 from holocron_assets.crawl.mediawiki.client import WikiClient
@@ -20,7 +19,7 @@ from holocron_assets.decisions.controls import refuse_held, safe_point
 from holocron_assets.lake.files.durable import replaced_files
 from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import FILE_BATCHES, FILE_LIST, FILES
 from holocron_assets.orchestration.assets.crawl import CRAWL_POOL
 from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results

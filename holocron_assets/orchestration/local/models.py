@@ -13,7 +13,6 @@ from itertools import count
 import dagster as dg
 from rich.console import Console
 
-from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import Scope, standing_controls
 from holocron_assets.derive.dispatch.backlog import StalePartition, model_to_ask, stale_partitions, waiting_of
@@ -34,7 +33,7 @@ from holocron_assets.derive.server.process.connection import fetch_command, mode
 from holocron_assets.lake.attempts import DELAYS
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import RULE_CLASSIFICATIONS
 from holocron_assets.orchestration.model_runs.dispatch_runs import at_work
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 import dagster as dg
 
-from holocron_assets.crawl.frontier.batches import source_of, unfinished_batches
+from holocron_assets.crawl.frontier.batches import unfinished_batches
 from holocron_assets.crawl.frontier.file_batches import unfinished_file_batches
 from holocron_assets.crawl.sources.file_list import list_is_due
 from holocron_assets.crawl.sources.files import read_file_sources
@@ -14,7 +14,7 @@ from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.freshness import stale_partitions
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import FILE_LIST, FILES, PAGES
 from holocron_assets.orchestration.runs.backfilling import (
     BackfillRefusedError,

@@ -11,12 +11,11 @@ from difflib import get_close_matches
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
 
-from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.definitions import defs
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.errors import HolocronError, PermanentError
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.orchestration.assets.entities import failures_of_steps
 from holocron_assets.orchestration.assets.events import partitions_of_run
 from holocron_assets.orchestration.assets.partitions import (
