@@ -11,6 +11,7 @@ from holocron_assets.crawl.frontier.batches import manifest
 from holocron_assets.crawl.http.log import Tally
 from holocron_assets.crawl.mediawiki.client import WikiClient
 from holocron_assets.crawl.readers import page_reader, wiki_client
+from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.seeds import SEEDS_VERSION, load_site, store_seeds, store_site
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import refuse_held, safe_point
@@ -55,7 +56,7 @@ def sites(
     with ended_when_held(context), polite_failures(tally):
         source = sources.get(context.partition_key)
         refuse_held(lake.open(), source=source.name)
-        with _client(lake.open(), source, sources, tally) as client:
+        with client_for("seeds", lake.open(), source, sources, tally) as client:
             footer, row = store_site(lake.open(), source, client)
     seconds = perf_counter() - started
     metadata = written_metadata(footer, [row], counted="title_case", seconds=seconds, titles="site_name")
@@ -81,7 +82,7 @@ def seed_titles(
         source = sources.get(context.partition_key)
         begun = opened.journal(SEED_TITLES, source.name).exists()
         refuse_held(opened, source=source.name, is_begun=begun)
-        with _client(opened, source, sources, tally) as client:
+        with client_for("seeds", opened, source, sources, tally) as client:
             listing = store_seeds(opened, source, client, safe_point(opened, source=source.name))
     seconds = perf_counter() - started
     metadata = {
@@ -143,14 +144,15 @@ def pages(
 
 
 @contextmanager
-def _client(
-    lake: Lake, source: Source, sources: SourcesResource, tally: Tally
+def client_for(
+    work: str, lake: Lake, source: Source | FileSource, sources: SourcesResource, tally: Tally
 ) -> Iterator[WikiClient | None]:
-    if source.kind == "mediawiki_dump":
+    """A client for work over a whole source, such as 'seeds'; None if the source is read without a wiki."""
+    if source.kind not in {"mediawiki_api", "mediawiki_files"}:
         yield None
         return
     # One file a day, so that no file grows without end.
-    scope = f"{source.name}-seeds-{utc_now():%Y%m%d}"
+    scope = f"{source.name}-{work}-{utc_now():%Y%m%d}"
     stop = safe_point(lake, source=source.name)
     with wiki_client(lake, source, scope, sources.shared_folder, tally=tally, safe_point=stop) as client:
         yield client

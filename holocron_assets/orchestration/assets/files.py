@@ -1,7 +1,6 @@
 """Assets of files: what a source lists, the manifests of its batches, and what was fetched."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from time import perf_counter
 
 import dagster as dg
@@ -11,17 +10,13 @@ from holocron_assets.crawl.files.reader import file_reader
 from holocron_assets.crawl.files.sitemaps import sitemap_reader
 from holocron_assets.crawl.frontier.file_batches import FILES_OF_A_BATCH, file_manifest
 from holocron_assets.crawl.http.log import Tally
-from holocron_assets.crawl.mediawiki.client import WikiClient
-from holocron_assets.crawl.readers import wiki_client
 from holocron_assets.crawl.sources.file_list import LIST_VERSION, store_file_list
-from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.decisions.controls import refuse_held, safe_point
 from holocron_assets.lake.files.durable import replaced_files
 from holocron_assets.lake.files.parquet import read_footer
-from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.place.paths import Lake, source_of
+from holocron_assets.lake.place.paths import source_of
 from holocron_assets.lake.tables import FILE_BATCHES, FILE_LIST, FILES
-from holocron_assets.orchestration.assets.crawl import CRAWL_POOL
+from holocron_assets.orchestration.assets.crawl import CRAWL_POOL, client_for
 from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
 from holocron_assets.orchestration.assets.metadata import table_arguments, written_metadata
 from holocron_assets.orchestration.assets.partitions import BATCHES_OF_FILES, SOURCES_OF_FILES
@@ -61,7 +56,7 @@ def file_list(
         stop = safe_point(opened, source=source.name)
         with (
             opened.lock(f"list-files-{source.name}"),
-            _client(opened, source, sources, tally) as client,
+            client_for("list", opened, source, sources, tally) as client,
             sitemap_reader(opened, source, sources.shared_folder, tally=tally, safe_point=stop) as read_url,
         ):
             listing = store_file_list(opened, source, client, read_url, stop)
@@ -118,17 +113,3 @@ def files(
         **politeness_metadata(tally),
     }
     yield from step_results(context, Stored(footer, metadata, opened.file(FILES, batch) in replaced))
-
-
-@contextmanager
-def _client(
-    lake: Lake, source: FileSource, sources: SourcesResource, tally: Tally
-) -> Iterator[WikiClient | None]:
-    if source.kind != "mediawiki_files":
-        yield None
-        return
-    # One file a day, so that no file grows without end.
-    scope = f"{source.name}-list-{utc_now():%Y%m%d}"
-    stop = safe_point(lake, source=source.name)
-    with wiki_client(lake, source, scope, sources.shared_folder, tally=tally, safe_point=stop) as client:
-        yield client
