@@ -17,7 +17,8 @@ from fake_mediawiki import hang, page, reset, truncated
 from fake_ollama import Chat, drops_the_connection, fails, out_of_memory
 from fake_ollama import Handler as ModelHandler
 
-from holocron_assets.lake.files.listing import DATA_FILE, JOURNAL_FILE
+from holocron_assets.lake.files.damage import DATA_FILE
+from holocron_assets.lake.files.listing import JOURNAL_FILE
 from soaking.processes import processes_of
 from soaking.world import Always, World
 

@@ -1,7 +1,6 @@
 """The folder of an export: its files and a manifest. It is there whole or not at all."""
 
 import shutil
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -13,6 +12,7 @@ from typing import Any
 from holocron_assets.errors import HolocronError
 from holocron_assets.lake.files.durable import make_folder, sync_folder, trouble_named
 from holocron_assets.lake.files.manifests import MANIFEST, read_mark, write_mark
+from holocron_assets.lake.shared.contents import aside_of
 
 _MARK = "holocron export"
 _ABANDONED_AFTER = timedelta(days=1)
@@ -34,7 +34,7 @@ def replaced_folder(target: Path) -> Iterator[Path]:
     _refuse_foreign(target)
     make_folder(target.parent)
     _remove_abandoned(target)
-    aside = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    aside = aside_of(target)
     try:
         with trouble_named(target):
             aside.mkdir()

@@ -26,6 +26,7 @@ OUTLOOK: Mapping[str, str] = {
 }
 """What happens to damaged files of some tables. Other files are set aside."""
 
+DATA_FILE = "data.parquet"
 PACK_FOLDER = ".packs"
 """The folder of a table that holds its packs. No partition can have this name."""
 

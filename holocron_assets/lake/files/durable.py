@@ -3,7 +3,6 @@
 import errno
 import fcntl
 import os
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
@@ -12,6 +11,7 @@ from pathlib import Path
 from time import time
 
 from holocron_assets.lake.place.presence import refuse_another
+from holocron_assets.lake.shared.contents import aside_of
 from holocron_assets.lake.shared.places import mirror_of
 
 _ABANDONED_AFTER = timedelta(hours=1)
@@ -118,7 +118,7 @@ def replacing(target: Path) -> Iterator[Path]:
     A crash at any moment leaves the old file or the new one. Files that killed processes left are removed
     when they are an hour old.
     """
-    aside = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    aside = aside_of(target)
     # The file is there from the start, so that the folder is not empty and cannot be removed meanwhile.
     own = open_in_folder(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
     with trouble_named(target):

@@ -6,10 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from holocron_assets.lake.files.damage import DATA_FILE
 from holocron_assets.lake.files.footers import FileState, Footer, file_footer, known_footer
 from holocron_assets.lake.packs.packs import FileMark, Packed, Packs, packs_of
 
-DATA_FILE = "data.parquet"
 JOURNAL_FILE = "journal.jsonl"
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.damage import DATA_FILE
 from holocron_assets.lake.files.durable import replacing
-from holocron_assets.lake.files.listing import DATA_FILE, Listing
+from holocron_assets.lake.files.listing import Listing
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.empty_database import empty_database
 from holocron_assets.lake.views.literals import quoted

@@ -10,8 +10,8 @@ from filelock import FileLock
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Table
-from holocron_assets.lake.files.damage import PACK_FOLDER
-from holocron_assets.lake.files.listing import DATA_FILE, JOURNAL_FILE, Listing, list_partitions
+from holocron_assets.lake.files.damage import DATA_FILE, PACK_FOLDER
+from holocron_assets.lake.files.listing import JOURNAL_FILE, Listing, list_partitions
 from holocron_assets.lake.journals.notes import FileNote, Note
 from holocron_assets.lake.journals.packed import ENDING
 from holocron_assets.lake.packs.packs import Packs, packs_of

@@ -16,6 +16,11 @@ _NS = 1_000_000_000
 _YOUNG_SECONDS = 86_400.0
 
 
+def aside_of(path: Path) -> Path:
+    """A new name for what a file or folder will hold, beside it, while it is unfinished."""
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+
+
 class SharedContents:
     """The shared files of one folder. Safe for threads and processes."""
 
@@ -39,7 +44,7 @@ class SharedContents:
 
     def bring(self, path: Path) -> None:
         """Bring a file, if the store holds it."""
-        aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+        aside = aside_of(path)
         aside.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._objects.get({self._name(path): aside})

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
-from holocron_assets.lake.files.damage import PACK_FOLDER
+from holocron_assets.lake.files.damage import DATA_FILE, PACK_FOLDER
 from holocron_assets.lake.place.presence import MARKER, FolderGoneError
-from holocron_assets.lake.shared.contents import SharedContents
+from holocron_assets.lake.shared.contents import SharedContents, aside_of
 from holocron_assets.lake.shared.objects import Objects, Stored
 from holocron_assets.lake.shared.segments import is_segment
 from holocron_assets.lake.shared.server_locks import ServerLock
@@ -28,7 +28,6 @@ from holocron_assets.lake.shared.server_notes import ServerNote
 from holocron_assets.lake.shared.sessions import Session
 
 LAYERS, QUARANTINE = "lake", "quarantine"
-DATA_FILE = "data.parquet"
 _PARTS_OF_A_TABLE = 3  # lake/<layer>/<table>
 _JOURNALS = "journal"
 _OLDEST_LISTING_SECONDS = 1.0
@@ -242,7 +241,7 @@ class Mirror:
                 (self.root / name).unlink(missing_ok=True)
 
     def _get(self, wanted: Mapping[str, Stored]) -> None:
-        asides = {name: _aside(self.root / name) for name in wanted}
+        asides = {name: aside_of(self.root / name) for name in wanted}
         for aside in asides.values():
             aside.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -279,7 +278,7 @@ class Mirror:
                 "as it was. To work on the store's lake, remove the mirror's folders `lake` and `quarantine`"
             )
         if there is not None and here is None:
-            aside = _aside(marker)
+            aside = aside_of(marker)
             aside.parent.mkdir(parents=True, exist_ok=True)
             aside.write_bytes(there)
             aside.replace(marker)
@@ -328,7 +327,3 @@ def _differs(path: Path, stored: Stored) -> bool:
     if is_segment(path):  # it only grows, and its writer gives it a time of its own
         return status.st_size < stored.size
     return (status.st_mtime_ns, status.st_size) != stored
-
-
-def _aside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
