@@ -37,7 +37,7 @@ class Copier:
     linked: int = 0
 
     def copy(self, file: Path) -> None:
-        """Copy a file that changes only by being replaced as a whole.
+        """Copy a file that changes only by being replaced as a whole, or by growing: then as far as it is.
 
         Raises:
             FileNotFoundError: it is gone.
@@ -62,7 +62,7 @@ class Copier:
             held.enter_context(holding(journal.parent))
             for part in (packed_part(journal), journal):
                 with suppress(FileNotFoundError):
-                    self._copy_as_far_as_it_is(part)
+                    self.copy(part)
 
     def take_earlier(self, file: Path, mark: FileMark) -> bool:
         """Link the earlier backup's copy of a file, if it has the same time and size and can be linked."""
@@ -76,13 +76,6 @@ class Copier:
         """Give a copy the time of its file, and count it."""
         os.utime(target, ns=(mark.mtime_ns, mark.mtime_ns))
         self.files, self.bytes = self.files + 1, self.bytes + mark.size
-
-    def _copy_as_far_as_it_is(self, file: Path) -> None:
-        with file.open("rb") as opened:
-            mark, target = FileMark.of(os.fstat(opened.fileno())), self._target(file)
-            if not self._link(file, target, mark):
-                _copy_bytes(opened, file, target, mark.size)
-        self.count(target, mark)
 
     def _target(self, file: Path) -> Path:
         target = self.target / file.relative_to(self.start)
