@@ -1,6 +1,5 @@
 """What is known of a page, and why it is as it is, for programs."""
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -38,7 +37,6 @@ def reports_on(lake: Lake, sources: Sequence[Source], title: str, source: str | 
     Raises:
         NoPageError: there is none.
     """
-    title = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles
     found = find_page(lake, title, source)
     if not found:
         raise NoPageError(f"no page is called {title!r}.{nearest_pages(lake, title, source)}")

@@ -1,7 +1,5 @@
 """`holocron page`: everything known about one page."""
 
-import unicodedata
-
 import click
 
 from holocron_assets.cli.console import print_page, terminal, to_json
@@ -26,7 +24,6 @@ from holocron_assets.operations.why.page_report import page_report
 def page(title: str, source_name: str | None, *, as_json: bool) -> None:
     """Tell everything known about one page: revisions, signals, type and why, entity, where it is stuck."""
     lake, sources = opened_lake(), all_sources()
-    title = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles
     if source_name:
         named_source(source_name)
     found = find_page(lake, title, source_name)

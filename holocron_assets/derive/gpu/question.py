@@ -4,7 +4,6 @@ It is asked as the batch would ask it, and its answer is kept with the batch's, 
 """
 
 import asyncio
-import unicodedata
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -226,7 +225,7 @@ def question_about(lake: Lake, interrogation: str, title: str, source: str | Non
         HeldBackError: a person holds it back.
     """
     asked = _about_pages(interrogation)
-    found = find_page(lake, unicodedata.normalize("NFC", title), source)
+    found = find_page(lake, title, source)
     if len(found) != 1:
         names = " or ".join(f"{name!r} of {one}" for one, name in found)
         unknown = "nothing can be asked about it."
