@@ -190,13 +190,10 @@ def findings(
 
 def _is_to_go_on(queue: Queue, status: Status, models_are_asked: bool) -> bool:  # noqa: FBT001 - passed on
     """Whether a queue's work should go on by itself: no person holds it back, or has to do it."""
-    disabled = {source.source for source in status.sources if not source.enabled}
-    held = {("all", None), ("source", queue.source), ("interrogation", queue.interrogation)}
     return (
         queue.stage != _OF_PEOPLE
-        and queue.source not in disabled
         and (models_are_asked or queue.stage != _OF_MODELS)
-        and not any((one.scope, one.name) in held for one in status.paused)
+        and not status.is_held_back(queue.source, queue.interrogation)
     )
 
 

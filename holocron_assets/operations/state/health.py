@@ -142,7 +142,7 @@ def _models(status: Status) -> Check:
     if problem is None:
         return Check(name, "ok", "what is to be asked can be asked")
     asked = [stage for stage in status.stages if stage.interrogation and _is_due(stage)]
-    wanted = [stage for stage in asked if not _is_held_back(status, stage)]
+    wanted = [stage for stage in asked if not status.is_held_back(stage.source, stage.interrogation)]
     if asked and not wanted:
         return Check(name, "ok", f"what is to be asked is held back. Otherwise: {problem}")
     is_gone = status.models.loaded is None
@@ -181,17 +181,9 @@ def _is_due(stage: Stage) -> bool:
     return stage.stage != _BY_PEOPLE and stage.pending + stage.in_flight > 0
 
 
-def _is_held_back(status: Status, stage: Stage) -> bool:
-    """Whether a person holds the work back."""
-    names = {("all", None), ("source", stage.source), ("interrogation", stage.interrogation)}
-    if any((held.scope, held.name) in names for held in status.paused):
-        return True
-    return any(one.source == stage.source and not one.enabled for one in status.sources)
-
-
 def _is_excused(status: Status, stage: Stage) -> bool:
     """Whether doing nothing is right: a person or a wiki holds it back, or a model is missing."""
-    if _is_held_back(status, stage):
+    if status.is_held_back(stage.source, stage.interrogation):
         return True
     if stage.interrogation:
         return is_switched_off() or status.models.problem is not None  # another check is about that

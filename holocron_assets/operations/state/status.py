@@ -243,6 +243,12 @@ class Status:
     dead_letters: tuple[DeadLetter, ...]
     set_aside: tuple[SetAside, ...]
 
+    def is_held_back(self, source: str | None, interrogation: str | None) -> bool:
+        """Whether a person holds back work of a source or interrogation, or switched the source off."""
+        held = {("all", None), ("source", source), ("interrogation", interrogation)}
+        is_off = any(one.source == source and not one.enabled for one in self.sources)
+        return is_off or any((one.scope, one.name) in held for one in self.paused)
+
     def of_domain(self, domain: str) -> "Status":
         """The same, with only the interrogations of a domain, and only their work."""
         own = tuple(one for one in self.interrogations if one.domain == domain)
