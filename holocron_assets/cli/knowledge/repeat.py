@@ -1,6 +1,5 @@
 """`holocron repeat`: how repeatable a model's answers are, and how far models or versions agree."""
 
-import os
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from holocron_assets.derive.repeat.compare import compared_tags, compared_times,
 from holocron_assets.derive.repeat.experiments import Experiment, run_experiment
 from holocron_assets.derive.repeat.sample import sample_items
 from holocron_assets.derive.server.model_files.fetching import fetch_models
-from holocron_assets.derive.server.process.connection import model_server
+from holocron_assets.derive.server.process.connection import is_embedded, model_server
 from holocron_assets.errors import TransientError
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import dispatch_file
@@ -150,7 +149,7 @@ def ask_all(lake: Lake, experiment: Experiment, *, err: bool = False) -> None:
         click.echo(standing, err=err)
 
     by_code = experiment.interrogation.is_of_code
-    if _is_embedded() and not by_code:
+    if not by_code and is_embedded():
         fetch_models(experiment.models[:1], terminal(stderr=True))
     try:
         with (
@@ -162,11 +161,6 @@ def ask_all(lake: Lake, experiment: Experiment, *, err: bool = False) -> None:
             run_experiment(lake, experiment, server, report)
     except TransientError as error:
         fail(str(error))
-
-
-def _is_embedded() -> bool:
-    wanted = os.environ.get("HOLOCRON_LLM") or "auto"
-    return wanted == "embedded" or (wanted == "auto" and not os.environ.get("OLLAMA_HOST"))
 
 
 def _compared(lake: Lake, tag: str, other_tag: str | None) -> list[Compared]:

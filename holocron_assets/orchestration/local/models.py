@@ -3,7 +3,6 @@
 The rest stays pending: the dispatcher asks it, as long as `holocron ui` runs.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,7 +28,7 @@ from holocron_assets.derive.items.wanted import wanted_rows
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.derive.server.model_files.catalog import shipped_catalog
 from holocron_assets.derive.server.model_files.fetching import fetch_models, own_model_files
-from holocron_assets.derive.server.process.connection import fetch_command, model_server
+from holocron_assets.derive.server.process.connection import fetch_command, is_embedded, model_server
 from holocron_assets.lake.attempts import DELAYS
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.clock import utc_now
@@ -252,14 +251,15 @@ def _is_about_rules(interrogation: Interrogation) -> bool:
     return interrogation.wants.of == RULE_CLASSIFICATIONS.name and not interrogation.is_space
 
 
-def fetch_lacking(console: Console, environment: Mapping[str, str] = os.environ) -> None:
+def fetch_lacking(console: Console) -> None:
     """Fetch files of models that interrogations over pages name, if the embedded server is used.
 
     Raises:
         UnknownModelError: no such model can be fetched.
         ModelFileError: a file cannot be had; says what to do.
+        ModelServerError: the settings name no server.
     """
-    if environment.get("OLLAMA_HOST") and environment.get("HOLOCRON_LLM") != "embedded":
+    if not is_embedded():
         return
     catalog, files = shipped_catalog(), own_model_files()
     for one in _over_pages():

@@ -74,6 +74,16 @@ def fetch_command(environment: Mapping[str, str] = os.environ) -> str:
     return "ollama pull" if configured else "holocron models fetch"
 
 
+def is_embedded(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether `model_server` would use the embedded server.
+
+    Raises:
+        ModelServerError: HOLOCRON_LLM is none of its values, or OLLAMA_HOST no address.
+    """
+    wanted, configured = _wanted(environment)
+    return wanted != "off" and configured is None
+
+
 def _wanted(environment: Mapping[str, str]) -> tuple[str, str | None]:
     """What HOLOCRON_LLM says, and the configured Ollama if it is to be used."""
     wanted = environment.get("HOLOCRON_LLM") or "auto"
