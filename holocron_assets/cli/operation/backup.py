@@ -1,6 +1,5 @@
 """`holocron backup` and `holocron restore`: copy the data folder to another place and bring it back."""
 
-import os
 from importlib.metadata import version
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.backups.backup import make_backup
 from holocron_assets.operations.backups.places import Places
 from holocron_assets.operations.backups.restore import restore_backup
-from holocron_assets.settings import dagster_home, data_folder, written_by_people
+from holocron_assets.settings import dagster_home, data_folder, database_address, written_by_people
 
 _MB = 1_000_000
 
@@ -76,4 +75,4 @@ def restore(folder: Path) -> None:
 
 
 def _places(lake: Lake) -> Places:
-    return Places(lake, dagster_home(), os.environ.get("HOLOCRON_POSTGRES_URL") or None, written_by_people())
+    return Places(lake, dagster_home(), database_address(), written_by_people())

@@ -6,13 +6,12 @@ runs is read here, if it is the SQLite file of Holocron's own configuration. Oth
 Waits for: a public call that lists runs and needs no instance.
 """
 
-import os
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from holocron_assets.settings import PROJECT_FOLDER, dagster_home
+from holocron_assets.settings import PROJECT_FOLDER, dagster_home, database_address
 
 _FAILED = "select 1 from runs where status = 'FAILURE' and update_timestamp >= ? limit 1"
 _LEEWAY = timedelta(hours=1)
@@ -22,7 +21,7 @@ _LEEWAY = timedelta(hours=1)
 def may_have_failed_runs(since: datetime) -> bool:
     """Whether Dagster must be asked for the runs that failed since a moment; False if there are none."""
     home = dagster_home()
-    if os.environ.get("HOLOCRON_POSTGRES_URL"):
+    if database_address():
         return True
     try:
         is_ours = (home / "dagster.yaml").read_bytes() == (PROJECT_FOLDER / "dagster.yaml").read_bytes()

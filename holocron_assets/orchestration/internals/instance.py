@@ -33,6 +33,7 @@ from holocron_assets.settings import (
     crawlers,
     dagster_home,
     data_folder,
+    database_address,
     dispatch_file,
     processes,
     run_retention,
@@ -78,8 +79,8 @@ def prepare_home() -> Path:
             with replacing(file) as aside:
                 aside.write_bytes(wanted)
     os.environ["DAGSTER_HOME"] = str(home)
-    if url := os.environ.get("HOLOCRON_POSTGRES_URL"):
-        os.environ["HOLOCRON_POSTGRES_URL"] = _database_address(url)
+    if url := database_address():
+        os.environ["HOLOCRON_POSTGRES_URL"] = _with_driver(url)
     return home
 
 
@@ -89,15 +90,14 @@ def _configuration() -> Path:
     Raises:
         PermanentError: there are workers, and no lake that they share.
     """
-    has_database = bool(os.environ.get("HOLOCRON_POSTGRES_URL"))
     if broker():
-        if not (has_database and shared_lake()):
+        if not (database_address() and shared_lake()):
             raise PermanentError("HOLOCRON_BROKER needs HOLOCRON_LAKE and HOLOCRON_POSTGRES_URL too")
         return PROJECT_FOLDER / "deploy" / "celery"
-    return PROJECT_FOLDER / "deploy" / "postgres" if has_database else PROJECT_FOLDER
+    return PROJECT_FOLDER / "deploy" / "postgres" if database_address() else PROJECT_FOLDER
 
 
-def _database_address(url: str) -> str:
+def _with_driver(url: str) -> str:
     """The address of Dagster's database, with the driver that dagster-postgres brings.
 
     Raises:

@@ -1,11 +1,10 @@
 """Errors of Dagster's own database, as one line that names it and says what to do."""
 
-import os
 from urllib.parse import urlsplit
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from holocron_assets.settings import dagster_home
+from holocron_assets.settings import dagster_home, database_address
 
 _ONLY_HISTORY = "it is damaged, and holds only the history of runs: move its folder away to begin a new one"
 _ADVICE = {
@@ -45,7 +44,7 @@ def _trouble_behind(error: BaseException | None) -> SQLAlchemyError | None:
 
 def _place() -> str:
     """Where the database is, without name or password."""
-    if url := os.environ.get("HOLOCRON_POSTGRES_URL"):
+    if url := database_address():
         parts = urlsplit(url)
         return f"at {parts.hostname}:{parts.port or 5432}"
     home = dagster_home()

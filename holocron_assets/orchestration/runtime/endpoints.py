@@ -1,6 +1,5 @@
 """The endpoints for machines, over this Holocron's lake and Dagster."""
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
@@ -29,6 +28,7 @@ from holocron_assets.review.web.endpoints import Endpoints, endpoint_routes
 from holocron_assets.settings import (
     dagster_home,
     data_folder,
+    database_address,
     politeness_folder,
     sources_folder,
     state_folder,
@@ -87,8 +87,7 @@ def instance_to_read() -> dg.DagsterInstance:
 
 def instance_if_any() -> dg.DagsterInstance | None:
     """As `instance_to_read`, but None if nothing was ever run, so that reading creates no Dagster files."""
-    is_there = "HOLOCRON_POSTGRES_URL" in os.environ or dagster_home().is_dir()
-    return instance_to_read() if is_there else None
+    return instance_to_read() if database_address() or dagster_home().is_dir() else None
 
 
 class WithEndpoints:
