@@ -199,7 +199,7 @@ def read_graph() -> Graph:
         _stage(
             node.key.to_user_string(),
             group=node.group_name,
-            of_one=next((name for known, name in _OF_ONE if known == node.partitions_def), ""),
+            of_one=of_one(node.partitions_def),
             requires=sorted(key.to_user_string() for key in node.parent_keys),
             made_by=made_by,
         )
@@ -226,19 +226,39 @@ def _stage(
 
 def _makers() -> dict[str, tuple[str, ...]]:
     """What makes each stage: the job that makes most first, then the others by name."""
-    made = {job.name: _makes(job) for job in _jobs()}
+    made = {job.name: _makes(job) for job in jobs()}
     found: dict[str, tuple[str, ...]] = {}
     for spec in defs.resolve_all_asset_specs():
         name = spec.key.to_user_string()
-        jobs = sorted((job for job in made if name in made[job]), key=lambda job: (-len(made[job]), job))
+        makers = sorted((job for job in made if name in made[job]), key=lambda job: (-len(made[job]), job))
         sensor = _MADE_BY_SENSORS.get(name)
-        found[name] = (*jobs, *([sensor] if sensor else []))
+        found[name] = (*makers, *([sensor] if sensor else []))
     return found
 
 
 @cache
-def _jobs() -> tuple[dg.JobDefinition, ...]:
+def jobs() -> tuple[dg.JobDefinition, ...]:
+    """Every job but the one that Dagster adds."""
     return tuple(job for job in defs.resolve_all_job_defs() if job.name != _BUILT_IN_JOB)
+
+
+def sensors() -> list[dg.SensorDefinition]:
+    """Every sensor."""
+    return [sensor for sensor in defs.sensors or () if isinstance(sensor, dg.SensorDefinition)]
+
+
+def schedules() -> list[dg.ScheduleDefinition]:
+    """Schedules of the code, without those that source files set."""
+    return [
+        schedule
+        for schedule in defs.schedules or ()
+        if isinstance(schedule, dg.ScheduleDefinition) and not schedule.name.startswith(RECHECK_PREFIX)
+    ]
+
+
+def of_one(definition: dg.PartitionsDefinition[str] | None) -> str:
+    """What one partition of a definition stands for; empty if there are none."""
+    return next((name for known, name in _OF_ONE if known == definition), "")
 
 
 def _makes(job: dg.JobDefinition) -> frozenset[str]:
@@ -259,17 +279,13 @@ def _sensors() -> Iterator[Trigger]:
         "raise_alerts": (ALERTS, PAGES, LLM_RUNS, CONTROLS),
     }
     asked = [table for one in load_interrogations() for table in derivation_of(one).inputs]
-    for sensor in defs.sensors or ():
-        if isinstance(sensor, dg.SensorDefinition):
-            jobs = tuple(sorted(target.job_name for target in sensor.targets))
-            asks = any(job == GPU_JOB or job.startswith(f"{GPU_JOB}_") for job in jobs)
-            tables = (*asked, LLM_RUNS, DECISIONS) if asks else looks_at.get(sensor.name, ())
-            names = tuple(sorted({table.name for table in tables}))
-            yield Trigger(sensor.name, f"every {sensor.minimum_interval_seconds} s", names, jobs)
+    for sensor in sensors():
+        starts = tuple(sorted(target.job_name for target in sensor.targets))
+        asks = any(job == GPU_JOB or job.startswith(f"{GPU_JOB}_") for job in starts)
+        tables = (*asked, LLM_RUNS, DECISIONS) if asks else looks_at.get(sensor.name, ())
+        names = tuple(sorted({table.name for table in tables}))
+        yield Trigger(sensor.name, f"every {sensor.minimum_interval_seconds} s", names, starts)
 
 
-def _schedules() -> Iterator[Trigger]:
-    """Schedules of the code, without those that source files set."""
-    for schedule in defs.schedules or ():
-        if isinstance(schedule, dg.ScheduleDefinition) and not schedule.name.startswith(RECHECK_PREFIX):
-            yield Trigger(schedule.name, str(schedule.cron_schedule), (), (schedule.job_name,))
+def _schedules() -> list[Trigger]:
+    return [Trigger(one.name, str(one.cron_schedule), (), (one.job_name,)) for one in schedules()]

@@ -20,6 +20,7 @@ from holocron_assets.orchestration.assets.partitions import (
 from holocron_assets.orchestration.internals.assets import assets_in_order, assets_of_job, checks_of_job
 from holocron_assets.orchestration.jobs.group import GroupConfig
 from holocron_assets.orchestration.jobs.refresh import AddPagesConfig, RefreshConfig
+from holocron_assets.orchestration.reference.graph import jobs, of_one, schedules, sensors
 from holocron_assets.orchestration.schedules.revision_checks import RECHECK_PREFIX
 from holocron_assets.planning import job_names as names
 
@@ -31,14 +32,6 @@ with the definitions. After a change:
 
     python -m holocron_assets.orchestration.reference.names > docs/names.md
 """
-_BUILT_IN_JOB = "__ASSET_JOB"
-_PARTITION_NAMES = (
-    (BATCHES, "batch"),
-    (SOURCES, "source"),
-    (BATCHES_OF_FILES, "batch of files"),
-    (SOURCES_OF_FILES, "source of files"),
-    (ENTITY_TYPES, "entity type"),
-)
 _CONFIGS: Mapping[str, type[dg.Config]] = {
     "refresh_sources": RefreshConfig,
     "add_given_pages": AddPagesConfig,
@@ -83,7 +76,7 @@ def _assets() -> list[Sequence[str]]:
         (
             code([node.key.to_user_string()]),
             node.group_name,
-            _partitions(node.partitions_def),
+            of_one(node.partitions_def),
             code(sorted(key.to_user_string() for key in node.parent_keys)),
         )
         for node in nodes
@@ -91,10 +84,9 @@ def _assets() -> list[Sequence[str]]:
 
 
 def _jobs() -> list[Sequence[str]]:
-    jobs = [job for job in defs.resolve_all_job_defs() if job.name != _BUILT_IN_JOB]
     return [
-        (code([job.name]), _partitions(job.partitions_def), _selection(job), job.description or "")
-        for job in sorted(jobs, key=lambda job: job.name)
+        (code([job.name]), of_one(job.partitions_def), _selection(job), job.description or "")
+        for job in sorted(jobs(), key=lambda job: job.name)
     ]
 
 
@@ -125,8 +117,7 @@ def _sensors() -> list[Sequence[str]]:
             code(sorted(target.job_name for target in sensor.targets)),
             sensor.description or "",
         )
-        for sensor in sorted(defs.sensors or (), key=lambda sensor: sensor.name)
-        if isinstance(sensor, dg.SensorDefinition)
+        for sensor in sorted(sensors(), key=lambda sensor: sensor.name)
     ]
 
 
@@ -139,8 +130,7 @@ def _schedules() -> list[Sequence[str]]:
             code([schedule.job_name]),
             schedule.description or "",
         )
-        for schedule in defs.schedules or ()
-        if isinstance(schedule, dg.ScheduleDefinition) and not schedule.name.startswith(RECHECK_PREFIX)
+        for schedule in schedules()
     ]
     of_sources = (
         code([f"{RECHECK_PREFIX}SOURCE"]),
@@ -176,10 +166,6 @@ def _partition_sets() -> list[Sequence[str]]:
         ("source of files", f"dynamic: `{SOURCES_OF_FILES.name}`", "Names of files of sources of files"),
         ("entity type", "static", code(ENTITY_TYPES.get_partition_keys())),
     ]
-
-
-def _partitions(definition: dg.PartitionsDefinition[str] | None) -> str:
-    return next((name for known, name in _PARTITION_NAMES if known == definition), "")
 
 
 if __name__ == "__main__":
