@@ -3,6 +3,8 @@
 Their steps record which files they replaced; see `assets.events`. The views are no file of the lake.
 """
 
+from collections.abc import Sequence
+
 import dagster as dg
 
 from holocron_assets.lake.tables import (
@@ -15,7 +17,7 @@ from holocron_assets.lake.tables import (
     SITES,
 )
 from holocron_assets.orchestration.assets.batches import BATCH_STEP_NAMES
-from holocron_assets.orchestration.internals.assets import DEFERRED
+from holocron_assets.orchestration.internals.assets import DEFERRED, AssetJob
 from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, LEARNED
 from holocron_assets.planning.job_names import (
     BATCH_JOB,
@@ -42,65 +44,57 @@ _OF_RUNS = dg.AssetSelection.checks(
 )
 """Checks that end a run, and are not about the lake."""
 
+
+def _job(name: str, made: Sequence[str], description: str, *, is_deferred: bool = True) -> AssetJob:
+    """A job that makes some assets without their checks."""
+    return dg.define_asset_job(
+        name,
+        selection=dg.AssetSelection.assets(*made) - _CHECKS,
+        tags=DEFERRED if is_deferred else None,
+        description=description,
+    )
+
+
 _JOBS = [
-    dg.define_asset_job(
-        SITES_JOB,
-        selection=dg.AssetSelection.assets(SITES.name) - _CHECKS,
-        tags=DEFERRED,
-        description="Ask a source's wiki for its site information.",
-    ),
-    dg.define_asset_job(
+    _job(SITES_JOB, [SITES.name], "Ask a source's wiki for its site information."),
+    _job(
         SEEDS_JOB,
-        selection=dg.AssetSelection.assets(SITES.name, SEED_TITLES.name) - _CHECKS,
-        tags=DEFERRED,
-        description="Ask a source's wiki for its site information, and list the seeds of its crawl.",
+        [SITES.name, SEED_TITLES.name],
+        "Ask a source's wiki for its site information, and list the seeds of its crawl.",
     ),
-    dg.define_asset_job(
+    _job(
         RECHECK_JOB,
-        selection=dg.AssetSelection.assets(REVISION_CHECKS.name) - _CHECKS,
-        tags=DEFERRED,
-        description="Compare a source's pages with its wiki, for ten minutes; what differs is fetched again.",
+        [REVISION_CHECKS.name],
+        "Compare a source's pages with its wiki, for ten minutes; what differs is fetched again.",
     ),
-    dg.define_asset_job(
+    _job(
         BATCH_JOB,
-        selection=dg.AssetSelection.assets(PAGES.name, *BATCH_STEP_NAMES) - _CHECKS,
-        tags=DEFERRED,
-        description="Fetch the pages of a batch, read their signals and classify them.",
+        [PAGES.name, *BATCH_STEP_NAMES],
+        "Fetch the pages of a batch, read their signals and classify them.",
     ),
-    dg.define_asset_job(
+    _job(
         SETTLE_JOB,
-        selection=dg.AssetSelection.assets(*BATCH_STEP_NAMES) - _CHECKS,
-        tags=DEFERRED,
-        description="Make a batch's derived tables again, after code or rules changed. Fetches nothing.",
+        [*BATCH_STEP_NAMES],
+        "Make a batch's derived tables again, after code or rules changed. Fetches nothing.",
     ),
-    dg.define_asset_job(
+    _job(
         LINKS_JOB,
-        selection=dg.AssetSelection.assets(KNOWN_LINKS.name) - _CHECKS,
-        tags=DEFERRED,
-        description="Compact what a source's batches say about titles, to keep the frontier quick.",
+        [KNOWN_LINKS.name],
+        "Compact what a source's batches say about titles, to keep the frontier quick.",
     ),
-    dg.define_asset_job(
+    _job(
         LIST_FILES_JOB,
-        selection=dg.AssetSelection.assets(FILE_LIST.name) - _CHECKS,
-        tags=DEFERRED,
-        description="List the files that a source names, or that its wiki's pages use. Fetches none.",
+        [FILE_LIST.name],
+        "List the files that a source names, or that its wiki's pages use. Fetches none.",
     ),
-    dg.define_asset_job(
-        FILES_JOB,
-        selection=dg.AssetSelection.assets(FILES.name) - _CHECKS,
-        tags=DEFERRED,
-        description="Fetch the files of a batch into the store.",
-    ),
-    dg.define_asset_job(
+    _job(FILES_JOB, [FILES.name], "Fetch the files of a batch into the store."),
+    _job(
         VIEWS_JOB,
-        selection=dg.AssetSelection.assets("views") - _CHECKS,
-        description="Write `holocron.duckdb`, the views that any DuckDB client opens.",
+        ["views"],
+        "Write `holocron.duckdb`, the views that any DuckDB client opens.",
+        is_deferred=False,
     ),
-    dg.define_asset_job(
-        SEARCH_JOB,
-        selection=dg.AssetSelection.assets("search_index") - _CHECKS,
-        description="Bring the search index up to date with the lake.",
-    ),
+    _job(SEARCH_JOB, ["search_index"], "Bring the search index up to date with the lake.", is_deferred=False),
     dg.define_asset_job(
         QUALITY_JOB,
         selection=_CHECKS - _OF_RUNS,
