@@ -4,12 +4,12 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from filelock import FileLock, Timeout
+from filelock import AcquireReturnProxy, FileLock, Timeout
 
 from holocron_assets.derive.server.errors import ModelServerError
 from holocron_assets.derive.server.process.connection import model_server, running_server
@@ -54,16 +54,14 @@ def serve(lake: Lake, duties: Duties) -> int:
             return _keep(group, duties, models.check)
 
 
-@contextmanager
-def _alone(lake: Lake, duties: Duties) -> Iterator[None]:
-    """Hold the lock that excludes a second command of its kind.
+def _alone(lake: Lake, duties: Duties) -> AcquireReturnProxy:
+    """Take the lock that excludes a second command of its kind, until the block of `with` ends.
 
     Raises:
         PermanentError: another command holds it.
     """
-    lock = FileLock(lake.locks / f"{duties.name}.lock", blocking=False)
     try:
-        lock.acquire()
+        return FileLock(lake.locks / f"{duties.name}.lock", blocking=False).acquire()
     except Timeout as error:
         raise PermanentError(
             f"a `holocron ui` or `holocron daemon` works on {lake.root} already, and a lake has one daemon; "
@@ -72,10 +70,6 @@ def _alone(lake: Lake, duties: Duties) -> Iterator[None]:
             else f"another `{duties.command}` serves {lake.root} on port {duties.port}; end it first, or "
             "choose another port with --port"
         ) from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 class SharedModels:
