@@ -10,7 +10,10 @@ _ASKING_TO_END = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Asked:
-    """Which signals asked this process to end. Signals belong to the process, and so does this."""
+    """The signals that asked this process to end.
+
+    There is one such object, because signals belong to the process.
+    """
 
     def __init__(self) -> None:
         self.numbers: list[int] = []

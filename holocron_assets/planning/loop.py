@@ -33,8 +33,10 @@ KNOWLEDGE: tuple[Callable[[Lake], list[Work]], ...] = (
     sources_to_tag,
     search_to_update,
 )
-"""What follows from the pages. Facts need what code reads from pages; code also answers about entities, and
-searches for what they are shown.
+"""What follows from the pages.
+
+Entities need facts that code reads from pages, so code comes first. Code also answers about entities and
+searches, so the loop begins again after each.
 """
 
 RunWork = Callable[[Sequence[Work]], bool]

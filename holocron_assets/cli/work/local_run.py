@@ -204,7 +204,7 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
 
 
 def _keep_up(instance: dg.DagsterInstance, lake: Lake) -> None:
-    """Do what is due of the upkeep, where no daemon runs whose schedule would do it."""
+    """Do the upkeep that is due. A daemon does it by schedule, but here there may be none."""
     if old_runs_are_due(instance, kept := run_retention(), now=utc_now()):
         forget_old_runs(instance, kept, now=utc_now())
     clear_leftovers(lake)

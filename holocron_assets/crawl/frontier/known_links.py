@@ -48,7 +48,10 @@ _STARTS = """
 
 
 def compaction_is_due(lake: Lake, source: Source) -> bool:
-    """Whether a source's `known_links` should be made anew: enough batches are new, or it may hide pages."""
+    """Whether a source's `known_links` should be made anew.
+
+    It should if enough batches are new, or a page may be pending that it does not show.
+    """
     return enough_is_new(lake, source) or may_hide_pages(lake, source)
 
 

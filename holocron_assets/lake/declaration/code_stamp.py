@@ -1,4 +1,7 @@
-"""A stamp of Holocron's code: two processes with one stamp run the same code. It lists the files only."""
+"""A stamp of Holocron's code: two processes with one stamp run the same code.
+
+It reads names, sizes and times of the files, never their contents.
+"""
 
 import os
 import sys

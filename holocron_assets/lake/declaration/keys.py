@@ -40,9 +40,8 @@ def content_hash(text: str) -> str:
 def rows_hash_sql(columns: str) -> str:
     """DuckDB's SQL of a hash of rows in any order: an aggregate, null if there are none.
 
-    DuckDB's hash of several values ends with an exclusive or with the hash of the last one. So the exclusive
-    or of two such hashes does not change where both rows' last values change alike. That of hashes of them
-    does.
+    DuckDB's hash(a, b) ends with XOR hash(b). If two rows change alike in b, the XOR over both does not
+    change. A hash of each hash prevents that.
 
     Args:
         columns: of a row, separated by commas.

@@ -87,7 +87,7 @@ def files_to_verify(lake: Lake) -> list[Path]:
 
 
 def files_due(lake: Lake, now: datetime) -> tuple[list[Path], int]:
-    """The files that are due to be verified: other files each hour, all of them within a week.
+    """The files that are due now. Each hour has its own files, and a week of hours covers them all.
 
     Files of hours without a check are due later, at most a day's at once. So a check that runs once a day
     also verifies all files within a week.

@@ -58,7 +58,8 @@ NOTHING_TAKEN = Taken(0, 0)
 def mark_as_packed(file: IO[bytes]) -> None:
     """Mark a journal's own file as packed, for processes that have it open when it is removed.
 
-    The mark is a bit of its mode without another use for files. Only the file's owner may set it.
+    The mark is the sticky bit of the file's mode, which means nothing else for files. Only the file's owner
+    may set it.
     """
     with suppress(OSError):
         os.fchmod(file.fileno(), stat.S_IMODE(os.fstat(file.fileno()).st_mode) | stat.S_ISVTX)

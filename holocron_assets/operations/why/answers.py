@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 Topics = Mapping[str, Sequence[Mapping[str, Any]]]
-"""The known rows about a page, by topic; see `reports.page_report`."""
+"""The known rows about a page, by topic; see `operations/why/page_report.py`."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,10 @@ DEFERRED: Mapping[str, str] = {"dagster/defer_asset_events": "true"}
 """Tag of a job whose steps themselves record which files they replaced. Dagster does not document it."""
 
 RANGE_TAGS = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
-"""Tags of a run over several partitions. Without them or a partition, a step that follows another fails."""
+"""Tags of a run over several partitions.
+
+A run needs these tags or a partition. Without either, a step that follows another fails.
+"""
 
 DATA_VERSION_TAG = "dagster/data_version"
 """Tag of a materialization: the data version of what was made."""

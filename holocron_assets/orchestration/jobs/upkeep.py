@@ -129,7 +129,7 @@ def upkeep_job() -> None:
     executor_def=dg.in_process_executor,
 )
 def compaction_job() -> None:
-    """See the ops. Neither waits for the other."""
+    """See the ops. They do not depend on each other."""
     compact_lake()
     pack_old_journals()
 

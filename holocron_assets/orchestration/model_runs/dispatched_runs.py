@@ -83,7 +83,8 @@ def _unrecorded(
 ) -> Iterator[dg.AssetMaterialization]:
     """Events for files without one: a step failed, or its run died, between the file and its event.
 
-    Only files newer than the last event of their table are checked: few of an old lake's 14,000.
+    Only files newer than the last event of their table are checked. An old lake has 14,000 files, and few of
+    them are new.
     """
     for table in (one.table for one in own):
         key = dg.AssetKey(table.name)

@@ -1,8 +1,8 @@
 """How often a step is tried again, by what it waits for: the table of `docs/retries.md`.
 
 These retries are for short faults: a disk that is full until a log is rotated, a database that restarts. A
-step that waits holds its slots, so all waits of a step together last at most 10 s (chance at most doubles a
-delay). A longer fault ends the run with the time when it is due: a wiki that wants a pause, a model server
+step that waits holds its slots, and jitter at most doubles a delay. So all waits of a step together last at
+most 10 s. A longer fault ends the run with the time when it is due: a wiki that wants a pause, a model server
 that is gone. A fault that waiting does not solve ends it at once.
 """
 
