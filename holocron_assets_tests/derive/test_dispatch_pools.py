@@ -10,7 +10,7 @@ from holocron_assets.derive.dispatch.plans import plan, plan_turns
 from holocron_assets.derive.dispatch.pools import DispatchSettings, read_dispatch_settings
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.lake.files.people_settings import SettingsError
-from holocron_assets.settings import PROJECT_FOLDER, dispatch_file
+from holocron_assets.settings import PROJECT_FOLDER, written_by_people
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 REMOTE = "pools: {remote: {models: ['*-cloud', 'far/*'], limit: 2}}"
@@ -33,8 +33,9 @@ def test_the_file_that_is_shipped_says_what_would_be_done_without_it(tmp_path: P
 
 
 def test_the_file_can_be_moved(tmp_path: Path) -> None:
-    assert dispatch_file({"HOLOCRON_DISPATCH": str(tmp_path / "d.yaml")}) == tmp_path / "d.yaml"
-    assert dispatch_file({}) == PROJECT_FOLDER / "data" / "dispatch.yaml"
+    moved = written_by_people({"HOLOCRON_DISPATCH": str(tmp_path / "d.yaml")})
+    assert moved["dispatch.yaml"] == tmp_path / "d.yaml"
+    assert written_by_people({})["dispatch.yaml"] == PROJECT_FOLDER / "data" / "dispatch.yaml"
 
 
 def test_a_model_is_of_the_first_pool_that_has_a_pattern_of_its_name(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation, I
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.items.prompting import system_part
 from holocron_assets.derive.items.tokens import estimate_tokens
-from holocron_assets.settings import PROJECT_FOLDER, interrogations_folder
+from holocron_assets.settings import PROJECT_FOLDER, written_by_people
 
 SHIPPED = PROJECT_FOLDER / "data" / "interrogations"
 KINDS: dict[str, Any] = {
@@ -309,8 +309,8 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_the_folder_can_be_moved(tmp_path: Path) -> None:
-    assert interrogations_folder({}) == SHIPPED
-    assert interrogations_folder({"HOLOCRON_INTERROGATIONS": str(tmp_path)}) == tmp_path
+    assert written_by_people({})["interrogations"] == SHIPPED
+    assert written_by_people({"HOLOCRON_INTERROGATIONS": str(tmp_path)})["interrogations"] == tmp_path
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from holocron_assets.entities.data_files import DataFileError
 from holocron_assets.entities.tags.vocabulary import Vocabulary, read_vocabulary
-from holocron_assets.settings import PROJECT_FOLDER, tags_file
+from holocron_assets.settings import PROJECT_FOLDER, written_by_people
 
 _TEXT = """
 visibility:
@@ -39,8 +39,9 @@ def test_the_projects_own_vocabulary_can_be_used() -> None:
 
 
 def test_a_person_may_keep_the_vocabulary_elsewhere(tmp_path: Path) -> None:
-    assert tags_file({}) == PROJECT_FOLDER / "data" / "tags.yaml"
-    assert tags_file({"HOLOCRON_TAGS": str(tmp_path / "own.yaml")}) == tmp_path / "own.yaml"
+    assert written_by_people({})["tags.yaml"] == PROJECT_FOLDER / "data" / "tags.yaml"
+    moved = written_by_people({"HOLOCRON_TAGS": str(tmp_path / "own.yaml")})
+    assert moved["tags.yaml"] == tmp_path / "own.yaml"
 
 
 def test_synonyms_and_what_was_replaced_lead_to_one_word(tmp_path: Path) -> None:

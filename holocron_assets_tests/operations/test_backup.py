@@ -187,22 +187,23 @@ def test_records_of_a_journal_that_is_packed_meanwhile_are_in_a_backup_once(
             journal.append({"number": number, "question": "What is said of the harbour? " * 30})
     packing = threading.Thread(target=pack_journals, args=(lake,), kwargs={"now": utc_now() + THREE_DAYS})
     packing_starts = iter([packing.start])
-    copy_part = copying.Copier._copy_as_far_as_it_is  # noqa: SLF001 - where the moment is
+    folder, copy = lake.journal(LLM_ATTEMPTS, SCOPE).parent, copying.Copier.copy
 
-    def then_it_is_packed(copier: copying.Copier, part: Path) -> None:
+    def then_it_is_packed(copier: copying.Copier, file: Path) -> None:
         try:
-            copy_part(copier, part)
+            copy(copier, file)
         finally:
-            next(packing_starts, lambda: None)()
-            packing.join(1)
+            if file.parent == folder:
+                next(packing_starts, lambda: None)()
+                packing.join(1)
 
-    monkeypatch.setattr(copying.Copier, "_copy_as_far_as_it_is", then_it_is_packed)
+    monkeypatch.setattr(copying.Copier, "copy", then_it_is_packed)
     backup = back_up(places, tmp_path / "backups")
     packing.join()
     assert not lake.journal(LLM_ATTEMPTS, SCOPE).exists(), "it was packed"
     for number, made in enumerate((backup, back_up(places, tmp_path / "backups", second=1))):
-        copy, _ = restored(places, made, tmp_path / f"other-{number}")
-        records = Journal(copy.journal(LLM_ATTEMPTS, SCOPE)).records()
+        other, _ = restored(places, made, tmp_path / f"other-{number}")
+        records = Journal(other.journal(LLM_ATTEMPTS, SCOPE)).records()
         assert [record["number"] for record in records] == list(range(10))
 
 

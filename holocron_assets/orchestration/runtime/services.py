@@ -54,7 +54,7 @@ def serve(lake: Lake, duties: Duties) -> int:
             return _keep(group, duties, models.check)
 
 
-def _alone(lake: Lake, duties: Duties) -> AcquireReturnProxy:
+def _alone(lake: Lake, duties: Duties) -> AcquireReturnProxy[FileLock]:
     """Take the lock that excludes a second command of its kind, until the block of `with` ends.
 
     Raises:
