@@ -25,22 +25,36 @@ def progress_lines(
         print_line: writes a line, from that thread.
         every: seconds between two lines.
     """
-    ended, started, own = Event(), monotonic(), object()
+    started, own = monotonic(), object()
 
-    def watch() -> None:
-        while not ended.wait(every):
-            if _UNDER_WAY[-1:] == [own]:
-                print_line(f"{doing()}, {_duration(monotonic() - started)}")
+    def say() -> None:
+        if _UNDER_WAY[-1:] == [own]:
+            print_line(f"{doing()}, {_duration(monotonic() - started)}")
 
-    watcher = Thread(target=watch, name="progress-lines", daemon=True)
     _UNDER_WAY.append(own)
-    watcher.start()
+    try:
+        with repeated(say, every):
+            yield
+    finally:
+        _UNDER_WAY.remove(own)
+
+
+@contextmanager
+def repeated(doing: Callable[[], None], every: float) -> Iterator[None]:
+    """While the block lasts, do something every so many seconds in another thread."""
+    ended = Event()
+
+    def repeat() -> None:
+        while not ended.wait(every):
+            doing()
+
+    thread = Thread(target=repeat, name="repeated", daemon=True)
+    thread.start()
     try:
         yield
     finally:
         ended.set()
-        watcher.join()
-        _UNDER_WAY.remove(own)
+        thread.join()
 
 
 def _duration(seconds: float) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Event, Thread
 from time import monotonic
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import FILE_BATCHES, FILES
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
+from holocron_assets.telemetry.long_work import repeated
 
 _SECONDS = 2.0
 
@@ -37,7 +37,7 @@ def answers_counted(
     asked = [one for one in load_interrogations() if one.name in names]
     counted = _Outcomes([journal_path(lake, one, partition) for one in asked for partition in partitions])
     before = counted.number()
-    with _repeated(lambda: report(counted.number() - before), every):
+    with repeated(lambda: report(counted.number() - before), every):
         yield
 
 
@@ -80,7 +80,7 @@ def files_counted(lake: Lake, batch: str, report: Callable[[FilesFetched], None]
         report(FilesFetched(done, len(sizes), size, max(size - last, 0) / max(now - last_at, 1e-3), stated))
         last, last_at = size, now
 
-    with _repeated(read, _SECONDS):
+    with repeated(read, _SECONDS):
         yield
 
 
@@ -92,24 +92,6 @@ def _bytes_of(lake: Lake, journal: Journal) -> tuple[int, int]:
         with suppress(FileNotFoundError):  # it was finished meanwhile
             coming += part.stat().st_size
     return len(rows), coming + sum(row["size_bytes"] or 0 for row in rows)
-
-
-@contextmanager
-def _repeated(doing: Callable[[], None], every: float) -> Iterator[None]:
-    """Do something every few seconds in another thread, while the block lasts."""
-    ended = Event()
-
-    def watch() -> None:
-        while not ended.wait(every):
-            doing()
-
-    watcher = Thread(target=watch, name="progress", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        watcher.join()
 
 
 class _Outcomes:

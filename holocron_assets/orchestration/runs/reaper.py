@@ -3,10 +3,9 @@
 import atexit
 import logging
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from threading import Event, Thread
 
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
@@ -25,6 +24,7 @@ from holocron_assets.orchestration.internals.runs import (
     worker_has_ended,
 )
 from holocron_assets.orchestration.runs.orphans import end_with_code_server, has_code_server
+from holocron_assets.telemetry.long_work import repeated
 
 _UNFINISHED = (
     DagsterRunStatus.NOT_STARTED,
@@ -137,25 +137,16 @@ def _free_places_of_the_ended(instance: dg.DagsterInstance, lake: Lake) -> None:
             free_places(instance, run_id)
 
 
-@contextmanager
-def reaping(instance: dg.DagsterInstance, lake: Lake, *, seconds: float = 30) -> Iterator[None]:
+def reaping(instance: dg.DagsterInstance, lake: Lake, *, seconds: float = 30) -> AbstractContextManager[None]:
     """Reap dead runs every so many seconds, for a process without a daemon that may wait for their places."""
-    ended = Event()
 
     def reap() -> None:
-        while not ended.wait(seconds):
-            try:
-                reap_dead_runs(instance, lake)
-            except Exception:  # noqa: BLE001 - as in the daemon's sensors: a failure now may be a success later
-                _LOG.warning("could not search for runs whose process is gone; trying again", exc_info=True)
+        try:
+            reap_dead_runs(instance, lake)
+        except Exception:  # noqa: BLE001 - as in the daemon's sensors: a failure now may be a success later
+            _LOG.warning("could not search for runs whose process is gone; trying again", exc_info=True)
 
-    thread = Thread(target=reap, name="reaper", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
+    return repeated(reap, seconds)
 
 
 def _is_held(lake: Lake, run_id: str) -> bool:
