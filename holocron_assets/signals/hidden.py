@@ -92,13 +92,17 @@ def without_hidden(text: str) -> str:
     References and galleries stay, because links in them count. A `FILLER` replaces each tag, since no title
     can hold one. Comments leave nothing.
     """
+    spans = _NOT_WIKITEXT.spans(text)
+    return replaced(text, ((one.start, one.end, FILLER if one.tag else "") for one in spans))
+
+
+def replaced(text: str, parts: Iterable[tuple[int, int, str]]) -> str:
+    """The text with parts of it replaced: each has a start, an end and another text. They come in order."""
     pieces = []
     position = 0
-    for hidden in _NOT_WIKITEXT.spans(text):
-        pieces.append(text[position : hidden.start])
-        if hidden.tag:
-            pieces.append(FILLER)
-        position = hidden.end
+    for start, end, other in parts:
+        pieces += text[position:start], other
+        position = end
     return "".join(pieces) + text[position:] if pieces else text
 
 
@@ -107,13 +111,8 @@ def at_length(text: str) -> str:
 
     References and galleries stay. Offsets in the result are offsets in the text.
     """
-    pieces = []
-    position = 0
-    for hidden in _NOT_WIKITEXT.spans(text):
-        pieces.append(text[position : hidden.start])
-        pieces.append(FILLER * (hidden.end - hidden.start))
-        position = hidden.end
-    return "".join(pieces) + text[position:] if pieces else text
+    spans = _NOT_WIKITEXT.spans(text)
+    return replaced(text, ((one.start, one.end, FILLER * (one.end - one.start)) for one in spans))
 
 
 def apart(text: str) -> Iterator[Hidden]:
@@ -132,18 +131,15 @@ def masked(text: str) -> str:
     Comments, code, references and galleries become filler. Markup in nowiki becomes characters without a
     meaning in wikitext, which `unmasked` restores. Offsets in the result are offsets in the text.
     """
-    pieces = []
-    position = 0
-    for hidden in _NOT_PROSE.spans(text):
-        pieces.append(text[position : hidden.start])
-        if hidden.tag in _LITERAL_TAGS:
-            pieces.append(FILLER * (hidden.inner_start - hidden.start))
-            pieces.append(text[hidden.inner_start : hidden.inner_end].translate(_PROTECT))
-            pieces.append(FILLER * (hidden.end - hidden.inner_end))
-        else:
-            pieces.append(FILLER * (hidden.end - hidden.start))
-        position = hidden.end
-    return "".join(pieces) + text[position:] if pieces else text
+    return replaced(text, ((one.start, one.end, _mask(text, one)) for one in _NOT_PROSE.spans(text)))
+
+
+def _mask(text: str, hidden: Hidden) -> str:
+    if hidden.tag not in _LITERAL_TAGS:
+        return FILLER * (hidden.end - hidden.start)
+    before, after = hidden.inner_start - hidden.start, hidden.end - hidden.inner_end
+    shown = text[hidden.inner_start : hidden.inner_end].translate(_PROTECT)
+    return f"{FILLER * before}{shown}{FILLER * after}"
 
 
 def protected(text: str, markup: str) -> str:

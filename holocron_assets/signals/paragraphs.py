@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from holocron_assets.lake.titles import Site
 from holocron_assets.signals.clean import is_beside_text, shows_bold_name
-from holocron_assets.signals.hidden import FILLER
+from holocron_assets.signals.hidden import FILLER, replaced
 from holocron_assets.signals.outline import Block, Outline
 
 _LINK_PREFIX = re.compile(r"\[\[[ \t]*+([^\[\]{}|:\n]*+):")
@@ -81,14 +81,8 @@ def _with_name(text: str, line_start: int, start: int, names: Mapping[int, Block
 
 def blanked(text: str, text_outline: Outline, site: Site) -> str:
     """The text at unchanged length, with templates, tables and links beside the text replaced by filler."""
-    pieces = []
-    position = 0
-    for block in text_outline.blocks:
-        if _is_apart(text, block, site):
-            pieces.append(text[position : block.start])
-            pieces.append(FILLER * (block.end - block.start))
-            position = block.end
-    return "".join(pieces) + text[position:]
+    blocks = (block for block in text_outline.blocks if _is_apart(text, block, site))
+    return replaced(text, ((block.start, block.end, FILLER * (block.end - block.start)) for block in blocks))
 
 
 def _is_apart(text: str, block: Block, site: Site) -> bool:
