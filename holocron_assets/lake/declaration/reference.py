@@ -38,8 +38,13 @@ def tables_markdown() -> str:
 
 def section(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A heading, and a table below it, as Markdown."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return f"## {title}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return f"## {title}\n\n{markdown_table(columns, rows)}"
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table as Markdown."""
+    lines = ([cell.replace("|", "\\|") for cell in line] for line in (columns, ["---"] * len(columns), *rows))
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def code(texts: Iterable[str]) -> str:
@@ -48,20 +53,19 @@ def code(texts: Iterable[str]) -> str:
 
 
 def _section(table: Table) -> str:
-    rows = "".join(_row(column) for column in table.columns)
+    columns = markdown_table(("column", "type", "what it holds"), map(_row, table.columns))
     return (
         f"## `{table.name}`\n\n"
         f"{table.description}. In `lake/{table.layer}/{table.name}/`; "
         f"key: {', '.join(f'`{name}`' for name in table.key)}.\n\n"
-        f"| column | type | what it holds |\n| --- | --- | --- |\n{rows}"
+        f"{columns}"
     )
 
 
-def _row(column: Column) -> str:
+def _row(column: Column) -> Sequence[str]:
     name = f"*`{column.name}`*" if column.provenance else f"`{column.name}`"
     optional = "?" if column.nullable else ""
-    description = column.description.replace("|", "\\|")
-    return f"| {name} | {_type_name(column.type)}{optional} | {description} |\n"
+    return name, f"{_type_name(column.type)}{optional}", column.description
 
 
 def _type_name(kind: pa.DataType) -> str:

@@ -1,8 +1,6 @@
 """`docs/graph.md`: the graph as a page, with a table of what each stage requires and produces."""
 
-from collections.abc import Iterable, Sequence
-
-from holocron_assets.lake.declaration.reference import code
+from holocron_assets.lake.declaration.reference import code, markdown_table
 from holocron_assets.orchestration.reference.graph import Graph
 from holocron_assets.orchestration.reference.graph_drawing import mermaid
 
@@ -47,12 +45,8 @@ def graph_markdown(graph: Graph) -> str:
             f"```mermaid\n{mermaid(graph)}```\n",
             "## Stages\n",
             _PRODUCTS,
-            _table(("stage", "one a", "requires", "reads too", "produces too", "made by"), stages),
+            markdown_table(("stage", "one a", "requires", "reads too", "produces too", "made by"), stages),
             "## Sensors and schedules\n",
-            _table(("name", "when", "looks at", "starts"), triggers),
+            markdown_table(("name", "when", "looks at", "starts"), triggers),
         ]
     )
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return "".join(f"| {' | '.join(line)} |\n" for line in (columns, ["---"] * len(columns), *rows))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from holocron_assets.derive.opening import open_lake
+from holocron_assets.lake.declaration.reference import markdown_table
 from holocron_assets.lake.views.database import connect
 from holocron_assets.lake.views.texts import ViewText, view_texts
 from holocron_assets.operations.views import all_views
@@ -26,15 +27,13 @@ _HELPERS = """\
 
 Views that other views are built on. They may change without notice.
 
-| view | one row |
-| --- | --- |
 """
 
 
 def views_markdown() -> str:
     """Every public view with its meaning and columns, as Markdown; helpers by name."""
     texts = _all_texts()
-    helpers = "".join(f"| `{view.name}` | {view.about} |\n" for view in texts if view.is_helper)
+    helpers = markdown_table(("view", "one row"), [(f"`{v.name}`", v.about) for v in texts if v.is_helper])
     return "\n".join([_HEAD, *(_section(view) for view in texts if not view.is_helper), _HELPERS + helpers])
 
 
@@ -45,15 +44,9 @@ def _all_texts() -> Sequence[ViewText]:
 
 
 def _section(view: ViewText) -> str:
-    rows = "".join(_row(name, kind, text) for name, kind, text in view.columns)
-    return (
-        f"## `{view.name}`\n\n{view.about}.\n\n| column | type | what it holds |\n| --- | --- | --- |\n{rows}"
-    )
-
-
-def _row(name: str, kind: str, text: str) -> str:
-    escaped = text.replace("|", "\\|")
-    return f"| `{name}` | `{kind}` | {escaped} |\n"
+    rows = [(f"`{name}`", f"`{kind}`", text) for name, kind, text in view.columns]
+    columns = markdown_table(("column", "type", "what it holds"), rows)
+    return f"## `{view.name}`\n\n{view.about}.\n\n{columns}"
 
 
 if __name__ == "__main__":
