@@ -1,5 +1,6 @@
 """What the commands of `holocron` share: options, the display of errors, and where things are."""
 
+import getpass
 import os
 import re
 import select
@@ -31,6 +32,8 @@ _TAG_VALUE = re.compile(r"[A-Za-z0-9_.-]{1,63}")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 source_option = click.option("--source", "source_name", metavar="NAME", help="Only this source.")
+reason_option = click.option("--reason", required=True, help="Why; it is kept.")
+author_option = click.option("--author", default=getpass.getuser, help="Who decides; by default you.")
 domain_option = click.option("--domain", metavar="WORD", help="Only interrogations of this domain.")
 
 

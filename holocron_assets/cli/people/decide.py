@@ -1,6 +1,5 @@
 """`holocron decide`: a person's word on pages, entities and statements."""
 
-import getpass
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,7 +8,14 @@ import click
 from holocron_assets.classify.decided_types import decide_shared, decide_type
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.cli.people.decisions import named_decision
-from holocron_assets.cli.shared import clear_errors, counted, named_source, opened_lake
+from holocron_assets.cli.shared import (
+    author_option,
+    clear_errors,
+    counted,
+    named_source,
+    opened_lake,
+    reason_option,
+)
 from holocron_assets.decisions.log import standing, undo
 from holocron_assets.entities.deciding import (
     decide_merge,
@@ -28,8 +34,7 @@ _ENTITY_TYPES = click.Choice(_TAXONOMY.entity_worthy_types)
 
 def _signed(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options for who decides and why."""
-    command = click.option("--author", default=getpass.getuser, help="Who decides; by default you.")(command)
-    return click.option("--reason", required=True, help="The reason; it is stored.")(clear_errors(command))
+    return reason_option(clear_errors(author_option(command)))
 
 
 def _narrowed(command: Callable[..., None]) -> Callable[..., None]:

@@ -1,6 +1,5 @@
 """`holocron review`: what a person should decide, as a table or item by item."""
 
-import getpass
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +10,7 @@ from rich.markup import escape
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.cli.console import print_records, print_rows, shown, terminal, to_json
 from holocron_assets.cli.shared import (
+    author_option,
     clear_errors,
     counted,
     json_option,
@@ -48,7 +48,7 @@ _ACCEPT, _TYPE, _LIST, _SKIP, _UNDO, _QUIT = "a", "t", "l", "s", "u", "q"
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Show at most this many."
 )
 @click.option("--walk", "is_walk", is_flag=True, help="Go through them one by one, and decide.")
-@click.option("--author", default=getpass.getuser, help="Who decides; by default you.")
+@author_option
 @json_option
 @clear_errors
 def review(  # noqa: PLR0913 - one for each option

@@ -1,6 +1,5 @@
 """`holocron pause`, `drain`, `resume`, `prioritize`, `controls` and `requeue`: a person controls the work."""
 
-import getpass
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,12 +8,14 @@ import click
 
 from holocron_assets.cli.console import print_rows, terminal, to_json
 from holocron_assets.cli.shared import (
+    author_option,
     bare_lake,
     clear_errors,
     counted,
     fail,
     json_option,
     opened_lake,
+    reason_option,
     source_option,
 )
 from holocron_assets.decisions.controls import (
@@ -39,13 +40,11 @@ from holocron_assets.operations.controlling import (
 _source = click.option("--source", "source_name", metavar="NAME", help="This source.")
 _interrogation = click.option("--interrogation", metavar="NAME", help="This interrogation.")
 _everything = click.option("--all", "everything", is_flag=True, help="Everything.")
-_reason = click.option("--reason", required=True, help="Why; it is kept.")
-_author = click.option("--author", default=getpass.getuser, help="Who says so; you, without.")
 
 
 def _about_work(command: Callable[..., None]) -> Callable[..., None]:
     """The options of a command that is about a source, an interrogation or everything."""
-    for option in (_author, _reason, _everything, _interrogation, _source):
+    for option in (author_option, reason_option, _everything, _interrogation, _source):
         command = option(command)
     return command
 
@@ -85,8 +84,8 @@ def resume(**options: Any) -> None:
 @click.option(
     "--declared", is_flag=True, help="Use the priority that its file declares again; 0 for a source."
 )
-@_reason
-@_author
+@reason_option
+@author_option
 @clear_errors
 def prioritize(  # noqa: PLR0913 - one for each option
     priority: int | None,
@@ -130,8 +129,8 @@ def controls(*, as_json: bool, history: bool) -> None:
 @source_option
 @click.option("--title", "titles", multiple=True, metavar="TITLE", help="Only this page; may be repeated.")
 @click.option("--all", "everything", is_flag=True, help="Every dead letter.")
-@click.option("--reason", required=True, help="Why; it is kept.")
-@click.option("--author", default=getpass.getuser, help="Who decides; you, without.")
+@reason_option
+@author_option
 @clear_errors
 def requeue(
     source_name: str | None, titles: tuple[str, ...], reason: str, author: str, *, everything: bool
