@@ -29,7 +29,7 @@ from holocron_assets.lake.views.publishing import views_are_stale
 from holocron_assets.operations.views import all_views
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS, stale_batches
 from holocron_assets.planning.derive_job_names import is_by_type, job_name
-from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, LEARNED, stale_partitions
+from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, LEARNED, Stage, stale_partitions
 from holocron_assets.planning.job_names import (
     BATCH_JOB,
     COMPACTION_JOB,
@@ -227,10 +227,7 @@ def entities_to_resolve(lake: Lake) -> list[Work]:
     Raises:
         InterrogationError: answers that some of it is made from cannot be read now.
     """
-    refuse_unread_answers(lake, (stage.name for stage in BY_TYPE))
-    with open_snapshot(lake) as snapshot:
-        stale = stale_partitions(snapshot, BY_TYPE)
-        return [Work(ENTITIES_JOB, None, f"{snapshot.mark} {sorted(stale.items())}")] if stale else []
+    return _stages_to_run(lake, BY_TYPE, ENTITIES_JOB)
 
 
 def sources_to_tag(lake: Lake) -> list[Work]:
@@ -241,10 +238,14 @@ def sources_to_tag(lake: Lake) -> list[Work]:
     Raises:
         InterrogationError: answers that some of it is made from cannot be read now.
     """
-    refuse_unread_answers(lake, (stage.name for stage in BY_SOURCE))
+    return _stages_to_run(lake, BY_SOURCE, SOURCES_JOB)
+
+
+def _stages_to_run(lake: Lake, stages: Sequence[Stage], job: str) -> list[Work]:
+    refuse_unread_answers(lake, (stage.name for stage in stages))
     with open_snapshot(lake) as snapshot:
-        stale = stale_partitions(snapshot, BY_SOURCE)
-        return [Work(SOURCES_JOB, None, f"{snapshot.mark} {sorted(stale.items())}")] if stale else []
+        stale = stale_partitions(snapshot, stages)
+        return [Work(job, None, f"{snapshot.mark} {sorted(stale.items())}")] if stale else []
 
 
 def code_to_run(lake: Lake) -> list[Work]:

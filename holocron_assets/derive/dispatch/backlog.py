@@ -164,10 +164,15 @@ def backlog(
 
 def waiting_of(stale: Iterable[StalePartition], now: datetime) -> list[Waiting]:
     """The work in some stale partitions, by interrogation."""
+    return [_waiting(parts, now) for parts in by_interrogation(stale).values()]
+
+
+def by_interrogation(stale: Iterable[StalePartition]) -> dict[str, list[StalePartition]]:
+    """Stale partitions by the name of their interrogation."""
     found: dict[str, list[StalePartition]] = {}
     for part in stale:
         found.setdefault(part.interrogation.name, []).append(part)
-    return [_waiting(parts, now) for parts in found.values()]
+    return found
 
 
 def stale_partitions(  # noqa: PLR0913 - what to read, and how much of it

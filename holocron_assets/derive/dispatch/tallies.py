@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, count, stale_partitions
+from holocron_assets.derive.dispatch.backlog import (
+    Counts,
+    StalePartition,
+    by_interrogation,
+    count,
+    stale_partitions,
+)
 from holocron_assets.derive.evidence.queries import relations_to_open
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.recipe import NOT_THERE
@@ -62,7 +68,7 @@ def interrogation_rows(
         not their chunks), answered, due now, waiting until `next_due`, and dead.
     """
     found = stale_partitions(lake, interrogations, digests=digests, most_opened=None, without_models=True)
-    stale = _by_interrogation(found)
+    stale = by_interrogation(found)
     if wanted is None:
         wanted = wanted_counts(lake, interrogations)
     outcomes: dict[Place, Counter[str]] = defaultdict(Counter)
@@ -91,15 +97,8 @@ def stale_rows(
         whose answers are kept, and those given up. Of partitions never begun, only the number is known. Of
         one that cannot be opened, the items are not known.
     """
-    found = _by_interrogation(stale_partitions(lake, interrogations, digests=digests, most_opened=None))
+    found = by_interrogation(stale_partitions(lake, interrogations, digests=digests, most_opened=None))
     return [row for stale in found.values() for row in _stale_rows(lake, stale)]
-
-
-def _by_interrogation(stale: Iterable[StalePartition]) -> dict[str, list[StalePartition]]:
-    found: dict[str, list[StalePartition]] = {}
-    for part in stale:
-        found.setdefault(part.interrogation.name, []).append(part)
-    return found
 
 
 def _stale_rows(lake: Lake, stale: Sequence[StalePartition]) -> list[dict[str, Any]]:
