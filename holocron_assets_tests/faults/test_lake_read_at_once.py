@@ -159,11 +159,11 @@ def test_a_file_that_another_machine_removed_before_its_writer_listed_the_lake_i
         one.file(SHIPS, "fleet-3").replace(aside)
     other.read_anew()
     for path in (file, segment, aside):
-        mirror(other).see(other.root / path.relative_to(one.root).parent)
+        mirror(other).bring_up_to_date(other.root / path.relative_to(one.root).parent)
         assert (other.root / path.relative_to(one.root)).is_file()
         mirror(other).remove(other.root / path.relative_to(one.root))
     one.read_anew()
-    mirror(one).see(aside.parent)
+    mirror(one).bring_up_to_date(aside.parent)
     assert one.partitions(SHIPS) == []
     assert [path for path in (file, segment, aside) if path.exists()] == []
 

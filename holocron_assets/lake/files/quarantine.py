@@ -158,7 +158,7 @@ def all_set_aside(lake: Lake) -> list[SetAside]:
     found = []
     folder = lake.root / _FOLDER
     if mirror := mirror_of(folder):
-        mirror.see(folder)
+        mirror.bring_up_to_date(folder)
     for note in sorted(folder.glob(f"*/{_NOTE}")):
         stored: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
         kept = note.with_name(Path(stored["file"]).name)

@@ -136,7 +136,7 @@ class Journal:
     def _segments(self) -> list[Path]:
         """The present files of single writers."""
         if self._mirror:
-            self._mirror.see(self.path.parent)
+            self._mirror.bring_up_to_date(self.path.parent)
         return segments_of(self.path)
 
     def _append(self, line: bytes) -> None:

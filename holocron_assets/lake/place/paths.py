@@ -118,12 +118,12 @@ class Lake:
 
     def folder(self, table: Table) -> Path:
         """The folder that holds a table's present partitions."""
-        return self._seen(self._folder(table))
+        return self._up_to_date(self._folder(table))
 
     def earlier_partitions(self, table: Table) -> set[str]:
         """Names of partitions in the folders that a table had when it had other columns."""
         folder = self._folder(table)
-        self._seen(folder.parent)
+        self._up_to_date(folder.parent)
         others = set(folder.parent.glob(f"{table.name}-*")) - {folder}
         return {name for other in others for name in list_partitions(other).names}
 
@@ -137,7 +137,7 @@ class Lake:
             raise PartitionNameError(
                 f"table {table.name}: partition {partition!r} must be 1 to 100 letters, digits, '_' or '-'"
             )
-        return self._seen(self._folder(table) / partition)
+        return self._up_to_date(self._folder(table) / partition)
 
     def packs(self, table: Table) -> Packs:
         """The packs of a table, as they are now.
@@ -146,7 +146,7 @@ class Lake:
             DamagedPartitionError: a pack cannot be read.
         """
         folder = self._folder(table)
-        self._seen(folder / PACK_FOLDER)
+        self._up_to_date(folder / PACK_FOLDER)
         return packs_of(folder)
 
     def file(self, table: Table, partition: str) -> Path:
@@ -173,7 +173,7 @@ class Lake:
 
     def packed_journals(self) -> list[Path]:
         """The packed parts of all journals, sorted."""
-        return sorted(self._seen(self.layers).glob(f"*/*/*/{JOURNAL_FILE}{ENDING}"))
+        return sorted(self._up_to_date(self.layers).glob(f"*/*/*/{JOURNAL_FILE}{ENDING}"))
 
     def dump_copy(self, table: Table, partition: str) -> Path:
         """The copy of a packed dump that can be read from its middle, next to the index of its places."""
@@ -200,7 +200,7 @@ class Lake:
     def files(self) -> list[Path]:
         """The Parquet files of all tables' partitions and packs, sorted."""
         kinds = (f"*/*/*/{DATA_FILE}", f"*/*/{PACK_FOLDER}/[!.]*")
-        layers = self._seen(self.layers)
+        layers = self._up_to_date(self.layers)
         return sorted(file for kind in kinds for file in layers.glob(kind))
 
     def mark(self, tables: Iterable[Table]) -> str:
@@ -224,8 +224,8 @@ class Lake:
     def _folder(self, table: Table) -> Path:
         return self.layers / table.layer / (table.folder or table.name)
 
-    def _seen(self, folder: Path) -> Path:
+    def _up_to_date(self, folder: Path) -> Path:
         """A folder, after the files that other machines wrote were brought into it."""
         if mirror := mirror_of(self.root):
-            mirror.see(folder)
+            mirror.bring_up_to_date(folder)
         return folder

@@ -105,7 +105,7 @@ class Mirror:
         with self._marking:  # so that a later time of another thread stays
             self._anew_at = monotonic()
 
-    def see(self, folder: Path) -> None:
+    def bring_up_to_date(self, folder: Path) -> None:
         """Bring new files of a folder of the lake, and remove files that are gone; also in subfolders.
 
         Raises:
