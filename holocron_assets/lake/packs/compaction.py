@@ -143,7 +143,7 @@ def _fresh(listing: Listing, table: Table, moment: int) -> list[str]:
     """The partitions whose own files are to be packed; none if they are too few for a pack."""
     fresh = [name for name, mark in listing.own.items() if _is_to_pack(listing, name, mark, moment)]
     if len(fresh) >= FEWEST:  # their files are opened only now
-        fresh = [name for name in fresh if not lacks_columns(table, listing.file(name), *listing.own[name])]
+        fresh = [name for name in fresh if not lacks_columns(table, listing.file(name), listing.own[name])]
     return fresh if len(fresh) >= FEWEST else []
 
 
@@ -171,7 +171,7 @@ def _is_half_dead(listing: Listing, pack: PackFile, live: Sequence[str]) -> bool
 
 
 def _is_half_empty(listing: Listing, pack: PackFile, live: Sequence[str]) -> bool:
-    size = pack.size * len(live) / len(listing.packs.contents[pack])
+    size = pack.mark.size * len(live) / len(listing.packs.contents[pack])
     return 0 < len(live) < PACK_PARTITIONS / 2 and size < PACK_BYTES / 2
 
 
@@ -193,13 +193,13 @@ def _packs_to_remove(
     for pack, held in reversed(listing.packs.contents.items()):
         if not live[pack] and all(_is_known(lake, newer[name], moment) for name in held):
             removable.append(pack.path)
-        newer |= {name: min(pack.mtime_ns, newer.get(name, pack.mtime_ns)) for name in held}
+        newer |= {name: min(pack.mark.mtime_ns, newer.get(name, pack.mark.mtime_ns)) for name in held}
     return removable
 
 
 def _written(listing: Listing) -> dict[Path, int]:
     """When each pack was written, in nanoseconds."""
-    return {file.path: file.mtime_ns for file in listing.packs.contents}
+    return {file.path: file.mark.mtime_ns for file in listing.packs.contents}
 
 
 def _is_known(lake: Lake, since: int, moment: int) -> bool:

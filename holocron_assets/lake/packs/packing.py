@@ -85,18 +85,17 @@ def write_pack(
     return list(pack.packed), problems, list(left)
 
 
-def lacks_columns(table: Table, path: Path, mtime_ns: int, size: int) -> bool:
+def lacks_columns(table: Table, path: Path, mark: FileMark) -> bool:
     """Whether a file of a partition, or a pack, lacks a column that was declared later. It is not packed.
 
     Args:
         table: the table.
         path: the file. It is opened once for each process and state of the file, and only where the table has
             such columns. One that cannot be opened counts as lacking none, so that `write_pack` names it.
-        mtime_ns: when it was written last.
-        size: its size.
+        mark: of the file.
     """
     added = tuple(table.added_columns)
-    return bool(added) and _lacks(path, FileMark(mtime_ns, size), added)
+    return bool(added) and _lacks(path, mark, added)
 
 
 @lru_cache(maxsize=65_536)

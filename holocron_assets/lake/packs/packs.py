@@ -69,8 +69,7 @@ class PackFile(NamedTuple):
     """A pack as it was found. Packs never change, but a restore may bring another one with the same name."""
 
     path: Path
-    mtime_ns: int
-    size: int
+    mark: FileMark
 
 
 class Packs(NamedTuple):
@@ -141,11 +140,7 @@ def _pack_files(folder: Path) -> list[PackFile]:
         paths = sorted(path for path in (folder / PACK_FOLDER).iterdir() if not path.name.startswith("."))
     except FileNotFoundError:
         return []
-    statuses = [path.stat() for path in paths]
-    return [
-        PackFile(path, status.st_mtime_ns, status.st_size)
-        for path, status in zip(paths, statuses, strict=True)
-    ]
+    return [PackFile(path, FileMark.of(path.stat())) for path in paths]
 
 
 @lru_cache(maxsize=64)
