@@ -98,7 +98,7 @@ def without_hidden(text: str) -> str:
 
 def replaced(text: str, parts: Iterable[tuple[int, int, str]]) -> str:
     """The text with parts of it replaced: each has a start, an end and another text. They come in order."""
-    pieces = []
+    pieces: list[str] = []
     position = 0
     for start, end, other in parts:
         pieces += text[position:start], other
