@@ -222,7 +222,7 @@ def _written(
     lake: Lake, source: FileSource, rows: Iterable[Row], marks: Mapping[str, str], problems: Sequence[str]
 ) -> FileListing:
     # A list may call two artifacts the same, and state two versions of one.
-    once = list({tuple(row.get(name) for name in FILE_LIST.key): row for row in rows}.values())
+    once = list({(row["name"], row["artifact_id"], row.get("version")): row for row in rows}.values())
     kept = [
         row for row, fits in zip(once, _fitting(source, [row["name"] for row in once]), strict=True) if fits
     ]

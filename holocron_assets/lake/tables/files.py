@@ -35,7 +35,7 @@ FILE_LIST = Table(
     name="file_list",
     layer="files",
     description="An artifact that a source names: a file of a wiki, or an item of a list",
-    key=("name", "artifact_id", "version"),
+    key=("position",),
     columns=(
         SOURCE,
         *_ARTIFACT,
