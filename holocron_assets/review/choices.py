@@ -245,14 +245,16 @@ def _of_pair(detail: ItemDetail) -> Iterator[Choice]:
         return
     survivor, other = sorted(detail.entities, key=lambda row: row["entity_id"] != detail.survivor_id)
     proposal = detail.judgement["proposal"] if detail.judgement else None
-    yield replace(_merge("merge", "m", other, survivor), is_proposal=proposal == "same")
-    yield _merge("merge.other", "M", survivor, other)
+    yield replace(_merge("m", other, survivor), is_proposal=proposal == "same")
+    yield _merge("M", survivor, other)
     split = {"one": other["entity_id"], "other": survivor["entity_id"]}
     yield Choice("split", "d", "Two things", "split", split, "They are two things", proposal == "different")
 
 
-def _merge(name: str, key: str, gone: Row, into: Row) -> Choice:
+def _merge(key: str, gone: Row, into: Row) -> Choice:
     """Merging two entities. The label names the one that stays, with its source if both have one title."""
+    # The name says which one stays too: while a form is open, decisions of others may turn the two round.
+    name = f"merge.{into['entity_id']}"
     stays = into["title"] if into["title"] != gone["title"] else f"{into['title']} of {into['source']}"
     about = {"gone": gone["entity_id"], "into": into["entity_id"]}
     return Choice(name, key, f"One thing: {stays} stays", "merge", about, "Both tell of one thing")

@@ -193,7 +193,8 @@ def test_of_a_long_text_the_beginning_and_what_is_around_evidence_is_shown() -> 
 
 def stays(lake: Lake) -> str:
     """The id that stays by the first choice of the pair."""
-    return str(choices(lake, f"pair-{PAIR}")["merge"].about["into"])
+    found = choices(lake, f"pair-{PAIR}").values()
+    return str(next(choice for choice in found if choice.key == "m").about["into"])
 
 
 def say_of(lake: Lake, kind: str, identifier: str) -> None:

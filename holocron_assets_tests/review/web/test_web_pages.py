@@ -451,10 +451,27 @@ def test_the_other_of_a_pair_can_be_the_one_that_stays(page: TestClient, lake: L
     text = read(page.get(address).text).text
     assert "One thing: Nem Sixfinger stays" in text
     assert "One thing: Nem Six-Finger stays" in text
-    send(page, address, choice="merge", author="Ada")
-    send(page, address_undone(page, lake), choice="merge.other", author="Ada")
+    send(page, address, choice=f"merge.{ALSO_NEM}", author="Ada")
+    send(page, address_undone(page, lake), choice=f"merge.{NEM}", author="Ada")
     first, _, second = all_decisions(lake)
-    assert (first["entity_id"], first["other_id"]) == (second["other_id"], second["entity_id"])
+    assert (first["entity_id"], first["other_id"]) == (NEM, ALSO_NEM)
+    assert (second["entity_id"], second["other_id"]) == (ALSO_NEM, NEM)
+
+
+def test_a_merge_is_recorded_as_its_form_showed_it_whatever_was_decided_meanwhile(
+    page: TestClient, lake: Lake
+) -> None:
+    address = f"/item/pair-{quote(PAIR)}"
+    shown = read(page.get(address).text)
+    first = next(item for tag, item in shown.elements if tag == "button" and item.get("data-key") == "m")
+    assert "One thing: Nem Six-Finger stays" in shown.text
+    send(page, f"/entity/{NEM}", choice="promote", author="Bo")  # by the rule, this one stays from now on
+    choice = first["value"] or ""
+    answer = page.post(
+        address, data={"token": token_on(page, address), "choice": choice, "author": "Ada", "reason": "Seen"}
+    )
+    assert answer.status_code == 303
+    assert all_decisions(lake)[-1]["other_id"] == ALSO_NEM
 
 
 def address_undone(page: TestClient, lake: Lake) -> str:
