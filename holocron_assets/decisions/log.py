@@ -1,11 +1,14 @@
 """People's decisions: an append-only log. A decision is never changed, only undone by another one."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
 from operator import itemgetter
+from pathlib import Path
 
 from holocron_assets.decisions.append_log import AppendLog, id_at
 from holocron_assets.errors import HolocronError
@@ -47,6 +50,8 @@ _LOG = AppendLog(DECISIONS, "decision_id", "decided_at")
 _LONGEST: Mapping[str, int] = {"author": 100, "reason": 1000}  # characters: both are shown in lists
 _LENGTH_OF_UNIQUE_PART = 12  # hexadecimal digits: as `id_at` makes them
 _NO_PART_OF_A_NAME = frozenset({"Cc", "Zl", "Zp"})  # Unicode's control characters and line breaks
+_DECIDES_IN: ContextVar[Path | None] = ContextVar("_DECIDES_IN", default=None)
+"""The folder of the lake whose log this thread has locked."""
 
 
 class DecisionError(HolocronError, ValueError):
@@ -238,6 +243,26 @@ def refuse_unsaid(what: str, author: str, reason: str) -> None:
         raise DecisionError(f"the author {author!r} has line breaks or control characters in the name")
 
 
+@contextmanager
+def one_step(lake: Lake) -> Iterator[None]:
+    """Keep others from deciding, so that what is checked first is still so when the decision is recorded.
+
+    Steps may be nested: the outer one locks the log.
+
+    Args:
+        lake: where the log is.
+    """
+    if _DECIDES_IN.get() == lake.root:
+        yield
+        return
+    with lake.lock("decisions"):
+        before = _DECIDES_IN.set(lake.root)
+        try:
+            yield
+        finally:
+            _DECIDES_IN.reset(before)
+
+
 def record(lake: Lake, rows: Sequence[Row]) -> int:
     """Add decisions to the log, all of them or none. Decisions that it holds are not added again.
 
@@ -252,7 +277,7 @@ def record(lake: Lake, rows: Sequence[Row]) -> int:
         SchemaError: a row does not fit table `decisions`.
     """
     # Otherwise two imports of the same decisions would both find them missing, and write the same files.
-    with lake.lock("decisions"):
+    with one_step(lake):
         return _LOG.append(lake, rows)
 
 
@@ -271,15 +296,16 @@ def undo(lake: Lake, decision_id: str, *, author: str, reason: str) -> Row:
     Raises:
         DecisionError: there is no such decision, it does not count, or it cannot be undone.
     """
-    made = all_decisions(lake)
-    target = next((row for row in made if row["decision_id"] == decision_id), None)
-    if target is None:
-        raise DecisionError(f"there is no decision {decision_id!r}: `holocron decisions list` shows all")
-    refuse_undo_of(target)
-    if decision_id in undone(made):
-        raise DecisionError(f"decision {decision_id} is undone already")
-    row = _undo_of(target, author, reason, decided_now(lake))
-    record(lake, [row])
+    with one_step(lake):
+        made = all_decisions(lake)
+        target = next((row for row in made if row["decision_id"] == decision_id), None)
+        if target is None:
+            raise DecisionError(f"there is no decision {decision_id!r}: `holocron decisions list` shows all")
+        refuse_undo_of(target)
+        if decision_id in undone(made):
+            raise DecisionError(f"decision {decision_id} is undone already")
+        row = _undo_of(target, author, reason, decided_now(lake))
+        record(lake, [row])
     return row
 
 
@@ -298,14 +324,15 @@ def undo_answer(lake: Lake, decision_id: str, *, author: str, reason: str) -> Se
     Raises:
         DecisionError: there is no such decision, none of them counts, or it cannot be undone.
     """
-    made = all_decisions(lake)
-    gone, now = undone(made), decided_now(lake)
-    targets = [row for row in answered_with(made, decision_id) if row["decision_id"] not in gone]
-    if len(targets) <= 1:
-        identifier = targets[0]["decision_id"] if targets else decision_id
-        return [undo(lake, identifier, author=author, reason=reason)]
-    rows = one_answer([_undo_of(row, author, reason, now) for row in targets])
-    record(lake, rows)
+    with one_step(lake):
+        made = all_decisions(lake)
+        gone, now = undone(made), decided_now(lake)
+        targets = [row for row in answered_with(made, decision_id) if row["decision_id"] not in gone]
+        if len(targets) <= 1:
+            identifier = targets[0]["decision_id"] if targets else decision_id
+            return [undo(lake, identifier, author=author, reason=reason)]
+        rows = one_answer([_undo_of(row, author, reason, now) for row in targets])
+        record(lake, rows)
     return rows
 
 

@@ -9,6 +9,7 @@ from holocron_assets.decisions.log import (
     decided_now,
     new_decision,
     one_answer,
+    one_step,
     record,
     standing,
 )
@@ -133,13 +134,14 @@ def decide_merge(lake: Lake, *, gone: str, into: str, author: str, reason: str) 
             people keep them, or entities that they merged with them, apart.
     """
     leaving, named = named_entity(lake, gone), named_entity(lake, into)
-    now = survivor(lake, named)
-    target = named if now["entity_id"] == survivor(lake, leaving)["entity_id"] else now
-    _refuse_no_pair(leaving, target)
-    _refuse_repeated(lake, "merge", leaving, target)
-    # The new decision replaces an older one on the same pair; one on another pair must be undone first.
-    _refuse_kept_apart(lake, leaving, target, but=frozenset((leaving["entity_id"], named["entity_id"])))
-    return _recorded(lake, _of_two(lake, "merge", leaving, target, author=author, reason=reason))
+    with one_step(lake):
+        now = survivor(lake, named)
+        target = named if now["entity_id"] == survivor(lake, leaving)["entity_id"] else now
+        _refuse_no_pair(leaving, target)
+        _refuse_repeated(lake, "merge", leaving, target)
+        # The new decision replaces an older one on the same pair; one on another pair must be undone first.
+        _refuse_kept_apart(lake, leaving, target, but=frozenset((leaving["entity_id"], named["entity_id"])))
+        return _recorded(lake, _of_two(lake, "merge", leaving, target, author=author, reason=reason))
 
 
 def decide_split(lake: Lake, *, one: str, other: str, author: str, reason: str) -> Row:
@@ -158,17 +160,10 @@ def decide_split(lake: Lake, *, one: str, other: str, author: str, reason: str) 
     """
     first, second = named_entity(lake, one), named_entity(lake, other)
     _refuse_no_pair(first, second)
-    _refuse_repeated(lake, "split", first, second)
-    pair = frozenset((first["entity_id"], second["entity_id"]))
-    merges = _people_s(lake, "merge", pair)
-    together = one_with(first["entity_id"], merges)
-    if second["entity_id"] in together:
-        made = ", ".join(row["decision_id"] for pair, row in merges.items() if pair <= together)
-        raise DecisionError(
-            f"people merged {described(first)} and {described(second)} with others that they also merged: "
-            f"undo one of the decisions {made} first"
-        )
-    return _recorded(lake, _of_two(lake, "split", first, second, author=author, reason=reason))
+    with one_step(lake):
+        _refuse_repeated(lake, "split", first, second)
+        _refuse_joined(lake, first, second)
+        return _recorded(lake, _of_two(lake, "split", first, second, author=author, reason=reason))
 
 
 def decide_state(lake: Lake, kind: StateKind, *, entity_id: str, author: str, reason: str) -> Row:
@@ -204,21 +199,22 @@ def decide_states(
     Raises:
         DecisionError: one of the decisions cannot be made.
     """
-    decided, now = standing(lake), decided_now(lake)
-    rows = [
-        new_decision(
-            kind,
-            author=author,
-            reason=reason,
-            source=entity["source"],
-            title=entity["title"],
-            entity_id=entity["entity_id"],
-            now=now,
-        )
-        for entity in [_of_this_state(lake, kind, named, decided) for named in entities]
-    ]
-    answer = one_answer(rows)
-    record(lake, answer)
+    with one_step(lake):
+        decided, now = standing(lake), decided_now(lake)
+        rows = [
+            new_decision(
+                kind,
+                author=author,
+                reason=reason,
+                source=entity["source"],
+                title=entity["title"],
+                entity_id=entity["entity_id"],
+                now=now,
+            )
+            for entity in [_of_this_state(lake, kind, named, decided) for named in entities]
+        ]
+        answer = one_answer(rows)
+        record(lake, answer)
     return answer
 
 
@@ -250,24 +246,25 @@ def decide_statement(lake: Lake, kind: StatementKind, *, statement_id: str, auth
         DecisionError: there is no such statement, or that is decided already.
     """
     statement = named_statement(lake, statement_id)
-    if kind not in kinds_for_statement(statement["statement_id"], standing(lake)):
-        raise DecisionError(
-            f"it is decided already to {kind} {statement['said']!r} of {statement['title']!r}"
+    with one_step(lake):
+        if kind not in kinds_for_statement(statement["statement_id"], standing(lake)):
+            raise DecisionError(
+                f"it is decided already to {kind} {statement['said']!r} of {statement['title']!r}"
+            )
+        return _recorded(
+            lake,
+            new_decision(
+                kind,
+                author=author,
+                reason=reason,
+                source=statement["source"],
+                title=statement["title"],
+                entity_id=statement["entity_id"],
+                statement_id=statement["statement_id"],
+                value=statement["said"],
+                now=decided_now(lake),
+            ),
         )
-    return _recorded(
-        lake,
-        new_decision(
-            kind,
-            author=author,
-            reason=reason,
-            source=statement["source"],
-            title=statement["title"],
-            entity_id=statement["entity_id"],
-            statement_id=statement["statement_id"],
-            value=statement["said"],
-            now=decided_now(lake),
-        ),
-    )
 
 
 def _of_two(lake: Lake, kind: str, one: Row, other: Row, *, author: str, reason: str) -> Row:  # noqa: PLR0913 - a row's columns
@@ -306,6 +303,18 @@ def _refuse_repeated(lake: Lake, kind: str, one: Row, other: Row) -> None:
     last = standing(lake).pairs.get(frozenset(ids))
     if last and last["kind"] == kind and (kind == "split" or (last["entity_id"], last["other_id"]) == ids):
         raise DecisionError(f"it is decided already that {in_words(last)}: decision {last['decision_id']}")
+
+
+def _refuse_joined(lake: Lake, one: Row, other: Row) -> None:
+    """Refuse to split entities that people's merges join through a third."""
+    merges = _people_s(lake, "merge", frozenset((one["entity_id"], other["entity_id"])))
+    together = one_with(one["entity_id"], merges)
+    if other["entity_id"] in together:
+        made = ", ".join(row["decision_id"] for pair, row in merges.items() if pair <= together)
+        raise DecisionError(
+            f"people merged {described(one)} and {described(other)} with others that they also merged: "
+            f"undo one of the decisions {made} first"
+        )
 
 
 def _refuse_kept_apart(lake: Lake, one: Row, other: Row, *, but: frozenset[str]) -> None:

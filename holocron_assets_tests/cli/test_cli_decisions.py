@@ -2,6 +2,8 @@
 
 import json
 import shlex
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ from known_entities import FACT, RELATION, known_as, lake_of_entities
 from sample_holocron import Holocron
 
 from holocron_assets.cli.main import main
-from holocron_assets.decisions.log import all_decisions, new_decision, record, standing
+from holocron_assets.decisions.log import DecisionError, all_decisions, new_decision, record, standing
+from holocron_assets.entities.deciding import decide_merge, decide_split
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 
 DOCS = Path(__file__).parents[2] / "docs" / "decisions.md"
@@ -233,3 +237,23 @@ def test_a_list_of_many_decisions_names_what_only_has_an_id(lake: Lake) -> None:
     row = new_decision("merge", entity_id="one", other_id="two", author="eve", reason="of another lake")
     record(lake, [row])
     assert "one is the same as two" in said(lake, "decisions", "list")
+
+
+def test_a_merge_and_a_split_that_contradict_it_are_never_both_recorded(lake: Lake) -> None:
+    varn, gort, elan = map(known_as, ("Varn", "Gort", "Élan"))
+    decide_merge(lake, gone=varn, into=gort, author="ada", reason="I know")
+
+    def decides(decide: Callable[[], Row]) -> bool:
+        try:
+            decide()
+        except DecisionError:
+            return False
+        return True
+
+    signed = {"author": "ben", "reason": "I know"}
+    with ThreadPoolExecutor(2) as pool:
+        with lake.lock("decisions"):
+            merged = pool.submit(decides, lambda: decide_merge(lake, gone=gort, into=elan, **signed))
+            split = pool.submit(decides, lambda: decide_split(lake, one=varn, other=elan, **signed))
+            wait([merged, split], timeout=2)  # both come as far as they can
+        assert sorted([merged.result(), split.result()]) == [False, True]

@@ -3,9 +3,11 @@
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -172,6 +174,24 @@ def test_an_answer_of_several_decisions_is_undone_as_a_whole_and_others_of_its_m
     assert set(standing(lake).states) == {"four"}
     undo_answer(lake, undone[0]["decision_id"], author="ben", reason="Yes")
     assert set(standing(lake).states) == {"one", "two", "three", "four"}
+
+
+def test_of_undos_at_one_moment_only_one_is_recorded(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    row = recorded(lake, "promote")
+    start = Barrier(4)
+
+    def undo_at_once(_: int) -> bool:
+        start.wait()
+        try:
+            undoing(lake, row)
+        except DecisionError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(undo_at_once, range(4))) == 1
+    assert [line["kind"] for line in all_decisions(lake)] == ["promote", "undo"]
 
 
 def test_an_undo_names_the_page_also_by_its_id(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The pages of entities: one entity with the origin of every part, and a page's text."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import chain
@@ -12,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 
-from holocron_assets.decisions.log import standing
+from holocron_assets.decisions.log import one_step, standing
 from holocron_assets.entities.deciding import kinds_for_entity, kinds_for_statement
 from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.paths import PartitionNameError
@@ -132,7 +133,7 @@ class EntityPages:
         verdicts = chain.from_iterable(map(statement_choices, detail.statements))
         return [
             *states,
-            *type_choices(entity, None, self.desk.types),
+            *_types(detail, self.desk.types),
             *splits,
             *(
                 choice
@@ -142,9 +143,18 @@ class EntityPages:
         ]
 
     def _decided(self, request: Request, form: FormData) -> Response:
-        detail = self._detail(request)
-        decision_id = self.desk.choose(form, self._choices(detail))
+        with one_step(self.desk.lake):  # of two equal forms, the second finds that it is decided
+            detail = self._detail(request)
+            decision_id = self.desk.choose(form, self._choices(detail))
         return self.desk.decided(form, f"/entity/{quote(detail.entity['entity_id'])}?done={decision_id}")
+
+
+def _types(detail: EntityDetail, types: Sequence[str]) -> list[Choice]:
+    """A choice for each type that people did not decide already."""
+    said = (made.row for made in detail.decisions if made.row["kind"] == "classify" and not made.is_undone)
+    last = next(said, None)
+    choices = type_choices(detail.entity, None, types)
+    return [choice for choice in choices if last is None or choice.label != last["value"]]
 
 
 def _member_named(detail: EntityDetail, entity_id: str | None) -> str | None:

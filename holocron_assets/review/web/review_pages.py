@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holocron_assets.decisions.log import DecisionError
+from holocron_assets.decisions.log import DecisionError, one_step
 from holocron_assets.entities.deciding import in_words
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
@@ -103,10 +103,11 @@ class ReviewPages:
         return await run_in_threadpool(self.desk.undo, form)
 
     def _decided(self, request: Request, form: FormData) -> Response:
-        item, lake = self._open_item(request), self.desk.lake
-        filters = filters_of(request.query_params)
-        after = _after(filtered(read_questions(lake), filters), item, _group_of(lake, item), form)
-        decision_id = self.desk.choose(form, self._choices(item, form))
+        lake, filters = self.desk.lake, filters_of(request.query_params)
+        with one_step(lake):  # of two forms about one item, the second finds that it is open no more
+            item = self._open_item(request)
+            after = _after(filtered(read_questions(lake), filters), item, _group_of(lake, item), form)
+            decision_id = self.desk.choose(form, self._choices(item, form))
         address = address_of(after) if after else "/"
         wanted = {name: value for name, value in filters.items() if value}
         back = f"{address_of(item)}?{urlencode(wanted)}" if wanted else address_of(item)

@@ -3,9 +3,11 @@
 import re
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha1, sha256
 from html.parser import HTMLParser
 from pathlib import Path
+from threading import Barrier
 from urllib.parse import quote
 
 import pytest
@@ -479,6 +481,23 @@ def address_undone(page: TestClient, lake: Lake) -> str:
     decision, back = all_decisions(lake)[-1]["decision_id"], f"/item/pair-{quote(PAIR)}"
     page.post("/undo", data={"token": token_on(page, f"/entity/{NEM}"), "decision": decision, "back": back})
     return back
+
+
+@pytest.mark.parametrize("address", [CHESS, f"/entity/{NEM}"])
+def test_a_button_that_is_pressed_twice_decides_once(lake: Lake, page: TestClient, address: str) -> None:
+    fields = {"token": token_on(page, address), "choice": "classify.Droid", "author": "Ada"}
+    start = Barrier(4)
+
+    def press(_: int) -> int:
+        with browser(lake) as client:
+            client.cookies = page.cookies
+            start.wait()
+            return client.post(address, data=fields).status_code
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(press, range(4)))
+    assert answers.count(303) == 1
+    assert [row["value"] for row in all_decisions(lake)] == ["Droid"]
 
 
 def test_values_next_to_an_accepted_one_are_disputed_no_more(page: TestClient) -> None:
