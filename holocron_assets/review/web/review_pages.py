@@ -25,6 +25,7 @@ from holocron_assets.review.highlights import pieces
 from holocron_assets.review.item_detail import ItemDetail, item_detail
 from holocron_assets.review.queue import (
     ASKED_KINDS,
+    asked_now,
     asked_still,
     by_rank,
     fingerprint,
@@ -106,8 +107,9 @@ class ReviewPages:
         lake, filters = self.desk.lake, filters_of(request.query_params)
         with one_step(lake):  # of two forms about one item, the second finds that it is open no more
             item = self._open_item(request)
-            after = _after(filtered(read_questions(lake), filters), item, _group_of(lake, item), form)
+            group = _group_of(lake, item)
             decision_id = self.desk.choose(form, self._choices(item, form))
+            after = _after(lake, filters, item, group)
         address = address_of(after) if after else "/"
         wanted = {name: value for name, value in filters.items() if value}
         back = f"{address_of(item)}?{urlencode(wanted)}" if wanted else address_of(item)
@@ -169,12 +171,17 @@ def _group_of(lake: Lake, item: Row) -> Row | None:
     return next((row for row in read_questions(lake) if item in row["members"]), None)
 
 
-def _after(queue: Sequence[Row], item: Row, group: Row | None, form: FormData) -> Row | None:
-    """The question after a form: of items that are alike, those that are left."""
-    if group is None or (group is item and form.get("choice") != "ungroup"):
-        return following(queue, item)
-    left = [row for row in group["members"] if row["item_id"] != item["item_id"]]
-    return group if group is not item and len(left) > 1 else left[0]
+def _after(lake: Lake, filters: Mapping[str, str], item: Row, group: Row | None) -> Row | None:
+    """The question to ask after one was decided: of items that were alike, what is left of them.
+
+    Args:
+        lake: where the queue is, without what the decision settled.
+        filters: those of the queue.
+        item: the question that was decided.
+        group: the question about several items that it belonged to, or that it was.
+    """
+    left = asked_now(lake, group) if group else []
+    return left[0] if left else following(filtered(read_questions(lake), filters), item)
 
 
 def _offers(choices: Sequence[Choice]) -> dict[str, Sequence[Choice]]:

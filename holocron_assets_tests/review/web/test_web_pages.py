@@ -500,6 +500,19 @@ def test_a_button_that_is_pressed_twice_decides_once(lake: Lake, page: TestClien
     assert [row["value"] for row in all_decisions(lake)] == ["Droid"]
 
 
+def test_a_decision_that_settles_the_next_item_too_leads_to_one_that_is_open(
+    page: TestClient, lake: Lake
+) -> None:
+    rows = read_partition(lake, ENTITIES, PERSON)
+    write_partition(lake, ENTITIES, PERSON, [{**row, "review_reason": "page deleted"} for row in rows])
+    store_review(lake, SOURCE)
+    pair = f"/item/pair-{quote(PAIR)}?kind=entity"
+    skip = next(item for _, item in read(page.get(pair).text).elements if item.get("data-key") == "s")
+    assert (skip["href"] or "").partition("?")[0] in {f"/item/entity-{NEM}", f"/item/entity-{ALSO_NEM}"}
+    after = page.get(send(page, pair, choice=f"merge.{NEM}", author="Ada"))
+    assert (after.status_code, "Recorded:" in after.text) == (200, True)
+
+
 def test_values_next_to_an_accepted_one_are_disputed_no_more(page: TestClient) -> None:
     assert page.get(f"/entity/{NEM}").text.count('class="badge disputed"') == 2
     after = send(page, f"/entity/{NEM}", choice="accept.fact-varn", author="Ada")
