@@ -13,6 +13,7 @@ from holocron_assets.decisions.log import (
     Standing,
     all_decisions,
     answered_with,
+    by_time,
     decisions_mark,
     standing,
 )
@@ -319,7 +320,8 @@ def _settler(decided: Standing) -> Callable[[Row], Row | None]:
     """A function that returns the decision that settles an item, or None."""
     merges = {
         entity_id: row
-        for row in decided.of_kind("merge")
+        for row in sorted(decided.pairs.values(), key=by_time)
+        if row["kind"] == "merge"
         for entity_id in (row["entity_id"], row["other_id"])
     }
 

@@ -98,6 +98,13 @@ def test_what_is_decided_leaves_it_at_once_and_comes_back_when_that_is_undone(
     assert open_ids(lake) == ITEMS
 
 
+def test_a_merge_that_a_split_replaced_settles_nothing(lake: Lake) -> None:
+    said(lake, "merge", entity_id=OSK, other_id=QUAY)
+    assert open_ids(lake) == ITEMS - {f"promotion-{OSK}", f"entity-{QUAY}"}
+    said(lake, "split", entity_id=QUAY, other_id=OSK)
+    assert open_ids(lake) == ITEMS
+
+
 def test_what_was_decided_stays_out_when_the_queue_is_made_anew(lake: Lake) -> None:
     said(lake, "promote", entity_id=OSK)
     assert stale_review(lake, [SOURCE]) == [SOURCE]
