@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from holocron_assets.decisions.log import all_decisions, answered_with, concerns, undone
+from holocron_assets.entities.deciding import in_words
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 
@@ -59,3 +60,9 @@ def decision_of(lake: Lake, decision_id: str) -> PastDecision | None:
         return None
     answer = {row["decision_id"] for row in answered_with(made, decision_id)}
     return PastDecision(found, is_undone=answer <= undone(made), others=len(answer) - 1)
+
+
+def who_decided(decision: Row) -> str:
+    """Who decided what, when and why: a row of table `decisions` in two sentences."""
+    when = f"{decision['decided_at']:%Y-%m-%d %H:%M}"
+    return f"{decision['author']} decided on {when}: {in_words(decision)}. The reason: {decision['reason']}"

@@ -11,6 +11,7 @@ from review_lake import ALSO_NEM, MENTIONED, NEM, PAIR, SOURCE, review_lake
 
 from holocron_assets.cli.main import main
 from holocron_assets.decisions.log import DecisionError, all_decisions, standing, undo
+from holocron_assets.entities.deciding import decide_split, decide_statement
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.choices import Choice, decide
@@ -80,6 +81,41 @@ def test_what_was_undone_elsewhere_ends_no_walk(lake: Lake, monkeypatch: pytest.
     output = walk(lake, "--kind", "statement", answers="1\n\nu\nr\n\n")
     assert "Nothing was undone:" in output
     assert [row["kind"] for row in all_decisions(lake)] == ["accept", "undo", "reject"]
+
+
+@pytest.mark.parametrize("moment", ["Decide", "Reason"])
+def test_a_walk_overrides_no_decision_that_another_person_made_meanwhile(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    asked = click.prompt
+
+    def prompt(text: str, **options: Any) -> Any:
+        if text == moment and not all_decisions(lake):
+            decide_split(lake, one=NEM, other=ALSO_NEM, author="Bo", reason="I know better")
+        return asked(text, **options)
+
+    monkeypatch.setattr(click, "prompt", prompt)
+    output = " ".join(walk(lake, "--kind", "pair", answers="m\n\n").split())
+    assert "Nothing was recorded: Bo decided on " in output
+    assert "The reason: I know better." in output
+    assert [row["kind"] for row in all_decisions(lake)] == ["split"]
+
+
+def test_a_walk_passes_over_what_was_settled_since_it_began(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = click.prompt
+
+    def prompt(text: str, **options: Any) -> Any:
+        if not all_decisions(lake):
+            for one in ("fact-rank", "fact-rothe"):
+                decide_statement(lake, "reject", statement_id=one, author="Bo", reason="I know better")
+        return asked(text, **options)
+
+    monkeypatch.setattr(click, "prompt", prompt)
+    output = " ".join(walk(lake, "--kind", "statement", answers="s\na\n\nq\n").split())
+    assert "is settled: Bo decided on " in output
+    assert [row["kind"] for row in all_decisions(lake)] == ["reject", "reject"]
 
 
 def test_either_of_a_pair_can_stay(lake: Lake) -> None:

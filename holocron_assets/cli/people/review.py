@@ -18,18 +18,19 @@ from holocron_assets.cli.shared import (
     opened_lake,
     source_option,
 )
-from holocron_assets.decisions.log import DecisionError, undo_answer
+from holocron_assets.decisions.log import DecisionError, one_step, undo_answer
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.choices import Choice, choices_of, choices_of_alike, decide
 from holocron_assets.review.item_detail import ItemDetail, Page, item_detail
-from holocron_assets.review.past_decisions import PastDecision
+from holocron_assets.review.past_decisions import PastDecision, who_decided
 from holocron_assets.review.queue import (
     ASKED_KINDS,
     asked_now,
     asked_still,
     fingerprint,
     read_questions,
+    settled_by,
     settled_with,
 )
 from holocron_assets.review.statements import Statement
@@ -107,7 +108,8 @@ class _Walk:
         waiting = list(items)
         try:
             while waiting:
-                waiting = self._ask(waiting[0], waiting[1:])
+                item, *rest = waiting
+                waiting = rest if self._is_settled(item) else self._ask(item, rest)
         except click.Abort:  # Ctrl-C, or a pipe that has no more answers
             self.console.line()
         self.console.print(f"{counted(len(self.made), 'decision')} recorded, {len(waiting)} left.")
@@ -137,8 +139,17 @@ class _Walk:
                     now = asked_now(self.lake, item)
                     ids = {row["item_id"] for row in now}
                     return [*now, *(row for row in rest if row["item_id"] not in ids)]
-                if is_decided:
+                if is_decided or settled_by(self.lake, item["item_id"]):
                     return rest
+
+    def _is_settled(self, item: Row) -> bool:
+        """Whether a decision settled an item since the walk began: it is printed then."""
+        said = settled_by(self.lake, item["item_id"])
+        if said:
+            self.console.print(
+                f"{shown(item['subject'])} is settled: {shown(who_decided(said))}.", end="\n\n"
+            )
+        return said is not None
 
     def _show(self, item: Row) -> Sequence[Choice]:
         """Print what helps to decide; returns the choices."""
@@ -174,9 +185,9 @@ class _Walk:
         """Record a choice. If it is refused, print why and return False."""
         reason = click.prompt("Reason", default=choice.reason)
         try:
-            if item["members"]:
-                asked_still(self.lake, item["item_id"], fingerprint(item))
-            row = decide(self.lake, choice, author=self.author, reason=reason)
+            with one_step(self.lake):
+                _refuse_settled(self.lake, item)
+                row = decide(self.lake, choice, author=self.author, reason=reason)
         except DecisionError as error:
             self.console.print(f"Nothing was recorded: {escape(str(error))}.")
             return False
@@ -199,6 +210,14 @@ class _Walk:
             self.made.pop()  # a refused undo would be refused again: the next `u` takes the one before
         self.console.print(f"Taken back: what was decided of {shown(item['subject'])}.", end="\n\n")
         return item
+
+
+def _refuse_settled(lake: Lake, item: Row) -> None:
+    """Raise DecisionError if others settled an item meanwhile, or other items are alike than were shown."""
+    if item["members"]:
+        asked_still(lake, item["item_id"], fingerprint(item))
+    elif said := settled_by(lake, item["item_id"]):
+        raise DecisionError(who_decided(said))
 
 
 def _print_choices(console: Console, choices: Sequence[Choice], *, can_undo: bool, settles: int) -> None:

@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holocron_assets.decisions.log import DecisionError, one_step
-from holocron_assets.entities.deciding import in_words
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
@@ -23,6 +22,7 @@ from holocron_assets.review.choices import Choice, choices_of, choices_of_alike
 from holocron_assets.review.entity_detail import has_queue
 from holocron_assets.review.highlights import pieces
 from holocron_assets.review.item_detail import ItemDetail, item_detail
+from holocron_assets.review.past_decisions import who_decided
 from holocron_assets.review.queue import (
     ASKED_KINDS,
     asked_now,
@@ -217,9 +217,7 @@ def _why_gone(lake: Lake, item_id: str) -> str:
     decision = settled_by(lake, item_id)
     if decision is None:
         return "This item is not in the queue: the machines have settled it, or it never was there."
-    when = f"{decision['decided_at']:%Y-%m-%d %H:%M}"
-    decided = f"{decision['author']} decided on {when}: {in_words(decision)}"
-    return f"This item is not in the queue any more. {decided}. The reason: {decision['reason']}."
+    return f"This item is not in the queue any more. {who_decided(decision)}."
 
 
 def _emptiness(lake: Lake) -> str:
