@@ -94,7 +94,7 @@ class Desk:
         """Redirect after a form was recorded, and remember its author in a cookie."""
         response = see_other(address)
         # Quoted, since a header may only hold Latin-1.
-        response.set_cookie(_AUTHOR, quote(self._author_of(form)), httponly=True, samesite="strict")
+        response.set_cookie(_AUTHOR, quote(self._author_of(form)), httponly=True, samesite="lax")
         return response
 
     def _author_of(self, form: FormData) -> str:

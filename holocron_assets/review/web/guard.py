@@ -30,8 +30,12 @@ def session_of(request: Request) -> str:
 
 
 def keep_session(request: Request, response: Response, session: str) -> None:
-    """Set the session's cookie: no script can read it, and no page of another site can send it."""
-    response.set_cookie(_cookie(request), session, httponly=True, samesite="strict")
+    """Set the session's cookie: no script can read it, and no form of another site sends it.
+
+    A link of another site does send it (`lax`). Else who followed one would get a new session, in which the
+    forms of pages that are open already would be refused.
+    """
+    response.set_cookie(_cookie(request), session, httponly=True, samesite="lax")
 
 
 def token_of(session: str) -> str:

@@ -188,6 +188,13 @@ def test_an_empty_reason_is_the_one_that_the_button_stands_for(page: TestClient,
     assert all_decisions(lake)[0]["reason"] == "They are two things"
 
 
+def test_who_decides_is_remembered_also_when_a_link_of_another_site_is_followed(page: TestClient) -> None:
+    fields = {"token": token_on(page, CHESS), "choice": "classify.Droid", "author": "Bo"}
+    cookie = page.post(CHESS, data=fields).headers["set-cookie"].lower()
+    assert cookie.startswith("holocron-author=bo;")
+    assert ("httponly" in cookie, "samesite=lax" in cookie) == (True, True)
+
+
 def test_a_type_is_chosen_from_the_list(page: TestClient, lake: Lake) -> None:
     send(page, CHESS, choice="type", type="classify.Droid", author="Ada")
     assert all_decisions(lake)[0]["value"] == "Droid"
