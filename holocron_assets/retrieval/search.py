@@ -147,7 +147,7 @@ class Searcher:
         wanted = {name: list(values) for name, values in (wanted or {}).items() if values}
         if unknown := wanted.keys() - set(FILTERS):
             raise SearchError(f"{', '.join(sorted(unknown))}: a search is narrowed by {', '.join(FILTERS)}")
-        if not name_words(text):
+        if not any(map(str.isalnum, text)):
             return Found((), None)
         # The model works on the vector meanwhile.
         vector = workers().submit(self._embed, text, self._spaces) if MEANING in by else None

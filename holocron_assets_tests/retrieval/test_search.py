@@ -150,6 +150,19 @@ def test_any_text_can_be_searched(lake: Lake, text: str) -> None:
     assert Searcher(lake, embed).search(text) is not None
 
 
+def test_a_question_without_spaces_is_searched_by_meaning_however_long_it_is(lake: Lake) -> None:
+    def no_model(_text: str, _spaces: "Mapping[str, int]") -> QueryVector:
+        raise NoVectorError("the model is gone")
+
+    found = Searcher(lake, no_model).search("谁在帝国灭亡之后建造了第一座空间站并且成为了它的指挥官" * 4)
+    assert found.without_meaning == "the model is gone"
+
+
+@pytest.mark.parametrize("title", ["银河帝国第一舰队第七分队的最后一位指挥官的回忆录", "ก" * 85])
+def test_a_title_without_spaces_is_one_word_however_long_it_is(title: str) -> None:
+    assert fit_of_names([title], name_words(title)) == (1.0, title)
+
+
 def test_without_a_model_words_and_names_are_searched_and_it_says_so(lake: Lake) -> None:
     def no_vector(_text: str, _embedded: "Mapping[str, int]") -> QueryVector:
         raise NoVectorError("no model server runs")

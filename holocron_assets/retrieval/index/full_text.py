@@ -16,6 +16,8 @@ FILTERS = ("type", "continuity", "source", "state")
 
 _WRITER_BYTES = 64_000_000
 _LONGEST_WORD = 60
+_LONGEST_TITLE = 255
+"""Bytes of UTF-8 that a wiki's title has at most. Where a language writes no spaces, it may be one word."""
 _WORDS, _NAMES = "holocron_words", "holocron_names"
 _SHOWN = ("title", "source", "type", "continuity", "state", "entity_id", "entity_type", "name", "revision_id")
 _PLACE = ("passage_id", "position", "headings", "text", "start_offset", "end_offset")
@@ -24,12 +26,12 @@ _PLACE = ("passage_id", "position", "headings", "text", "start_offset", "end_off
 def words_analyzer() -> tantivy.TextAnalyzer:
     """How texts become words: without case, accents and the endings of English words."""
     filters = (tantivy.Filter.lowercase(), tantivy.Filter.ascii_fold(), tantivy.Filter.stemmer("english"))
-    return _analyzer(*filters)
+    return _analyzer(_LONGEST_WORD, *filters)
 
 
 def names_analyzer() -> tantivy.TextAnalyzer:
     """How names become words: without case and accents."""
-    return _analyzer(tantivy.Filter.lowercase(), tantivy.Filter.ascii_fold())
+    return _analyzer(_LONGEST_TITLE + 1, tantivy.Filter.lowercase(), tantivy.Filter.ascii_fold())
 
 
 def open_index(folder: Path) -> tantivy.Index:
@@ -84,9 +86,10 @@ def stored_row(document: Any) -> dict[str, Any]:
     return row
 
 
-def _analyzer(*filters: tantivy.Filter) -> tantivy.TextAnalyzer:
+def _analyzer(longest: int, *filters: tantivy.Filter) -> tantivy.TextAnalyzer:
+    """Splits texts into words; those of `longest` bytes of UTF-8 and more are left out."""
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
-    for one in (tantivy.Filter.remove_long(_LONGEST_WORD), *filters):
+    for one in (tantivy.Filter.remove_long(longest), *filters):
         builder = builder.filter(one)
     return builder.build()
 
