@@ -237,6 +237,23 @@ def test_a_page_is_found_without_the_entity_of_a_gone_page_that_had_its_title(ch
     assert Searcher(changed, embed).search("Quorblint", by=[NAME, WORDS]).hits == []
 
 
+def test_the_page_of_a_merged_entity_is_found_with_the_entity_that_stays(changed: Lake) -> None:
+    rows = [dict(row) for row in read_partition(changed, ENTITIES, "PersonCharacter")]
+    by_title = {row["title"]: row for row in rows}
+    stays, gone = by_title["Issa Dorrane"], by_title["Issa Dorrane/Legends"]
+    gone |= {"state": "merged", "merged_into": stays["entity_id"]}
+    write_partition(changed, ENTITIES, "PersonCharacter", rows)
+    SearchIndex(changed).update()
+    found = _found_page(changed, *[gone["title"]] * 2)
+    assert (found["entity_id"], found["state"]) == (stays["entity_id"], stays["state"])
+    assert gone["title"] in titles(changed, "Issa Dorrane", wanted={"state": [stays["state"]]})
+    stays["state"] = "suppressed"
+    write_partition(changed, ENTITIES, "PersonCharacter", rows)
+    SearchIndex(changed).update()
+    found = _found_page(changed, *[gone["title"]] * 2)
+    assert (found["entity_id"], found["state"]) == (None, "none")
+
+
 def test_a_page_is_found_by_the_redirects_to_all_of_it_as_they_are_now(changed: Lake) -> None:
     def found_by_redirect(**columns: object) -> bool:
         for batch, rows in signals.items():
@@ -259,9 +276,9 @@ def test_a_page_is_found_by_the_redirects_to_all_of_it_as_they_are_now(changed: 
     assert not found_by_redirect(is_redirect=False, redirect_target=None)
 
 
-def _found_page(lake: Lake, text: str) -> "Mapping[str, Any]":
+def _found_page(lake: Lake, text: str, title: str = "Issa Dorrane") -> "Mapping[str, Any]":
     hits = Searcher(lake, embed).search(text).hits
-    return next(hit.row for hit in hits if hit.row["title"] == "Issa Dorrane")
+    return next(hit.row for hit in hits if hit.row["title"] == title)
 
 
 def test_a_searcher_of_before_an_update_goes_on(changed: Lake) -> None:

@@ -39,18 +39,23 @@ with present as (
         on signals.batch = current.batch and signals.title_key = current.title_key
 ),
 -- By the page's id, too: another page may be at the title of an entity whose page is gone.
+-- The page of a merged entity tells of the one that it was merged into.
 standing as (
-    select entity_id, entity_type, state, name, source, title_key
-    from entities
+    select
+        survivor.entity_id, survivor.entity_type, survivor.state, survivor.name, own.source, own.title_key,
+        own.merged_into is null as is_own
+    from entities as own
     semi join present
-        on entities.source = present.source and entities.title_key = present.title_key
-        and entities.page_id is not distinct from present.page_id
-    where state not in ('merged', 'suppressed') and origin = 'page'
-    qualify row_number() over (partition by source, title_key order by entity_id) = 1
+        on own.source = present.source and own.title_key = present.title_key
+        and own.page_id is not distinct from present.page_id
+    join entities as survivor on survivor.entity_id = coalesce(own.merged_into, own.entity_id)
+    where survivor.state not in ('merged', 'suppressed') and own.origin = 'page'
+    qualify row_number() over (partition by own.source, own.title_key order by not is_own, own.entity_id) = 1
 ),
 named as (
     select standing.title_key, alias as name
     from lake.entity_aliases join standing using (entity_id)
+    where is_own
     union
     -- A redirect to a section names a part of the page.
     select links.target_key, links.from_title
