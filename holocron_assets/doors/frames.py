@@ -11,7 +11,7 @@ from holocron_assets.derive.opening import open_lake
 from holocron_assets.doors import questions
 from holocron_assets.doors.asking_sql import ask_sql
 from holocron_assets.doors.explaining import reports_on, sources_of_pages
-from holocron_assets.doors.narrowing import check_narrowing
+from holocron_assets.doors.narrowing import STATES, check_narrowing
 from holocron_assets.doors.questions import Question, Some, entity_called
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.place.mounts import refuse_unmounted
@@ -59,7 +59,7 @@ class Holocron:
             NarrowingError: there is no such type, state, source or continuity.
         """
         narrowed = {"type": type, "state": state, "source": source, "continuity": continuity}
-        check_narrowing(self._lake, narrowed)
+        check_narrowing(self._lake, narrowed, STATES)
         return self._frame(questions.entities(type, state, source, continuity))
 
     def facts(

@@ -1,6 +1,6 @@
 """The words that a search or a list can be narrowed to. A misspelt one would find nothing, without a word."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.sources.files import read_any_sources
@@ -12,8 +12,10 @@ from holocron_assets.lake.tables import FILE_LIST, SITES
 from holocron_assets.retrieval.index.full_text import FILTERS
 from holocron_assets.settings import sources_folder
 
-STATES = ("staged", "candidate", "promoted", "adjudicated", "suppressed", "merged", "none")
-"""States of entities; a page without one has 'none' in the search index."""
+STATES = ("staged", "candidate", "promoted", "adjudicated", "suppressed", "merged")
+"""States of entities."""
+SEARCHED_STATES = ("staged", "candidate", "promoted", "adjudicated", "none")
+"""States that pages have in the search index: that of their entity, if they have one that counts."""
 CONTINUITIES = ("canon", "legends", "both", "real", "unknown")
 
 
@@ -21,12 +23,13 @@ class NarrowingError(PermanentError, ValueError):
     """There is no such type, state, continuity or source; the message names those that there are."""
 
 
-def check_narrowing(lake: Lake, wanted: Mapping[str, Some]) -> None:
-    """Refuse words that no page or entity can have.
+def check_narrowing(lake: Lake, wanted: Mapping[str, Some], states: Sequence[str] = SEARCHED_STATES) -> None:
+    """Refuse words that no page, or no entity, can have.
 
     Args:
         lake: the lake. Pages of a source stay in it when the source's file is gone.
         wanted: values of 'type', 'state', 'continuity' or 'source'. Others are not checked.
+        states: the states that there are: those of a search by default.
 
     Raises:
         NarrowingError: there is no such value.
@@ -34,7 +37,7 @@ def check_narrowing(lake: Lake, wanted: Mapping[str, Some]) -> None:
     for name in FILTERS:
         value = wanted.get(name)
         for given in [value] if isinstance(value, str) else value or ():
-            check_word(name, given, _known(lake, name))
+            check_word(name, given, states if name == "state" else _known(lake, name))
 
 
 def check_word(name: str, given: str, known: Iterable[str]) -> None:
@@ -60,8 +63,6 @@ def _known(lake: Lake, name: str) -> Iterable[str]:
     match name:
         case "type":
             return load_taxonomy().types
-        case "state":
-            return STATES
         case "continuity":
             return CONTINUITIES
     found, broken = read_any_sources(sources_folder())

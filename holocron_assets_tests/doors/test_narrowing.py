@@ -8,7 +8,7 @@ from sample_holocron import Holocron
 
 from holocron_assets.cli.main import main
 from holocron_assets.doors.frames import Holocron as Frames
-from holocron_assets.doors.narrowing import CONTINUITIES, STATES
+from holocron_assets.doors.narrowing import CONTINUITIES, SEARCHED_STATES, STATES
 from holocron_assets.lake.tables import ENTITIES
 
 pytestmark = pytest.mark.system
@@ -29,6 +29,8 @@ def refused(of: Holocron, *arguments: str) -> str:
         (("search", "tea", "--type", "Persn"), "there is no type 'Persn'; there is PersonCharacter, Droid, "),
         (("search", "tea", "--source", "sampel"), "there is no source 'sampel'; did you mean 'sample'?"),
         (("search", "tea", "--state", "promotd"), "there is no state 'promotd'; did you mean 'promoted'?"),
+        (("search", "tea", "--state", "merged"), "there is no state 'merged'; there is staged, candidate, "),
+        (("search", "tea", "--state", "suppressed"), "there is no state 'suppressed'"),
         (("search", "tea", "--continuity", "cannon"), "no continuity 'cannon'; did you mean 'canon'?"),
         (("files", "list", "--state", "ded"), "there is no state 'ded'; did you mean 'dead'?"),
         (("files", "list", "--source", "nope"), "there is no source 'nope'; there is sample"),
@@ -52,9 +54,11 @@ def test_frames_refuse_it_too(indexed_sample: Holocron, monkeypatch: pytest.Monk
         holocron.search("tea", source="sampel")
     with pytest.raises(ValueError, match="there is no type 'Drod'"):
         holocron.facts(type="Drod")
+    assert holocron.entities(state=["merged", "suppressed"]).columns.size, "of entities these are states"
 
 
 def test_the_words_are_those_that_the_tables_declare() -> None:
     said = {column.name: set(re.findall("'([a-z]+)'", column.description)) for column in ENTITIES.columns}
-    assert set(STATES) == said["state"] | {"none"}
+    assert set(STATES) == said["state"]
+    assert set(SEARCHED_STATES) == said["state"] - {"merged", "suppressed"} | {"none"}
     assert set(CONTINUITIES) == said["continuity"]
