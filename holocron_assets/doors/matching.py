@@ -22,6 +22,10 @@ _ENTITIES = """
     select entity_id, entity_type, name, title, source, continuity, state from entities
     where list_contains($ids, entity_id) and state not in ('merged', 'suppressed')
 """
+_FORWARDS = """
+    select entity_id, merged_into from entities
+    where list_contains($ids, entity_id) and merged_into is not null
+"""
 _VALUES = """
     select distinct entity_id, fact_key as pid, value, null as other_id from entity_facts
     where list_contains($ids, entity_id) and list_contains($pids, fact_key)
@@ -111,7 +115,8 @@ def candidates(lake: Lake, searcher: Searcher, queries: Sequence[NameQuery]) -> 
         searcher: finds names.
         queries: the names.
     """
-    fits = [_fits(searcher, query) for query in queries]
+    now = ids_now(lake, {query.query for query in queries})
+    fits = [_fits(searcher, query, now[query.query]) for query in queries]
     ids = {entity_id for fit in fits for entity_id in fit}
     entities = entities_of(lake, ids)
     values = values_of(lake, ids, {one.pid for query in queries for one in query.properties})
@@ -121,6 +126,13 @@ def candidates(lake: Lake, searcher: Searcher, queries: Sequence[NameQuery]) -> 
         ranked = [Candidate(entities[one], fit[one], _agreeing(values, one, query)) for one in known]
         found.append(_judged(ranked)[: min(int(query.limit), MOST_CANDIDATES)])
     return found
+
+
+def ids_now(lake: Lake, ids: Iterable[str]) -> dict[str, str]:
+    """The id of the entity that each id stands for: of a merged one, that which it was merged into."""
+    asked = {one: one for one in ids}
+    rows = Question(["entities"], _FORWARDS, {"ids": list(asked)}).rows(lake) if asked else []
+    return asked | {row["entity_id"]: row["merged_into"] for row in rows}
 
 
 def entities_of(lake: Lake, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -148,13 +160,13 @@ def _judged(among: Iterable[Candidate]) -> list[Candidate]:
     return ranked
 
 
-def _fits(searcher: Searcher, query: NameQuery) -> dict[str, float]:
-    """How well entities are called so, by id. An entity's own id fits wholly."""
+def _fits(searcher: Searcher, query: NameQuery, own_id: str) -> dict[str, float]:
+    """How well entities are called so, by id. What is asked fits wholly where it is an entity's own id."""
     if not query.query:
         return {}
     limit = max(_WEIGHED, min(int(query.limit), MOST_CANDIDATES))
     hits = searcher.names(query.query, limit, wanted={"type": query.types} if query.types else None)
-    fits = {query.query: 1.0}
+    fits = {own_id: 1.0}
     for hit in hits:
         if entity_id := hit.row["entity_id"]:
             fits[entity_id] = max(hit.score, fits.get(entity_id, 0))

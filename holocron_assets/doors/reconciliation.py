@@ -19,6 +19,7 @@ from holocron_assets.doors.matching import (
     NameQuery,
     candidates,
     entities_of,
+    ids_now,
     values_of,
 )
 from holocron_assets.doors.questions import NoEntityError, Question, entity_called
@@ -130,12 +131,13 @@ class Reconciliation:
     def _extended(self, text: str) -> dict[str, Any]:
         wanted = _read(TypeAdapter(_Extension), text)
         pids, known = [one.id for one in wanted.properties], _properties()
-        values = values_of(self.lake, wanted.ids, pids)
+        now = ids_now(self.lake, wanted.ids)
+        values = values_of(self.lake, set(now.values()), pids)
         return {
             "meta": [_named(known.get(pid, {"id": pid, "name": pid})) for pid in pids],
             "rows": {
-                entity_id: {pid: [_value(row) for row in values.get((entity_id, pid), ())] for pid in pids}
-                for entity_id in wanted.ids
+                asked: {pid: [_value(row) for row in values.get((entity_id, pid), ())] for pid in pids}
+                for asked, entity_id in now.items()
             },
         }
 
@@ -145,7 +147,11 @@ class Reconciliation:
         asked = {"prefix": prefix, "most": most}
         begin = Question(["entity_aliases"], _BEGINNING_SO, asked).rows(self.lake)
         named = searcher_of(self.lake).names(prefix, most)
-        ids = [prefix, *(row["entity_id"] for row in begin), *(hit.row["entity_id"] for hit in named)]
+        ids = [
+            *ids_now(self.lake, [prefix]).values(),
+            *(row["entity_id"] for row in begin),
+            *(hit.row["entity_id"] for hit in named),
+        ]
         entities = entities_of(self.lake, {one for one in ids if one})
         return [
             {

@@ -199,6 +199,26 @@ def test_values_of_properties_are_given(client: TestClient) -> None:
     assert answer["rows"]["none"] == {"hair_color": [], "of_species": []}
 
 
+def test_the_id_of_a_merged_entity_stands_for_the_one_that_stays(
+    indexed_sample: Holocron, tmp_path: Path
+) -> None:
+    lake = indexed_sample.copy_to(tmp_path).lake
+    rows = [dict(row) for row in read_partition(lake, ENTITIES, "PersonCharacter")]
+    by_title = {row["title"]: row for row in rows}
+    stays, gone = by_title["Issa Dorrane"], by_title["Issa Dorrane/Legends"]
+    gone |= {"state": "merged", "merged_into": stays["entity_id"]}
+    write_partition(lake, ENTITIES, "PersonCharacter", rows)
+    client = client_of(lake)
+    [found, *_] = asked(client, q={"query": gone["entity_id"]})["q"]
+    assert (found["id"], found["match"]) == (stays["entity_id"], True)
+    extend = {"ids": [gone["entity_id"], stays["entity_id"]], "properties": [{"id": "of_species"}]}
+    values = client.post("/reconcile", data={"extend": json.dumps(extend)}).json()["rows"]
+    assert [one["name"] for one in values[gone["entity_id"]]["of_species"]] == ["Human"]
+    assert values[gone["entity_id"]] == values[stays["entity_id"]]
+    suggested = client.get("/reconcile/suggest/entity", params={"prefix": gone["entity_id"]}).json()["result"]
+    assert suggested[0]["id"] == stays["entity_id"]
+
+
 def test_properties_are_proposed_for_a_type(client: TestClient) -> None:
     answer = client.get("/reconcile/properties", params={"type": "WorkMedia", "limit": "500"}).json()
     found = {one["id"] for one in answer["properties"]}
