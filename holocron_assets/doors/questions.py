@@ -1,5 +1,6 @@
 """What all doors ask the lake about entities: each question is SQL over public views."""
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -117,7 +118,9 @@ def entity_called(lake: Lake, entity: str) -> dict[str, Any]:
     Raises:
         NoEntityError: there is none.
     """
-    found = Question(["entities", "entity_aliases"], _NAMED, {"entity": entity}).rows(lake)
+    # As wikis write titles: what a person or program types may have an accent as a letter of its own.
+    written = unicodedata.normalize("NFC", entity)
+    found = Question(["entities", "entity_aliases"], _NAMED, {"entity": written}).rows(lake)
     if not found:
         raise NoEntityError(f"no entity is called {entity!r}. A search finds entities by part of a name")
     survivor = found[0]["merged_into"]

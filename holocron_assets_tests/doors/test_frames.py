@@ -2,15 +2,17 @@
 
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from known_entities import lake_of_entities
 from sample_holocron import Holocron as Sample
 
 from holocron_assets import Holocron
 from holocron_assets.doors.explaining import NoPageError
-from holocron_assets.doors.questions import NoEntityError
+from holocron_assets.doors.questions import NoEntityError, entity_called
 from holocron_assets.errors import PermanentError
 from holocron_assets.retrieval.search import SearchError
 
@@ -62,6 +64,12 @@ def test_relations_of_an_entity_are_those_from_it_and_to_it(holocron: Holocron) 
     assert all("Issa Dorrane" in pair for pair in ends)
     assert "Issa Dorrane" in set(frame["from_name"])
     assert set(frame["from_name"]) - {"Issa Dorrane"}
+
+
+def test_a_name_is_found_with_its_accents_as_letters_of_their_own(tmp_path: Path) -> None:
+    lake = lake_of_entities(tmp_path)
+    for written in ("Élan", unicodedata.normalize("NFD", "Élan")):
+        assert entity_called(lake, written)["title"] == "Élan"
 
 
 def test_an_unknown_entity_says_how_to_find_it(holocron: Holocron) -> None:

@@ -1,5 +1,6 @@
 """The pages of entities: one entity with the origin of every part, and a page's text."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -70,7 +71,7 @@ class EntityPages:
 
     def page(self, request: Request) -> Response:
         """Redirect from a page's title to its entity, or to its item in the queue."""
-        title = request.query_params.get("title", "").replace("_", " ").strip()
+        title = unicodedata.normalize("NFC", request.query_params.get("title", "").replace("_", " ").strip())
         source = request.query_params.get("source") or None
         found = entity_titled(self.desk.lake, title, source)
         if found:

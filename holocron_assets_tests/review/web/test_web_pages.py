@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import unicodedata
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha1, sha256
@@ -528,6 +529,13 @@ def test_values_next_to_an_accepted_one_are_disputed_no_more(page: TestClient) -
 
 def test_the_reason_of_a_pair_is_shown_once(page: TestClient) -> None:
     assert page.get(f"/item/pair-{quote(PAIR)}").text.count(">told by a test. A model proposes") == 1
+
+
+def test_a_title_is_found_with_its_accents_as_letters_of_their_own(page: TestClient, lake: Lake) -> None:
+    rows = [{**row, "title": "Élan"} for row in read_partition(lake, ENTITIES, PERSON)]
+    write_partition(lake, ENTITIES, PERSON, rows[:1])
+    address = f"/page?title={quote(unicodedata.normalize('NFD', 'Élan'))}"
+    assert page.get(address).headers["location"] == f"/entity/{rows[0]['entity_id']}"
 
 
 def test_a_title_is_found_in_other_capitals(page: TestClient) -> None:
