@@ -68,7 +68,7 @@ class NameQuery(BaseModel):
 
     query: str = ""
     type: str | list[str] = Field(default_factory=list)
-    limit: float = Field(default=10, ge=1)
+    limit: float = Field(default=10, ge=1, allow_inf_nan=False)
     properties: list[GivenProperty] = Field(default_factory=list)
 
     @property

@@ -79,8 +79,7 @@ class Reconciliation:
     def suggest(self, request: Request) -> Response:
         """Entities, properties or types whose name begins with `prefix`, or is written almost so."""
         prefix = request.query_params.get("prefix", "").strip()
-        cursor = request.query_params.get("cursor", "0")
-        skip = int(cursor) if cursor.isdecimal() else 0
+        skip = _number(request.query_params.get("cursor", "")) or 0
         found: Sequence[Mapping[str, Any]]
         match request.path_params["kind"]:
             case "entity":
@@ -99,10 +98,9 @@ class Reconciliation:
     def properties(self, request: Request) -> Response:
         """The properties that entities of a type may have."""
         wanted = request.query_params.get("type", "")
-        limit = request.query_params.get("limit", "")
+        limit = _number(request.query_params.get("limit", ""))
         found = [_named(one) for one in _properties(wanted).values()]
-        shown = found[: int(limit)] if limit.isdecimal() else found
-        return JSONResponse({"type": wanted, "properties": shown})
+        return JSONResponse({"type": wanted, "properties": found[:limit]})
 
     def preview(self, request: Request) -> Response:
         """A small page about an entity, to be shown in a frame."""
@@ -178,6 +176,11 @@ def reconciliation_routes(lake: Lake) -> list[Route]:
         Route(f"{PATH}/properties", service.properties),
         Route(f"{PATH}/preview", service.preview),
     ]
+
+
+def _number(text: str) -> int | None:
+    """The number that a parameter of an address says; None if it says none, or one beyond all lists."""
+    return int(text) if text.isdecimal() and len(text) < len("1000000") else None
 
 
 def _manifest(base: str) -> dict[str, Any]:

@@ -243,11 +243,20 @@ def test_names_are_suggested(client: TestClient, kind: str, prefix: str, first: 
     assert more == found[1:]
 
 
+@pytest.mark.parametrize("number", ["9" * 5000, "-1", "x"])
+def test_a_number_that_says_nothing_is_left_out(client: TestClient, number: str) -> None:
+    first = client.get("/reconcile/suggest/type", params={"prefix": "dro"}).json()
+    assert client.get("/reconcile/suggest/type", params={"prefix": "dro", "cursor": number}).json() == first
+    everything = client.get("/reconcile/properties").json()
+    assert client.get("/reconcile/properties", params={"limit": number}).json() == everything
+
+
 @pytest.mark.parametrize(
     ("form", "problem"),
     [
         ({"queries": "{"}, "cannot be read"),
         ({"queries": '{"q": {"query": "x", "limit": 0}}'}, "at q.limit"),
+        ({"queries": '{"q": {"query": "x", "limit": 1e999}}'}, "at q.limit"),
         ({"extend": "{}"}, "at ids"),
         ({"query": "x"}, "neither `queries` nor `extend`"),
         ({"queries": json.dumps({str(number): {"query": "x"} for number in range(51)})}, "more than the 50"),
