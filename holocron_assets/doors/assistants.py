@@ -80,7 +80,7 @@ class Tools:
         reports = reports_on(self._lake, sources_of_pages(sources_folder()), title, source)
         return {"pages": [self._page(report, limit, skip) for report in reports]}
 
-    def entity(self, entity: Entity) -> dict[str, Any]:
+    def entity(self, entity: Entity, limit: Limit = 50, skip: Skip = 0) -> dict[str, Any]:
         """Look up an entity: its type and state, its names, and relations from it and to it with their words.
 
         The tool `facts` gives its facts.
@@ -88,13 +88,12 @@ class Tools:
         found = entity_called(self._lake, entity)
         entity_id = found["entity_id"]
         ends = ("from_id", "from_name", "relation", "to_id", "to_name", "start_time", "end_time")
+        relations, in_all = questions.relations(entity_id, None, None).part(self._lake, limit, skip)
         return {
             **_some(found, _OF_AN_ENTITY),
             "names": questions.aliases(entity_id).rows(self._lake),
-            "relations": [
-                _some(row, (*ends, *_OF_A_STATEMENT))
-                for row in questions.relations(entity_id, None, None).rows(self._lake)
-            ],
+            "relations_in_all": in_all,
+            "relations": [_some(row, (*ends, *_OF_A_STATEMENT)) for row in relations],
         }
 
     def facts(
@@ -108,11 +107,11 @@ class Tools:
         """List facts with the words that say them: of one entity, or of all that have a key or a type."""
         check_narrowing(self._lake, {"type": types})
         entity_id = None if entity is None else entity_called(self._lake, entity)["entity_id"]
-        rows = questions.facts(entity_id, keys, types).rows(self._lake)
+        rows, total = questions.facts(entity_id, keys, types).part(self._lake, limit, skip)
         what = ("entity_id", "name", "fact_key", "value", "number", "unit", "is_disputed")
         return {
-            "total": len(rows),
-            "facts": [_some(row, (*what, *_OF_A_STATEMENT)) for row in rows[skip : skip + limit]],
+            "total": total,
+            "facts": [_some(row, (*what, *_OF_A_STATEMENT)) for row in rows],
         }
 
     def why(self, title: Title, source: Source = None) -> dict[str, Any]:

@@ -48,6 +48,15 @@ class Question:
         with connect(lake, relations=self.relations) as connection:
             return query(connection, self.sql, self.parameters)
 
+    def part(self, lake: Lake, limit: int, skip: int) -> tuple[list[dict[str, Any]], int]:
+        """Some rows of the answer, which its SQL puts in order, and how many there are in all."""
+        asked = {**self.parameters, "limit": limit, "skip": skip}
+        in_all = f"select count(*) as total from ({self.sql})"  # noqa: S608 - a question of our own
+        with connect(lake, relations=self.relations) as connection:
+            rows = query(connection, f"{self.sql} limit $limit offset $skip", asked)
+            [counted] = query(connection, in_all, self.parameters)
+        return rows, counted["total"]
+
     def table(self, lake: Lake) -> pa.Table:
         """The answer, as an Arrow table; it has its columns even without rows."""
         with connect(lake, relations=self.relations) as connection:
@@ -74,7 +83,7 @@ def facts(entity_id: str | None, key: Some, type: Some) -> Question:  # noqa: A0
         select entities.name, facts.*
         from entity_facts as facts join entities using (entity_id)
         where {where}
-        order by entities.name, entity_id, facts.fact_key, facts.value
+        order by entities.name, entity_id, facts.fact_key, facts.value, facts.fact_id
     """  # noqa: S608 - conditions on columns of our own
     return Question(["entity_facts", "entities"], sql, values)
 
@@ -92,7 +101,7 @@ def relations(entity_id: str | None, relation: Some, type: Some) -> Question:  #
         select entities.name as from_name, relations.*
         from entity_relations as relations join entities on entities.entity_id = relations.from_id
         where {where} and ($id is null or relations.from_id = $id or relations.to_id = $id)
-        order by from_name, relations.from_id, relations.relation, relations.to_name
+        order by from_name, relations.from_id, relations.relation, relations.to_name, relations.relation_id
     """  # noqa: S608 - the same
     return Question(["entity_relations", "entities"], sql, {**values, "id": entity_id})
 

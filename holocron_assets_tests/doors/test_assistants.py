@@ -13,7 +13,9 @@ from mcp import StdioServerParameters
 from mcp.client import Client
 from sample_holocron import Holocron
 
+from holocron_assets.doors import questions
 from holocron_assets.doors.assistants import make_server
+from holocron_assets.lake.views.database import query
 
 pytestmark = pytest.mark.system
 
@@ -117,6 +119,32 @@ def test_an_entity_is_found_by_another_name_and_has_its_relations(assistant: Ass
     assert ("Issa Dorrane", "of_species", "Human") in ends
     assert all(row["evidence"] for row in entity["relations"])
     assert {"Issa Dorrane"} <= {row["alias"] for row in entity["names"]}
+
+
+def test_the_relations_of_an_entity_are_read_in_parts(assistant: Assistant) -> None:
+    whole = assistant.asks("entity", entity="Human", limit=100)
+    assert whole["relations_in_all"] == len(whole["relations"]) > 4
+    parts = [assistant.asks("entity", entity="Human", limit=2, skip=skip)["relations"] for skip in (0, 2)]
+    assert [*parts[0], *parts[1]] == whole["relations"][:4]
+    none = assistant.asks("entity", entity="Human", skip=1000)
+    assert (none["relations"], none["relations_in_all"]) == ([], whole["relations_in_all"])
+
+
+def test_of_many_facts_only_those_that_are_asked_for_are_read(
+    assistant: Assistant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def counting(*arguments: Any) -> list[Any]:
+        rows = query(*arguments)
+        read.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(questions, "query", counting)
+    found = assistant.asks("facts", types=["PersonCharacter"], limit=3, skip=1)
+    assert len(found["facts"]) == 3
+    assert found["total"] > 20
+    assert max(read) == 3
 
 
 def test_a_fact_has_the_words_of_its_page(assistant: Assistant) -> None:
