@@ -1,6 +1,7 @@
 """`holocron web`: the review page, on this machine, or with a token for others."""
 
 import getpass
+import os
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -52,9 +53,9 @@ def _own_origins(_context: click.Context, _option: click.Parameter, given: tuple
 def web(host: str, port: int, author: str, origins: frozenset[str]) -> None:
     """Review in the browser, until Ctrl-C: the queue, each item with its evidence, and every entity.
 
-    Nobody but this machine can open the page, unless --host names an address that others reach: then each
-    request must carry the token of HOLOCRON_WEB_TOKEN, which a browser asks for as a password. What is
-    decided there counts from the next `holocron run`, or at once while `holocron ui` runs.
+    Nobody but this machine can open the page, unless --host names an address that others reach. Then, and
+    wherever HOLOCRON_WEB_TOKEN is set, each request must carry this token, which a browser asks for as a
+    password. What is decided there counts from the next `holocron run`, or at once while `holocron ui` runs.
     """
     from holocron_assets.doors.control import control_routes
     from holocron_assets.doors.reconciliation import PATH, reconciliation_routes
@@ -66,7 +67,8 @@ def web(host: str, port: int, author: str, origins: frozenset[str]) -> None:
 
     desk = Desk(opened_lake(), author, tuple(load_taxonomy().types))
     more = [*endpoint_routes(_endpoints), *reconciliation_routes(desk.lake), *control_routes(desk.lake)]
-    token = None if host in OWN_NAMES else web_token()
+    # A token that is set is asked for everywhere: a proxy on this machine may pass requests of others on.
+    token = None if host in OWN_NAMES and not os.environ.get("HOLOCRON_WEB_TOKEN") else web_token()
     app = make_app(desk, more, Shared(PATH, origins), token)
     report = lambda url: click.echo(f"Review on {url} - Ctrl-C stops it.")  # noqa: E731
     with server_in_background():

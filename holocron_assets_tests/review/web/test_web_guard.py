@@ -227,8 +227,9 @@ def test_where_others_can_ask_each_request_must_carry_the_token(
 
 
 @pytest.mark.system
-def test_holocron_web_on_another_address_answers_who_has_the_token(tmp_path: Path) -> None:
-    command = [str(Path(sys.executable).with_name("holocron")), "web", "--host", "127.0.0.2", "--port", "0"]
+@pytest.mark.parametrize("host", ["127.0.0.2", "127.0.0.1"], ids=["another address", "loopback"])
+def test_holocron_web_answers_only_who_has_the_token_where_one_is_set(tmp_path: Path, host: str) -> None:
+    command = [str(Path(sys.executable).with_name("holocron")), "web", "--host", host, "--port", "0"]
     environment = {**os.environ, "HOLOCRON_DATA": str(tmp_path), "HOLOCRON_WEB_TOKEN": TOKEN}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
         assert process.stdout
