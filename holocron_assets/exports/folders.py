@@ -1,5 +1,6 @@
 """The folder of an export: its files and a manifest. It is there whole or not at all."""
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -108,10 +109,16 @@ def _put_in_place(aside: Path, target: Path) -> None:
 
 def _remove_abandoned(target: Path) -> None:
     """Remove folders that killed exports left; an export that was renamed before is put back."""
-    for leftover in target.parent.glob(f".{target.name}.*.old.tmp"):
+    for leftover in _leftovers(target, ".old.tmp"):
         if not target.exists():
             leftover.replace(target)
-    for leftover in target.parent.glob(f".{target.name}.*.tmp"):
+    for leftover in [*_leftovers(target, ".tmp"), *_leftovers(target, ".old.tmp")]:
         with suppress(FileNotFoundError):
             if time() - leftover.stat().st_mtime > _ABANDONED_AFTER.total_seconds():
                 shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _leftovers(target: Path, end: str) -> list[Path]:
+    """The folders beside an export that are its own: those of `kb.v2` begin like those of `kb`."""
+    named = re.compile(re.escape(f".{target.name}.") + "[0-9a-f]{32}" + re.escape(end))
+    return [path for path in target.parent.iterdir() if named.fullmatch(path.name)]

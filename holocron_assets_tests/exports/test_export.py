@@ -17,7 +17,7 @@ from sample_holocron import ENTITY_TYPES, Holocron
 from holocron_assets.exports.content_hash import hash_lake
 from holocron_assets.exports.contents import contents
 from holocron_assets.exports.export import Format, Wanted, export_lake
-from holocron_assets.exports.folders import ExportError
+from holocron_assets.exports.folders import ExportError, replaced_folder
 from holocron_assets.exports.linked_data import vocabulary
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Table
@@ -248,3 +248,20 @@ def test_every_table_of_the_knowledge_is_hashed_or_exported_and_named_in_the_doc
     page = (PROJECT_FOLDER / "docs" / "exports.md").read_text(encoding="utf-8")
     assert all(content.hashed or content.exported for content in contents().values())
     assert [name for name in contents() if f"`{name}`" not in page] == []
+
+
+@pytest.mark.parametrize("name", ["kb", "kb[1]"])
+def test_an_export_takes_back_what_a_killed_one_of_its_name_left_and_nothing_else(
+    lake: Lake, tmp_path: Path, name: str
+) -> None:
+    out, end = tmp_path / "out", f"{'0123456789abcdef' * 2}.old.tmp"
+    export_lake(lake, out / name, Wanted("jsonl"))
+    of_another = (out / name).rename(out / f".{name}.v2.{end}")
+    export_lake(lake, out / name, Wanted("jsonl"))
+    assert of_another.exists(), "`kb.v2` may be put back by its own next export"
+
+    killed = (out / name).rename(out / f".{name}.{end}")
+    with pytest.raises(RuntimeError), replaced_folder(out / name):
+        raise RuntimeError
+    assert (out / name / "manifest.json").exists(), "it was put back"
+    assert not killed.exists()
