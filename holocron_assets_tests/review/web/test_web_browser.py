@@ -140,6 +140,19 @@ def test_another_type_is_chosen_from_the_list(page: Page, sample: Holocron) -> N
     assert page.locator("h1").inner_text() == UNSURE
 
 
+def test_caps_lock_turns_no_merge_round(page: Page, sample: Holocron) -> None:
+    page.goto("/?kind=pair")
+    page.locator("a.row").first.click()
+    page.wait_for_url("**/item/pair-**")
+    stays = page.locator('button[data-key="m"]').get_attribute("value")
+    page.evaluate("document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'M', bubbles: true}))")
+    page.wait_for_url("**done=**")
+    row = said(sample)[-1]
+    assert (row["kind"], f"merge.{row['other_id']}") == ("merge", stays)
+    page.keyboard.press("u")  # the next test asks about the pair again
+    page.wait_for_url("**undone=**")
+
+
 def test_two_entities_are_made_one(page: Page, sample: Holocron) -> None:
     page.goto("/?kind=pair")
     page.locator("a.row").first.click()

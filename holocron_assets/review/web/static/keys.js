@@ -16,16 +16,23 @@ function target(key) {
   return document.querySelector(`[data-key="${name}"]`) || (key === "a" && document.querySelector("button.proposal"));
 }
 
+// Caps Lock turns letters round, and must not turn the meaning of a key round: only Shift counts.
+function keyOf(event) {
+  if (event.key.length > 1) return event.key;
+  return event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase();
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   if (event.target.matches(FIELDS)) {
     if (event.key === "Escape") event.target.blur();
     return;
   }
-  const field = document.querySelector(`[data-focus="${CSS.escape(event.key)}"]`);
-  const pressed = target(event.key);
-  if (event.key === "j") move(1);
-  else if (event.key === "k") move(-1);
+  const key = keyOf(event);
+  const field = document.querySelector(`[data-focus="${CSS.escape(key)}"]`);
+  const pressed = target(key);
+  if (key === "j") move(1);
+  else if (key === "k") move(-1);
   else if (field) field.focus();
   else if (pressed) pressed.click();
   else return;
