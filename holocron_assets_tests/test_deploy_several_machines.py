@@ -141,6 +141,17 @@ def test_kubernetes_keeps_watch_and_forgets_as_workers_do() -> None:
     assert forgets == {key: ours["retention"][key]["purge_after_days"] for key in ("sensor", "schedule")}
 
 
+def test_each_disk_that_a_pod_claims_is_made_before_the_chart_is_installed() -> None:
+    said = (DEPLOY / "k8s" / "values.yaml").read_text(encoding="utf-8")
+    [code_server] = load_yaml(said)["dagster-user-deployments"]["deployments"]
+    claim = parsed(DEPLOY / "k8s" / "mirror.yaml")
+    assert [volume["persistentVolumeClaim"]["claimName"] for volume in code_server["volumes"]] == [
+        claim["metadata"]["name"]
+    ]
+    assert claim["kind"] == "PersistentVolumeClaim"
+    assert said.index("kubectl apply -f deploy/k8s/mirror.yaml") < said.index("helm install holocron")
+
+
 def test_a_run_of_kubernetes_is_configured_as_its_launcher_takes_it() -> None:
     launcher = parsed(DEPLOY / "k8s" / "values.yaml")["runLauncher"]["config"]["k8sRunLauncher"]
     chart_adds = {"service_account_name": "a", "dagster_home": "/b", "instance_config_map": "c"}
