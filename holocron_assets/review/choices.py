@@ -24,7 +24,7 @@ from holocron_assets.entities.deciding import (
 )
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.review.item_detail import ItemDetail, Page
+from holocron_assets.review.item_detail import ItemDetail, Page, have_pages
 from holocron_assets.review.reading import reading
 from holocron_assets.review.statements import Statement
 
@@ -105,10 +105,11 @@ def _decide_alike(lake: Lake, choice: Choice, arguments: dict[str, Any]) -> Row:
     return decide_states(lake, kind, entities=list(entities.values()), **arguments)[0]
 
 
-def choices_of_alike(question: Row, types: Sequence[str]) -> list[Choice]:
+def choices_of_alike(lake: Lake, question: Row, types: Sequence[str]) -> list[Choice]:
     """What can be decided about all items of a question at once.
 
     Args:
+        lake: where they are.
         question: a question of several members, as `read_questions` gives it.
         types: the taxonomy's types.
     """
@@ -122,9 +123,11 @@ def choices_of_alike(question: Row, types: Sequence[str]) -> list[Choice]:
         reasons |= {name: "As proposed" for name in guesses[:1] if name}
         found = _type_choices(pages, reasons, types)
     else:
-        about = {"entity_ids": [item["entity_id"] for item in members]}
-        found = [replace(choice, about=about) for choice in state_choices(members[0])]
-        found += _type_choices(pages, {}, types)
+        ids = [item["entity_id"] for item in members]
+        found = [replace(choice, about={"entity_ids": ids}) for choice in state_choices(members[0])]
+        with reading(lake) as reader:
+            entities = list(reader.entities(ids).values())
+        found += _type_choices(pages, {}, types) if have_pages(lake, entities) else []
     apart = {"source": source, "value": question["alike"]}
     found.append(Choice("ungroup", "o", "Not alike: ask one by one", "ungroup", apart, "They are not alike"))
     return [replace(choice, answers=question["subject"]) for choice in found]
@@ -166,7 +169,7 @@ def choices_of(detail: ItemDetail, types: Sequence[str]) -> list[Choice]:
             found = type_choices(item, detail.pages[0] if detail.pages else None, types)
         case _:
             states = [choice for entity in detail.entities for choice in state_choices(entity)]
-            found = states + type_choices(item, None, types)
+            found = states + (type_choices(item, None, types) if detail.has_page else [])
     return sorted(found, key=lambda choice: not choice.is_proposal)
 
 

@@ -20,6 +20,7 @@ from holocron_assets.lake.tables import (
     TYPE_PREDICTIONS,
 )
 from holocron_assets.lake.views.database import connect, query
+from holocron_assets.lake.views.named_pages import titles_there
 from holocron_assets.review.highlights import Mark, apart, found_in
 from holocron_assets.review.past_decisions import PastDecision, decisions_about
 from holocron_assets.review.pictures import files_shown_by
@@ -28,6 +29,8 @@ from holocron_assets.review.statements import Statement, statements_of
 
 _MODELS_ANSWERS = "derived_page_classification"
 _SIDES = 2
+_TYPED_BY_TITLE = {"entity", "promotion"}
+"""Kinds of items about an entity, of which a person may decide the type of its page."""
 _TRACEBACKS = """
     select stage, title, error, traceback
     from tracebacks
@@ -80,6 +83,7 @@ class ItemDetail:
         decisions: what people decided about any of it before.
         warning: what a person should know before merging its two entities, if anything.
         survivor_id: of two entities, the id that stays by default if they are merged.
+        has_page: whether there is a page whose type can be decided.
         tracebacks: rows of view `tracebacks` about its page, its entities and the files that these show, the
             newest first.
     """
@@ -92,6 +96,7 @@ class ItemDetail:
     decisions: Sequence[PastDecision] = field(default=())
     warning: str | None = None
     survivor_id: str | None = None
+    has_page: bool = True
     tracebacks: Sequence[Row] = ()
 
     def marks(self, page: Page) -> list[Mark]:
@@ -132,8 +137,20 @@ def item_detail(lake: Lake, item: Row) -> ItemDetail:
             ),
             merge_warning(entities[0], entities[1], decided) if len(entities) == _SIDES else None,
             default_survivor(entities, decided) if len(entities) == _SIDES else None,
+            item["kind"] not in _TYPED_BY_TITLE or have_pages(lake, entities),
             _tracebacks(reader, [item, *entities]),
         )
+
+
+def have_pages(lake: Lake, entities: Sequence[Row]) -> bool:
+    """Whether there is a page of each entity: one that only lists name may have none, and so gets no type.
+
+    Args:
+        lake: where pages are.
+        entities: rows of `entities`, of one source.
+    """
+    listed = sorted({row["title"] for row in entities if row["origin"] != "page"})
+    return not listed or titles_there(lake, entities[0]["source"], listed) >= set(listed)
 
 
 def page_of(reader: Reader, batch: str, key: int) -> Page | None:

@@ -42,12 +42,12 @@ def lake(tmp_path: Path) -> Lake:
     return alike_lake(tmp_path)
 
 
-def choices(question: Row) -> dict[str, Choice]:
-    return {choice.name: choice for choice in choices_of_alike(question, TYPES)}
+def choices(lake: Lake, question: Row) -> dict[str, Choice]:
+    return {choice.name: choice for choice in choices_of_alike(lake, question, TYPES)}
 
 
 def answer(lake: Lake, subject: str, name: str) -> Row:
-    return decide(lake, choices(asked(lake, subject))[name], author="Ada", reason="I read them")
+    return decide(lake, choices(lake, asked(lake, subject))[name], author="Ada", reason="I read them")
 
 
 def answer_alone(lake: Lake, title: str, type_name: str) -> Row:
@@ -107,7 +107,7 @@ def test_the_type_proposed_for_all_is_the_type_proposed_for_each(lake: Lake, cha
         single = choices_of(item_detail(lake, item), TYPES)
         proposed = next((choice.label for choice in single if choice.is_proposal), None)
         assert item["proposed_type"] == proposed
-    offered = choices_of_alike(question, TYPES)
+    offered = choices_of_alike(lake, question, TYPES)
     assert [choice.label for choice in offered if choice.is_proposal] == (
         [question["proposed_type"]] if question["proposed_type"] else []
     )
@@ -158,7 +158,7 @@ def test_of_an_answer_one_decision_can_be_undone_and_then_the_others(lake: Lake)
 @pytest.mark.parametrize("subject", [SYSTEM_QUESTION, PLANET_QUESTION])
 def test_if_one_decision_cannot_be_made_none_is(lake: Lake, subject: str) -> None:
     name = "promote" if subject == PLANET_QUESTION else f"classify.{PLACE}"
-    choice = choices(asked(lake, subject))[name]
+    choice = choices(lake, asked(lake, subject))[name]
     if subject == PLANET_QUESTION:
         [gone] = (row for row in read_partition(lake, ENTITIES, PLACE) if row["title"] == "Gort")
         rows = [row for row in read_partition(lake, ENTITIES, PLACE) if row != gone]
@@ -175,10 +175,25 @@ def test_if_one_decision_cannot_be_made_none_is(lake: Lake, subject: str) -> Non
 def test_an_answer_without_author_or_with_an_unreadable_reason_is_refused_whole(
     lake: Lake, author: str, reason: str
 ) -> None:
-    choice = choices(asked(lake, SYSTEM_QUESTION))["classify.Droid"]
+    choice = choices(lake, asked(lake, SYSTEM_QUESTION))["classify.Droid"]
     with pytest.raises(DecisionError):
         decide(lake, choice, author=author, reason=reason)
     assert list(all_decisions(lake)) == []
+
+
+def test_a_type_is_offered_only_where_there_is_a_page_that_gets_it(lake: Lake) -> None:
+    [item, _] = asked(lake, LISTED_QUESTION)["members"]
+    assert set(choices(lake, asked(lake, LISTED_QUESTION))) == {"promote", "suppress", "ungroup"}
+    assert [one.name for one in choices_of(item_detail(lake, item), TYPES)] == ["promote", "suppress"]
+    pages = read_partition(lake, PAGES, SECOND_BATCH)
+    keys = [title_key(SOURCE, title) for title in LISTED]
+    known = [
+        {**page, "title": title, "title_key": key, "requested_title": title, "requested_key": key}
+        for page, title, key in zip(pages, LISTED, keys, strict=False)
+    ]
+    write_partition(lake, PAGES, SECOND_BATCH, [*pages[len(known) :], *known])
+    assert "classify.Droid" in choices(lake, asked(lake, LISTED_QUESTION))
+    assert "classify.Droid" in {one.name for one in choices_of(item_detail(lake, item), TYPES)}
 
 
 def test_a_member_that_is_decided_alone_leaves_and_the_last_one_left_is_single(lake: Lake) -> None:

@@ -33,12 +33,12 @@ def lake(tmp_path: Path) -> Lake:
     return proposals_lake(tmp_path)
 
 
-def choices(question: Row) -> dict[str, Choice]:
-    return {choice.name: choice for choice in choices_of_alike(question, TYPES)}
+def choices(lake: Lake, question: Row) -> dict[str, Choice]:
+    return {choice.name: choice for choice in choices_of_alike(lake, question, TYPES)}
 
 
 def answer(lake: Lake, subject: str, name: str) -> Row:
-    return decide(lake, choices(asked(lake, subject))[name], **SAID)
+    return decide(lake, choices(lake, asked(lake, subject))[name], **SAID)
 
 
 def titles(*questions: Row) -> list[str]:
@@ -82,8 +82,10 @@ def test_the_answer_is_one_decision_that_settles_every_page_until_it_is_undone(l
 
 
 def test_only_a_clear_type_is_proposed_and_others_are_offered(lake: Lake) -> None:
-    assert [one.label for one in choices(asked(lake, GLORB_QUESTION)).values() if one.is_proposal] == [PLACE]
-    assert [one for one in choices(asked(lake, BLOB_QUESTION)).values() if one.is_proposal] == []
+    assert [one.label for one in choices(lake, asked(lake, GLORB_QUESTION)).values() if one.is_proposal] == [
+        PLACE
+    ]
+    assert [one for one in choices(lake, asked(lake, BLOB_QUESTION)).values() if one.is_proposal] == []
     assert answer(lake, BLOB_QUESTION, "classify.Droid")["title"] == "Template:Blob"
 
 

@@ -155,7 +155,7 @@ class _Walk:
         """Print what helps to decide; returns the choices."""
         if item["members"]:
             _print_question(self.console, item)
-            return choices_of_alike(item, self.types)
+            return choices_of_alike(self.lake, item, self.types)
         detail = item_detail(self.lake, item)
         _print_item(self.console, detail)
         return choices_of(detail, self.types)

@@ -28,7 +28,7 @@ from holocron_assets.review.choices import (
 from holocron_assets.review.claims import claims
 from holocron_assets.review.entity_detail import EntityDetail, entity_detail, entity_titled
 from holocron_assets.review.highlights import apart, found_in, pieces
-from holocron_assets.review.item_detail import page_of
+from holocron_assets.review.item_detail import have_pages, page_of
 from holocron_assets.review.pictures import SHOWN_TYPES, file_of
 from holocron_assets.review.queue import item_titled
 from holocron_assets.review.reading import reading
@@ -134,7 +134,7 @@ class EntityPages:
         verdicts = chain.from_iterable(map(statement_choices, detail.statements))
         return [
             *states,
-            *_types(detail, self.desk.types),
+            *(_types(detail, self.desk.types) if have_pages(self.desk.lake, [entity]) else ()),
             *splits,
             *(
                 choice

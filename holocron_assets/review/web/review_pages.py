@@ -80,7 +80,7 @@ class ReviewPages:
             "filters": filters,
         }
         if group is item:
-            choices = choices_of_alike(item, self.desk.types)
+            choices = choices_of_alike(lake, item, self.desk.types)
             return self.desk.show(
                 request, "alike.html", {**values, **_offers(choices), "shown": fingerprint(item)}
             )
@@ -125,7 +125,7 @@ class ReviewPages:
             question = asked_still(lake, item["item_id"], str(form.get("shown", "")))
         except DecisionError as error:
             raise HTTPException(HTTPStatus.CONFLICT, f"Nothing was recorded: {error}.") from error
-        return choices_of_alike(question, types)
+        return choices_of_alike(lake, question, types)
 
     def _open_item(self, request: Request) -> Row:
         lake, wanted = self.desk.lake, request.path_params["item_id"]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from alike_lake import (
+    LISTED,
+    LISTED_QUESTION,
     ODD_QUESTION,
     PLACE,
     PLANET_QUESTION,
@@ -21,6 +23,7 @@ from proposals_lake import GLORB_QUESTION, proposals_lake
 from starlette.testclient import TestClient
 
 from holocron_assets.decisions.log import all_decisions, standing
+from holocron_assets.entities.identity.identity import entity_id
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.store import store_review
@@ -108,6 +111,11 @@ def test_an_answer_decides_all_and_one_undo_takes_all_back(page: TestClient, lak
 def test_another_type_is_chosen_for_all_from_the_list(page: TestClient, lake: Lake) -> None:
     send(page, address(lake, SYSTEM_QUESTION), choice="type", type="classify.Droid")
     assert [row["value"] for row in all_decisions(lake)] == ["Droid"] * len(SYSTEMS)
+
+
+def test_what_only_lists_name_is_offered_no_type(page: TestClient, lake: Lake) -> None:
+    assert "It is of this type" not in page.get(f"/entity/{entity_id(SOURCE, LISTED[0])}").text
+    assert "All are of this type" not in page.get(address(lake, LISTED_QUESTION)).text
 
 
 def test_all_of_a_promotion_are_promoted(page: TestClient, lake: Lake) -> None:
