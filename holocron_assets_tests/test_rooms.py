@@ -27,14 +27,14 @@ CONTRACTS = {
     "exports": {"lake"},
     "trials": {"lake", "decisions", "derive", "classify", "entities"},
     "operations": {"lake", "decisions", "telemetry", "crawl", "classify", "derive", "entities"},
-    "review": {"lake", "decisions", "classify", "entities", "operations", "retrieval", "trials"},
+    "review": {"lake", "decisions", "telemetry", "classify", "entities", "operations", "retrieval", "trials"},
     "planning": {
         *("lake", "languages", "decisions", "telemetry", "crawl", "signals", "classify", "derive"),
         *("entities", "operations", "retrieval", "review"),
     },
     "doors": {
-        *("lake", "decisions", "crawl", "classify", "derive", "entities", "operations", "retrieval"),
-        *("planning", "review"),
+        *("lake", "decisions", "telemetry", "crawl", "classify", "derive", "entities", "operations"),
+        *("retrieval", "planning", "review"),
     },
     "orchestration": {
         *("lake", "decisions", "telemetry", "crawl", "signals", "classify", "derive", "entities"),

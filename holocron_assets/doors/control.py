@@ -25,6 +25,7 @@ from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.controlling import hold_or_resume, known_source, named_scope, try_again
+from holocron_assets.telemetry.masking import without_secrets
 
 EXPIRES_AFTER = timedelta(seconds=600)
 """A question that has no answer by then is given up."""
@@ -96,10 +97,10 @@ class _Asked:
         try:
             found = self.question.answers_now()
         except Exception as error:  # noqa: BLE001 - whatever it is, who asked gets it
-            self.error = str(error) or type(error).__name__
+            self.error = without_secrets(str(error)) or type(error).__name__
             return
         lacking = [f"{one.item.subject}: {one.error}" for one in found if one.answer is None]
-        self.answers, self.error = found, "; ".join(lacking) or None
+        self.answers, self.error = found, without_secrets("; ".join(lacking)) or None
 
     def as_json(self) -> dict[str, Any]:
         return {

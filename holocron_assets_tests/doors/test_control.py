@@ -83,6 +83,14 @@ def test_a_second_question_is_refused_until_the_first_is_answered_or_expires(
     assert ended(web, first["link"])["state"] == "answered"
 
 
+def test_why_a_question_has_no_answer_is_said_without_secrets(
+    web: TestClient, asked: AskedHolocron, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked.ollama.answer = lambda _: {"kind": "no such kind"}
+    monkeypatch.setenv("SOME_TOKEN", "Page wiki1 0")  # as an error of others may repeat one
+    assert ended(web, web.post("/ask", json=QUESTION).json()["link"])["error"].startswith("***: ")
+
+
 def test_a_question_without_an_answer_says_why(web: TestClient, asked: AskedHolocron) -> None:
     asked.ollama.answer = lambda _: {"kind": "no such kind"}
     found = ended(web, web.post("/ask", json=QUESTION).json()["link"])

@@ -20,6 +20,7 @@ from holocron_assets.review.web.rendering import render
 from holocron_assets.review.web.review_pages import ReviewPages
 from holocron_assets.review.web.search_pages import SearchPages
 from holocron_assets.review.web.trial_pages import TrialPages
+from holocron_assets.telemetry.masking import without_secrets
 
 _STATIC = str(files("holocron_assets.review.web").joinpath("static"))
 
@@ -78,7 +79,7 @@ def _when_refused(request: Request, error: Exception) -> Response:
 
 
 def _when_failed(request: Request, error: Exception) -> Response:
-    message = f"{type(error).__name__}: {error}. The terminal shows the traceback."
+    message = f"{type(error).__name__}: {without_secrets(str(error))}. The terminal shows the traceback."
     if request.method == "POST":  # it may have failed before or after recording
         message = f"{message} What you decided may have been recorded: see `holocron decisions list`."
     return _error_page(request, HTTPStatus.INTERNAL_SERVER_ERROR, message)

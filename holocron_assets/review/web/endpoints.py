@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from holocron_assets.operations.state.health import health_report
 from holocron_assets.operations.state.watch import Watch
+from holocron_assets.telemetry.masking import without_secrets
 
 _RETRY_AFTER_SECONDS = "15"
 """For clients that ask before the first snapshot was taken."""
@@ -55,7 +56,7 @@ def _or_why_not(answer: _Answer) -> _Answer:
             return _json({"error": str(error)}, HTTPStatus.BAD_REQUEST)
         except Exception as error:  # noqa: BLE001 - whatever the storage raises, the client gets it
             problem = f"Dagster's storage cannot be read: {type(error).__name__}: {error}"
-            return _json({"error": problem}, HTTPStatus.SERVICE_UNAVAILABLE)
+            return _json({"error": without_secrets(problem)}, HTTPStatus.SERVICE_UNAVAILABLE)
 
     return answered
 

@@ -390,6 +390,15 @@ def test_a_damaged_file_is_named_and_the_page_is_whole(lake: Lake) -> None:
     assert answer.headers["x-frame-options"] == "DENY"
 
 
+def test_what_fails_is_said_without_secrets(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file(PAGES, BATCH).write_bytes(b"no parquet")
+    monkeypatch.setenv("SOME_TOKEN", BATCH)  # as an error of others may repeat one
+    desk = Desk(lake, "Ada", ("Concept",))
+    with TestClient(make_app(desk), base_url=HERE, raise_server_exceptions=False) as client:
+        answer = client.get(CHESS)
+    assert (answer.status_code, BATCH in answer.text, "***" in answer.text) == (500, False, True)
+
+
 def test_what_fails_after_a_form_does_not_claim_that_nothing_was_recorded(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
