@@ -1,5 +1,9 @@
-"""`holocron import` of a dump of short pages, beside the functions that read those pages, alone."""
+"""`holocron import` of a dump of short pages, beside the functions that read those pages, alone.
 
+Then `holocron status` for the first time: real pages share templates and categories, as made-up ones do not.
+"""
+
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +18,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES, SITES
 from holocron_assets.planning.batch_steps import BATCH_STEPS
 from holocron_assets.planning.page_by_page import PageByPage
+from side_by_side.processes import cpu_of
 from side_by_side.row import Row, Scale, compared, in_turns
 
 _PAGES: Mapping[Scale, int] = {"quick": 3_000, "full": 61_329}
@@ -38,7 +43,7 @@ class _JustRead(PageByPage):
 
 
 def measure(scale: Scale) -> list[Row]:
-    """The row of the import. Pages of the sample are another row: they are shorter."""
+    """The rows of the import and of the status. Pages of the sample are another row: they are shorter."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if INFOBOX_PAGES.exists():
@@ -48,15 +53,30 @@ def measure(scale: Scale) -> list[Row]:
             label, pages = "import of the sample's pages", _PAGES[scale]
             dump = write_export(folder / "dump.xml", pages)
 
+        seconds: dict[int, float] = {}
+
         def ours(turn: int) -> float:
-            done = run_import(folder / f"import-{turn}", dump, [])
-            return done.processor_seconds / pages * 1000
+            seconds[turn] = run_import(folder / f"import-{turn}", dump, []).processor_seconds
+            return seconds[turn] / pages * 1000
 
         def parts(turn: int) -> float:
             return _parts_seconds(Lake(folder / f"import-{turn}" / "data")) / pages * 1000
 
         turns = in_turns(ours, parts, _TURNS[scale])
-    return [compared(label, "CPU ms a page", "its parts alone", turns)]
+        first = in_turns(
+            lambda turn: _status_seconds(folder / f"import-{turn}"), lambda turn: seconds[turn], _TURNS[scale]
+        )
+    return [
+        compared(label, "CPU ms a page", "its parts alone", turns),
+        compared(f"first status after {label}", "CPU s", "the import", first),
+    ]
+
+
+def _status_seconds(folder: Path) -> float:
+    places = {"DATA": "data", "SOURCES": "sources", "STATE": "state"}
+    environment = {f"HOLOCRON_{key}": str(folder / place) for key, place in places.items()}
+    environment["DAGSTER_HOME"] = str(folder / "dagster")
+    return cpu_of([str(Path(sys.executable).with_name("holocron")), "status"], environment)
 
 
 def _parts_seconds(lake: Lake) -> float:
