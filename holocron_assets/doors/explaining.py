@@ -10,7 +10,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.views.named_pages import find_page, nearest_pages
+from holocron_assets.lake.views.named_pages import composed, find_page, nearest_pages
 from holocron_assets.operations.why.explaining import explain
 from holocron_assets.operations.why.page_report import page_report
 from holocron_assets.settings import dispatch_file, politeness_folder
@@ -39,7 +39,7 @@ def reports_on(lake: Lake, sources: Sequence[Source], title: str, source: str | 
     """
     found = find_page(lake, title, source)
     if not found:
-        raise NoPageError(f"no page is called {title!r}.{nearest_pages(lake, title, source)}")
+        raise NoPageError(f"no page is called {composed(title)!r}.{nearest_pages(lake, title, source)}")
     return [page_report(lake, sources, one, name) for one, name in found]
 
 

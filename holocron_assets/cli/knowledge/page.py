@@ -12,7 +12,7 @@ from holocron_assets.cli.shared import (
     opened_lake,
     source_option,
 )
-from holocron_assets.lake.views.named_pages import find_page, nearest_pages
+from holocron_assets.lake.views.named_pages import composed, find_page, nearest_pages
 from holocron_assets.operations.why.page_report import page_report
 
 
@@ -28,6 +28,7 @@ def page(title: str, source_name: str | None, *, as_json: bool) -> None:
         named_source(source_name)
     found = find_page(lake, title, source_name)
     if not found:
+        title = composed(title)
         place = f" of source {source_name!r}" if source_name else ""
         fail(
             f"no page{place} is called {title!r}: no seed names it and no fetched page links to it. "

@@ -42,7 +42,7 @@ def find_page(lake: Lake, title: str, source: str | None) -> list[tuple[str, str
         title: as the person wrote it; an exact match wins over one that differs in upper or lower case.
         source: only in this source.
     """
-    wanted = _composed(title).replace("_", " ")
+    wanted = composed(title).replace("_", " ")
     with connect(lake, relations=("lake.seed_titles", "last_attempts", "page_links")) as connection:
         if source:  # what only links name is looked up last: there are many links
             asked = {"titles": [wanted], "source": source}
@@ -62,13 +62,14 @@ def nearest_pages(lake: Lake, title: str, source: str | None = None) -> str:
         source: only in this source.
     """
     with connect(lake, relations=("lake.seed_titles", "last_attempts")) as connection:
-        found = query(connection, _NEAREST, {"title": _composed(title), "source": source})
+        found = query(connection, _NEAREST, {"title": composed(title), "source": source})
     near = "; ".join(f"{row['title']!r} of {row['source']}" for row in found)
     return f" Nearest are: {near}." if near else ""
 
 
-def _composed(title: str) -> str:
-    return unicodedata.normalize("NFC", title).strip()  # as MediaWiki stores titles
+def composed(title: str) -> str:
+    """A title as MediaWiki stores it, with each accent in its letter."""
+    return unicodedata.normalize("NFC", title).strip()
 
 
 def find_files(lake: Lake, name: str, source: str | None) -> list[tuple[str, str]]:
