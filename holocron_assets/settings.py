@@ -52,7 +52,7 @@ VARIABLES: Mapping[str, str] = {
     "HOLOCRON_FAILED_RUN_DAYS": "Days for which Dagster's runs that failed are kept (90)",
     "HOLOCRON_BACKFILL_RUNS": "Most runs of a backfill at once",
     "HOLOCRON_BACKFILL_QUEUED": "Depth of the queue above which a backfill is refused",
-    "HOLOCRON_WEB_TOKEN": "What each request to `holocron web` must carry; needed where other machines may ask",
+    "HOLOCRON_WEB_TOKEN": "What requests to `holocron web` must carry; needed where other machines may ask",
     "HOLOCRON_LOG": "`text` or `json`: how log lines are written (`text`)",
     "HOLOCRON_LOG_LEVEL": "What is worth a log line",
     "OLLAMA_HOST": "The Ollama server that is asked",
