@@ -21,6 +21,7 @@ from typing import NamedTuple
 from import_dump import INFOBOX_PAGES, run_import, write_dump
 from rich.console import Console
 from rich.table import Table
+from side_by_side.processes import home_in
 
 START_SECONDS = 90
 PORT = 8379
@@ -57,9 +58,7 @@ def main() -> None:
 
 def at_rest(home: Path, seconds: float) -> tuple[dict[int, Used], dict[int, Used], float]:
     """What the processes had used before and after some seconds, and how many those were."""
-    places = {"HOLOCRON_DATA": "data", "HOLOCRON_SOURCES": "sources", "HOLOCRON_STATE": "state"}
-    environment = {**os.environ, **{name: str(home / place) for name, place in places.items()}}
-    environment["DAGSTER_HOME"] = str(home / "dagster")
+    environment = {**os.environ, **home_in(home)}
     command = [str(Path(sys.executable).with_name("holocron")), "ui", "--port", str(PORT)]
     with (home / "ui.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - our own command

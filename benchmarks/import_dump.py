@@ -30,6 +30,7 @@ from unittest.mock import patch
 import dagster as dg
 from rich.console import Console
 from rich.table import Table as Printed
+from side_by_side.processes import home_in
 
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.place.paths import Lake
@@ -159,12 +160,7 @@ def run_import(folder: Path, dump: Path, moments: Sequence[Progress]) -> Import:
     """Import the dump into a folder; kill all of it at each of the moments, and start it again."""
     folder.mkdir()
     lake = Lake(folder / "data")
-    environment = {
-        "HOLOCRON_DATA": str(lake.root),
-        "HOLOCRON_SOURCES": str(folder / "sources"),
-        "HOLOCRON_STATE": str(folder / "state"),
-        "DAGSTER_HOME": str(folder / "dagster"),
-    }
+    environment = home_in(folder)
     peak, started, busy_before = 0.0, perf_counter(), processor_seconds()
     with (folder / "output").open("wb") as output:
         for moment in (*moments, None):

@@ -18,7 +18,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES, SITES
 from holocron_assets.planning.batch_steps import BATCH_STEPS
 from holocron_assets.planning.page_by_page import PageByPage
-from side_by_side.processes import cpu_of
+from side_by_side.processes import cpu_of, home_in
 from side_by_side.row import Row, Scale, compared, in_turns
 
 _PAGES: Mapping[Scale, int] = {"quick": 3_000, "full": 61_329}
@@ -73,10 +73,7 @@ def measure(scale: Scale) -> list[Row]:
 
 
 def _status_seconds(folder: Path) -> float:
-    places = {"DATA": "data", "SOURCES": "sources", "STATE": "state"}
-    environment = {f"HOLOCRON_{key}": str(folder / place) for key, place in places.items()}
-    environment["DAGSTER_HOME"] = str(folder / "dagster")
-    return cpu_of([str(Path(sys.executable).with_name("holocron")), "status"], environment)
+    return cpu_of([str(Path(sys.executable).with_name("holocron")), "status"], home_in(folder))
 
 
 def _parts_seconds(lake: Lake) -> float:

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from typing import TypeVar
 
 from side_by_side.row import LeftOutError
@@ -23,6 +24,12 @@ def in_a_process(work: Callable[..., Answer], *given: object) -> Answer:
     """
     with ProcessPoolExecutor(1, get_context("spawn"), initializer=_be_silent) as pool:
         return pool.submit(_told, work, *given).result()
+
+
+def home_in(folder: Path) -> dict[str, str]:
+    """The environment of a Holocron whose folders are all in one."""
+    places = {"HOLOCRON_DATA": "data", "HOLOCRON_SOURCES": "sources", "HOLOCRON_STATE": "state"}
+    return {name: str(folder / place) for name, place in {**places, "DAGSTER_HOME": "dagster"}.items()}
 
 
 def cpu_of(command: Sequence[str], environment: Mapping[str, str]) -> float:

@@ -16,7 +16,7 @@ from holocron_assets.crawl.sources.files import load_source
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_LINKS
-from side_by_side.processes import cpu_of
+from side_by_side.processes import cpu_of, home_in
 from side_by_side.row import Row, Scale, compared, in_turns
 
 _PAGES: Mapping[Scale, int] = {"quick": 10_000, "full": 200_000}
@@ -35,9 +35,7 @@ def measure(scale: Scale) -> list[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         lake = _lake(folder, _PAGES[scale])
-        places = {"DATA": "data", "SOURCES": "sources", "STATE": "state"}
-        environment = {f"HOLOCRON_{key}": str(folder / place) for key, place in places.items()}
-        environment["DAGSTER_HOME"] = str(folder / "dagster")
+        environment = home_in(folder)
         status = [str(Path(sys.executable).with_name("holocron")), "status"]
         look = [sys.executable, "-c", _LOOK, *_folders(lake)]
         cpu_of(status, environment)  # the first one checks interrogations, and keeps what it found

@@ -16,6 +16,7 @@ from local_wiki.changing import ChangingWiki
 from local_wiki.changing_api import ChangingApi
 from local_wiki.objects import API_PATH
 from local_wiki.server import WikiServer, served
+from side_by_side.processes import home_in
 
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES
@@ -162,9 +163,7 @@ def begun(
 
     Folders are given by the environment, as to any Holocron; the project's definitions are loaded with it.
     """
-    places = {"HOLOCRON_DATA": "data", "HOLOCRON_SOURCES": "sources", "HOLOCRON_STATE": "state"}
-    os.environ.update({name: str(folder / place) for name, place in places.items()})
-    os.environ["DAGSTER_HOME"] = str(folder / "dagster")
+    os.environ.update(home_in(folder))
     write_home(PROJECT_FOLDER, folder / "dagster")
     with ExitStack() as stack:
         clock = stack.enter_context(time_machine.travel(BORN_AT, tick=True))

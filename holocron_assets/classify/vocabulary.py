@@ -53,20 +53,24 @@ class Vocabulary:
         """
         words = [word.casefold() for word in words]  # "ß" is "ss" in some of them already
         if self.grammar.head == "last":
-            return self._last(words[-_LONGEST_PHRASE:], context, split, plural) if words else None
+            return (
+                self._last(words[-_LONGEST_PHRASE:], context, split=split, plural=plural) if words else None
+            )
         beginnings = (words[start : start + self._longest] for start in range(len(words)))
-        return next(filter(None, (self._first(phrase, context, plural) for phrase in beginnings)), None)
+        return next(
+            filter(None, (self._first(phrase, context, plural=plural) for phrase in beginnings)), None
+        )
 
-    def _last(self, words: Sequence[str], context: Context, split: bool, plural: bool) -> Head | None:  # noqa: FBT001
+    def _last(self, words: Sequence[str], context: Context, *, split: bool, plural: bool) -> Head | None:
         phrase = tuple(words)
-        found = self._known(phrase, context, plural)
+        found = self._known(phrase, context, plural=plural)
         if found is None and split and "-" in phrase[-1]:
-            found = self._known((phrase[-1].rpartition("-")[2],), context, plural)
-        return found or self._by_suffix(phrase[-1], context, plural)
+            found = self._known((phrase[-1].rpartition("-")[2],), context, plural=plural)
+        return found or self._by_suffix(phrase[-1], context, plural=plural)
 
-    def _known(self, phrase: tuple[str, ...], context: Context, plural: bool) -> Head | None:  # noqa: FBT001
+    def _known(self, phrase: tuple[str, ...], context: Context, *, plural: bool) -> Head | None:
         *before, last = phrase
-        lasts = self._forms(last, plural)
+        lasts = self._forms(last, plural=plural)
         for start in range(len(phrase)):
             for form, is_plural in lasts:
                 words = (*before[start:], form)
@@ -75,25 +79,25 @@ class Vocabulary:
                     return Head(rule, words, is_plural)
         return None
 
-    def _first(self, words: Sequence[str], context: Context, plural: bool) -> Head | None:  # noqa: FBT001
+    def _first(self, words: Sequence[str], context: Context, *, plural: bool) -> Head | None:
         """The noun that begins a phrase; all of its words may be plural."""
-        forms = [self._forms(word, plural) for word in words]
+        forms = [self._forms(word, plural=plural) for word in words]
         for length in range(len(words), 0, -1):
             for found in product(*forms[:length]):
                 noun = tuple(form for form, _ in found)
                 rule = self._nouns.get(noun)
                 if rule and context in rule.confidence:
                     return Head(rule, noun, found[0][1])
-        return self._by_suffix(words[0], context, plural)
+        return self._by_suffix(words[0], context, plural=plural)
 
-    def _forms(self, word: str, plural: bool) -> list[tuple[str, bool]]:  # noqa: FBT001
+    def _forms(self, word: str, *, plural: bool) -> list[tuple[str, bool]]:
         """A word, and what it may be a form of; each with whether the word is its plural."""
         singular = (word, *_with_other_endings(word, self.grammar.cases))
         plurals = self.singulars(word) if plural else ()
         return [*((form, False) for form in singular), *((form, True) for form in plurals)]
 
-    def _by_suffix(self, word: str, context: Context, plural: bool) -> Head | None:  # noqa: FBT001
-        for form, is_plural in self._forms(word, plural):
+    def _by_suffix(self, word: str, context: Context, *, plural: bool) -> Head | None:
+        for form, is_plural in self._forms(word, plural=plural):
             for suffix, rule in self._suffixes:
                 long_enough = len(form) >= len(suffix) + _SHORTEST_STEM
                 if context in rule.confidence and long_enough and form.endswith(suffix):

@@ -1,6 +1,5 @@
 """The folder of an export: its files and a manifest. It is there whole or not at all."""
 
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -13,9 +12,10 @@ from typing import Any
 from holocron_assets.errors import HolocronError
 from holocron_assets.lake.files.durable import make_folder, sync_folder, trouble_named
 from holocron_assets.lake.files.manifests import MANIFEST, read_mark, write_mark
-from holocron_assets.lake.shared.contents import aside_of
+from holocron_assets.lake.place.unfinished import aside_of, asides_of
 
 _MARK = "holocron export"
+_RENAMED = ".old.tmp"
 _ABANDONED_AFTER = timedelta(days=1)
 
 
@@ -94,7 +94,7 @@ def _sync(folder: Path) -> None:
 
 def _put_in_place(aside: Path, target: Path) -> None:
     """Rename a folder to `target`. An old one is renamed first: no folder can replace one with files."""
-    before = aside.with_suffix(".old.tmp")
+    before = aside.with_suffix(_RENAMED)
     if target.exists():
         target.replace(before)
     try:
@@ -109,16 +109,10 @@ def _put_in_place(aside: Path, target: Path) -> None:
 
 def _remove_abandoned(target: Path) -> None:
     """Remove folders that killed exports left; an export that was renamed before is put back."""
-    for leftover in _leftovers(target, ".old.tmp"):
+    for leftover in asides_of(target, _RENAMED):
         if not target.exists():
             leftover.replace(target)
-    for leftover in [*_leftovers(target, ".tmp"), *_leftovers(target, ".old.tmp")]:
+    for leftover in [*asides_of(target), *asides_of(target, _RENAMED)]:
         with suppress(FileNotFoundError):
             if time() - leftover.stat().st_mtime > _ABANDONED_AFTER.total_seconds():
                 shutil.rmtree(leftover, ignore_errors=True)
-
-
-def _leftovers(target: Path, end: str) -> list[Path]:
-    """The folders beside an export that are its own: those of `kb.v2` begin like those of `kb`."""
-    named = re.compile(re.escape(f".{target.name}.") + "[0-9a-f]{32}" + re.escape(end))
-    return [path for path in target.parent.iterdir() if named.fullmatch(path.name)]

@@ -33,6 +33,7 @@ from holocron_assets.lake.files.parquet import (
 )
 from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.unfinished import aside_of
 
 SHIPS = Table(
     "ships",
@@ -240,7 +241,7 @@ def test_two_versions_within_one_tick_of_the_clock_have_different_marks(tmp_path
 def test_what_a_killed_writer_left_is_removed_when_it_is_an_hour_old(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     write_partition(lake, SHIPS, "north", ships())
-    fresh, old = (lake.file(SHIPS, "north").with_name(f".data.parquet.{name}.tmp") for name in ("a", "b"))
+    fresh, old = (aside_of(lake.file(SHIPS, "north")) for _ in range(2))
     for file in (fresh, old):
         file.touch()
     os.utime(old, (time.time() - 3_700,) * 2)

@@ -207,8 +207,13 @@ def _bare(sql: str) -> str:
 
 def _ties_ordered(connection: duckdb.DuckDBPyConnection, sql: str, named: Mapping[str, Any]) -> str:
     columns = connection.execute(f"describe from ({_bare(sql)}\n)", dict(named)).fetchall()
+    return _with_ties_ordered(sql, len(columns))
+
+
+@cache
+def _with_ties_ordered(sql: str, columns: int) -> str:
     tree = syntax_tree(sql)
-    order_ties(tree, len(columns))
+    order_ties(tree, columns)
     return sql_of_tree(tree)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import time
 
 from holocron_assets.lake.place.presence import refuse_another
-from holocron_assets.lake.shared.contents import aside_of
+from holocron_assets.lake.place.unfinished import aside_of, asides_of
 from holocron_assets.lake.shared.places import mirror_of
 
 _ABANDONED_AFTER = timedelta(hours=1)
@@ -180,7 +180,7 @@ def published(aside: Path, target: Path) -> Iterator[None]:
 
 
 def _remove_abandoned(target: Path) -> None:
-    for leftover in target.parent.glob(f".{target.name}.*.tmp"):
+    for leftover in asides_of(target):
         # Another writer may have ended or removed it in between, or may still be writing.
         with suppress(FileNotFoundError, BlockingIOError), leftover.open("rb") as left:
             fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)

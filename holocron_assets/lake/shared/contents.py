@@ -5,20 +5,15 @@ them. They lie beside the lake in the store: a listing of the lake would be long
 """
 
 import os
-import uuid
 from pathlib import Path
 from time import time
 
+from holocron_assets.lake.place.unfinished import aside_of
 from holocron_assets.lake.shared.objects import Objects
 
 _PLACE = "objects"
 _NS = 1_000_000_000
 _YOUNG_SECONDS = 86_400.0
-
-
-def aside_of(path: Path) -> Path:
-    """A new name for what a file or folder will hold, beside it, while it is unfinished."""
-    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
 
 
 class SharedContents:

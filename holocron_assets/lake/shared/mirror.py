@@ -20,7 +20,8 @@ from time import monotonic
 
 from holocron_assets.lake.files.damage import DATA_FILE, PACK_FOLDER
 from holocron_assets.lake.place.presence import MARKER, FolderGoneError
-from holocron_assets.lake.shared.contents import SharedContents, aside_of
+from holocron_assets.lake.place.unfinished import aside_of
+from holocron_assets.lake.shared.contents import SharedContents
 from holocron_assets.lake.shared.objects import Objects, Stored
 from holocron_assets.lake.shared.segments import is_segment
 from holocron_assets.lake.shared.server_locks import ServerLock

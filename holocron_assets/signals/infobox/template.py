@@ -62,14 +62,12 @@ def find_infobox(head: str, head_outline: Outline, cleaner: Cleaner, words: Page
         words: names that are, or are not, an infobox.
     """
     templates = (block for block in head_outline.blocks if block.kind == "template")
-    blocks = [head[block.start : block.end] for block in islice(templates, _MOST_CANDIDATES)]
-    unclosed = head[head_outline.unclosed :] if head_outline.unclosed is not None else ""
-    named = [markup for markup in blocks if _is_called_infobox(template_name(markup) or "", words)]
-    infoboxes = (_infobox(markup, cleaner, words) for markup in (*named, *blocks))
-    if not named and unclosed and _is_called_infobox(template_name(unclosed) or "", words):
-        return _unclosed_infobox(unclosed, cleaner, words)
-    found = next(filter(None, infoboxes), None)
-    return found or (_unclosed_infobox(unclosed, cleaner, words) if unclosed else None)
+    candidates = [(head[block.start : block.end], _infobox) for block in islice(templates, _MOST_CANDIDATES)]
+    if head_outline.unclosed is not None:
+        candidates.append((head[head_outline.unclosed :], _unclosed_infobox))
+    # Those that are called an infobox come first; the order is the page's otherwise.
+    candidates.sort(key=lambda one: not _is_called_infobox(template_name(one[0]) or "", words))
+    return next(filter(None, (read(markup, cleaner, words) for markup, read in candidates)), None)
 
 
 def _infobox(markup: str, cleaner: Cleaner, words: PageWords) -> Infobox | None:
