@@ -32,6 +32,7 @@ from holocron_assets.lake.attempts import is_waiting
 from holocron_assets.lake.files.durable import replacing
 from holocron_assets.lake.place.clock import WallClock, utc_now
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.unfinished import aside_of
 from holocron_assets.orchestration.internals.clocks import bring_ticks_back
 from holocron_assets.orchestration.model_runs.dispatch_runs import history
 from holocron_assets.orchestration.sensors.run_requests import run_requests
@@ -207,7 +208,7 @@ def test_what_was_read_later_counts_though_its_clock_was_behind(lake: Lake) -> N
 @pytest.mark.fault(8, "clock moved forward a day while a file is written")
 def test_a_file_that_is_being_written_is_not_taken_for_one_that_a_killed_process_left(tmp_path: Path) -> None:
     target = tmp_path / "data.parquet"
-    left = tmp_path / ".data.parquet.0.tmp"
+    left = aside_of(target)
     left.touch()
     with replacing(target) as slow:
         slow.write_text("slow")
