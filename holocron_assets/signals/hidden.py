@@ -32,7 +32,7 @@ _CODE_TAGS = (
     "includeonly",
 )
 _LITERAL_TAGS = ("nowiki", "pre")
-_APART_TAGS = ("ref", "references", "gallery", "imagemap", "style", "script", "inputbox", "tabber")
+_APART_TAGS = ("ref", "references", "gallery", "imagemap", "style", "script", "inputbox")
 
 
 class Hidden(NamedTuple):
@@ -84,6 +84,16 @@ class _Tags:
 
 _NOT_WIKITEXT = _Tags((*_LITERAL_TAGS, *_CODE_TAGS))
 _NOT_PROSE = _Tags((*_LITERAL_TAGS, *_CODE_TAGS, *_APART_TAGS))
+_REFERENCE = _Tags((*_LITERAL_TAGS, *_CODE_TAGS, "ref"))
+# The extension Tabber shows a tab at a time: its content is the page's, the words on the tabs are not
+_TABBER = re.compile(
+    r"(<tabber(?=[\s>])[^<>]*+>)((?:[^<]++|<(?!/tabber\s*+>))*+)(</tabber\s*+>|\Z)", re.IGNORECASE
+)
+_TAB = re.compile(r"(?:\A\s*+(?:\|-\|)?|\|-\|)\s*+(?:[^=|{}\[\]<>\n]{0,200}+=)?")
+_NOT_LINE_BREAK = re.compile(r"[^\n]")
+# {{!}} is a pipe in the argument of a template. In a link, it stands before the words that are shown.
+_LINK = re.compile(r"\[\[[^\[\]]++\]\]")
+_PIPE = "{{!}}"
 
 
 def without_hidden(text: str) -> str:
@@ -122,16 +132,34 @@ def apart(text: str) -> Iterator[Hidden]:
 
 def references(text: str) -> Iterator[Hidden]:
     """The references of a text, in order; a reference that only repeats a name is empty."""
-    return (hidden for hidden in apart(text) if hidden.tag == "ref")
+    return (hidden for hidden in _REFERENCE.spans(text) if hidden.tag == "ref")
 
 
 def masked(text: str) -> str:
     """The text at unchanged length, with everything but prose and structure replaced by `FILLER`.
 
-    Comments, code, references and galleries become filler. Markup in nowiki becomes characters without a
-    meaning in wikitext, which `unmasked` restores. Offsets in the result are offsets in the text.
+    Comments, code, references, galleries and the words on tabs become filler. Markup in nowiki becomes
+    characters without a meaning in wikitext, which `unmasked` restores. A pipe that a template writes in a
+    link becomes one. Offsets in the result are offsets in the text.
     """
-    return replaced(text, ((one.start, one.end, _mask(text, one)) for one in _NOT_PROSE.spans(text)))
+    text = replaced(text, ((one.start, one.end, _mask(text, one)) for one in _NOT_PROSE.spans(text)))
+    if "<tabber" in text.lower():
+        text = _TABBER.sub(_without_tabs, text)
+    return _LINK.sub(_with_pipes, text) if _PIPE in text else text
+
+
+def _with_pipes(link: re.Match[str]) -> str:
+    return link[0].replace(_PIPE, "|".ljust(len(_PIPE), FILLER))
+
+
+def _without_tabs(tabber: re.Match[str]) -> str:
+    opening, content, closing = tabber.groups()
+    return f"{FILLER * len(opening)}{_TAB.sub(_filler, content)}{FILLER * len(closing)}"
+
+
+def _filler(match: re.Match[str]) -> str:
+    """Filler for all but line breaks, which end paragraphs and lists."""
+    return _NOT_LINE_BREAK.sub(FILLER, match[0])
 
 
 def _mask(text: str, hidden: Hidden) -> str:

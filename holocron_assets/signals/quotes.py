@@ -4,6 +4,9 @@ Source of the rules: MediaWiki's `Parser::doQuotes`.
 """
 
 import re
+from collections.abc import Iterator
+
+from holocron_assets.signals.hidden import protected, replaced
 
 _RUN = re.compile("'{2,}")
 _ITALIC, _BOLD, _BOTH = 2, 3, 5
@@ -14,9 +17,29 @@ def without_quotes(text: str) -> str:
     return "\n".join(map(_line_without_quotes, text.split("\n"))) if "''" in text else text
 
 
+def with_apostrophes(text: str) -> str:
+    """The text at unchanged length, with each apostrophe before a mark made meaningless, as in nowiki.
+
+    What is left of a run is its mark: two, three or five apostrophes.
+    """
+    return "\n".join(map(_line_with_apostrophes, text.split("\n"))) if "'''" in text else text
+
+
 def _line_without_quotes(line: str) -> str:
+    return replaced(line, ((start, end, line[start : end - mark]) for start, end, mark in _runs(line)))
+
+
+def _line_with_apostrophes(line: str) -> str:
+    return replaced(
+        line,
+        ((start, end - mark, protected(line[start : end - mark], "'")) for start, end, mark in _runs(line)),
+    )
+
+
+def _runs(line: str) -> Iterator[tuple[int, int, int]]:
+    """Start and end of each run of a line, and how many apostrophes at its end form a mark."""
     if "''" not in line:
-        return line
+        return
     runs = list(_RUN.finditer(line))
     marks = [_mark(len(run.group())) for run in runs]
     bolds = [place for place, mark in enumerate(marks) if mark in (_BOLD, _BOTH)]
@@ -25,13 +48,8 @@ def _line_without_quotes(line: str) -> str:
         spare = _apostrophe_and_italic(line, runs, marks)
         if spare is not None:
             marks[spare] = _ITALIC
-    pieces = []
-    position = 0
     for run, mark in zip(runs, marks, strict=True):
-        pieces.append(line[position : run.start()])
-        pieces.append("'" * (len(run.group()) - mark))
-        position = run.end()
-    return "".join(pieces) + line[position:]
+        yield *run.span(), mark
 
 
 def _mark(length: int) -> int:

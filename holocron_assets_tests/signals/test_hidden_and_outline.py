@@ -1,5 +1,6 @@
 """What of a text is markup, and where its templates, tables and links are."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,7 +8,8 @@ from holocron_assets.signals.hidden import FILLER, masked, unmasked, without_hid
 from holocron_assets.signals.outline import Block, nesting, outline
 from holocron_assets.signals.quotes import without_quotes
 
-MARKUP = st.text(alphabet="{}[]|<>!-=' \n*ab/refnowki", max_size=300)
+PIECES = ("{{!}}", "[[", "]]", "<tabber>", "</tabber>", "|-|", *"{}[]|<>!-=' \n*ab/refnowki")
+MARKUP = st.lists(st.sampled_from(PIECES), max_size=300).map("".join)
 
 
 def blocks(text: str) -> list[str]:
@@ -32,6 +34,30 @@ def test_an_unclosed_reference_hides_nothing() -> None:
 
 def test_references_stay_where_links_are_read_and_comments_leave_nothing() -> None:
     assert without_hidden("a<!-- x -->b <ref>c</ref>") == "ab <ref>c</ref>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<tabber>\n|-|Canon=\n{{Box|a=b}}\n|-|Legends={{Box|c=d}} e\n</tabber> f",
+        "<Tabber>Canon={{Box|a=b}}\n|-|\nLegends=\n{{Box|c=d}} e</TABBER > f",
+        "<tabber>Canon=\n{{Box|a=b}}\n|-|Legends=\n{{Box|c=d}} e f",  # the text is cut here
+    ],
+)
+def test_the_content_of_tabs_is_shown_and_the_words_on_them_are_not(text: str) -> None:
+    shown = masked(text)
+    assert unmasked(shown).split() == ["{{Box|a=b}}", "{{Box|c=d}}", "e", "f"]
+    assert shown.index("c=d") == text.index("c=d")
+
+
+def test_a_tab_without_words_on_it_keeps_all_it_shows() -> None:
+    assert unmasked(masked("<tabber>\n{{Box|a=b}}\n|-|\nc</tabber>")) == "\n{{Box|a=b}}\n\nc"
+
+
+def test_a_pipe_written_by_a_template_is_one_in_links_alone() -> None:
+    text = "{{Box|a=[[File:B.png{{!}}thumb{{!}}c]] {{!}} [[d{{!}}e]]}} f"
+    assert unmasked(masked(text)) == "{{Box|a=[[File:B.png|thumb|c]] {{!}} [[d|e]]}} f"
+    assert len(masked(text)) == len(text)
 
 
 @given(MARKUP)

@@ -55,6 +55,36 @@ def test_nothing_that_a_link_shows_or_parentheses_hold_parts_a_value() -> None:
     assert texts("Salt (white, fine; dear), sand", commas=True) == ["Salt", "sand"]
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("''Falcon'''s crew", "Falcon's crew"),
+        ("''Falcon''''s crew", "Falcon''s crew"),
+        ("L'''[[Salt]]'' glass", "L'Salt glass"),
+        ("'''Salt''' and '''''glass'''''", "Salt and glass"),
+    ],
+)
+def test_an_apostrophe_before_marks_of_italics_is_text(written: str, shown: str) -> None:
+    assert texts(written) == [shown]
+
+
+def test_the_end_of_a_possessive_is_not_in_italics() -> None:
+    [value] = values_of("''Falcon'''s crew ([[Salt]])")
+    assert value.work is None, "only a title in italics is that of a work"
+
+
+def test_a_link_may_have_its_pipe_from_a_template() -> None:
+    [value] = values_of("[[Salt (glass){{!}}Salt]]")
+    assert (value.text, value.links) == ("Salt", (Link("Salt", "Salt (glass)"),))
+
+
+def test_a_work_is_known_by_a_reference_that_a_list_defines() -> None:
+    listed = "<references>\n<ref name=a>''[[Sand]]''</ref>\n</references>"
+    text = f"{{{{Box\n|name=X\n|it=Salt<ref name=a />\n}}}}\nX is.\n{listed}"
+    found = infobox_values(text, "Box", DEFAULT_SITE, never)
+    assert [value.work for value in found] == [None, "Sand"]
+
+
 def test_a_link_leads_to_the_canonical_title() -> None:
     [value] = values_of("the [[ salt_of the Verge#Taste |''salt'']]s")
     assert value.text == "the salts"

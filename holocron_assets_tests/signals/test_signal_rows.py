@@ -66,6 +66,8 @@ HOSTILE = {
     "unclosed files": "[[File:a|" * 500_000,
     "unclosed tags": "<b>" * 1_600_000,
     "unclosed references": "<ref>" * 1_000_000,
+    "unclosed tabs": "<tabber>a=|-|b=" * 300_000,
+    "pipes from templates": "[[a{{!}}" * 300_000,
     "unclosed comments": "<!--" * 1_250_000,
     "unclosed tables": "{|\n|a\n" * 700_000,
     "false tags in an infobox": "{{Infobox\n|name=" + "<a " * 12_000 + "}}",

@@ -15,6 +15,7 @@ from holocron_assets.lake.titles import (
     decode_character_references,
 )
 from holocron_assets.signals.hidden import unmasked
+from holocron_assets.signals.quotes import with_apostrophes
 from holocron_assets.signals.vocabulary import VOCABULARY, normalised_name
 
 _DEEPEST = 20
@@ -119,6 +120,8 @@ def read_lines(text: str, start: int, end: int, site: Site) -> list[list[Run]]:
         end: the character after it.
         site: the wiki that the page is on.
     """
+    if "'''" in (value := text[start:end]):
+        text = text[:start] + with_apostrophes(value) + text[end:]
     reader = _Reader(text, site, matched_brackets(text, start, end))
     marks = _LINE_START.match(text, start, end)
     reader.read(marks.end() if marks else start, end, 0)
