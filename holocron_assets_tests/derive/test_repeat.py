@@ -134,16 +134,23 @@ def test_a_shadow_is_asked_what_it_asks(lake: Lake) -> None:
     assert {row["interrogation"] for row in read_partition(lake, REPEAT_ANSWERS, "T")} == {"kinds_shadow_2"}
 
 
+VERSIONS = {
+    "kinds": interrogation(rows={}).prompt_version,
+    "kinds_shadow_2": interrogation(rows={}, version=2, shadow=True).prompt_version,
+}
+
+
 def llm_run(name: str, title: str, answer: Any) -> dict[str, Any]:
     numbers = dict.fromkeys(("tokens_in", "tokens_out", "attempts", "calls", "unsupported"), 1)
     times = dict.fromkeys(("load_ms", "prompt_ms", "generation_ms", "total_ms"), 1.0)
-    texts = dict.fromkeys(("result_key", "prompt_version", "evidence_hash", "model", "model_digest"), "x")
+    texts = dict.fromkeys(("result_key", "evidence_hash", "model", "model_digest"), "x")
     return {
         **numbers,
         **times,
         **texts,
         "scope": f"{name}-{BATCH}",
         "interrogation": name,
+        "prompt_version": VERSIONS[name],
         "partition": BATCH,
         "item_id": title,
         "subject": title,
@@ -160,11 +167,30 @@ def test_a_shadow_is_compared_with_the_live_version_over_the_same_items(lake: La
         ("kinds_shadow_2", {"Tree A": GOOD, "Tree B": PLACE}),
     ):
         rows = [llm_run(name, title, answer) for title, answer in answers.items()]
+        rows.append(llm_run(name, "Tree D", GOOD) | {"prompt_version": "a former one"})
         write_partition(lake, LLM_RUNS, f"{name}-{BATCH}", rows)
     report = compared(lake, "kinds")
     assert (report["items"], report["alike"]) == (2, 1)
     assert report["fields"] == {"kind": 0.5, "words": 1.0}
     assert report["deviations"][0]["subject"] == "Tree B"
+
+
+def test_an_answer_to_what_is_asked_in_another_way_by_now_is_asked_again(lake: Lake) -> None:
+    with FakeOllama(answer=lambda _: GOOD) as fake:
+        done(lake, "kinds", "--sample", "8", "--times", "2", "--tag", "T", fake=fake)
+        fake.chats.clear()
+        fake.answer = lambda _: PLACE
+        write_wiki(lake, {**TEXTS, "Tree B": "'''Tree B''' is a rock."})
+        done(lake, "kinds", "--sample", "8", "--times", "2", "--tag", "T", fake=fake)
+        assert len(fake.chats) == 2
+    answers = {
+        (row["subject"], row["time"]): row["output"] for row in read_partition(lake, REPEAT_ANSWERS, "T")
+    }
+    assert len(answers) == 2 * len(TITLES)
+    assert {place for place, output in answers.items() if json.loads(output) == PLACE} == {
+        ("Tree B", 1),
+        ("Tree B", 2),
+    }
 
 
 def test_an_interrupted_experiment_goes_on_where_it_was(lake: Lake) -> None:
@@ -236,6 +262,16 @@ def test_a_sample_is_of_several_batches_and_of_what_is_wanted(lake: Lake) -> Non
     subjects = {item.subject for item in sample_items(lake, asked, 100)}
     assert subjects == {*TITLES, *more} - {"Tree A"}
     assert {item.partition for item in sample_items(lake, asked, 8)} == {BATCH, "other-000001"}
+
+
+def test_what_few_batches_have_is_found_among_many(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    rocks = [f"Rock {number}" for number in range(1, 5)]
+    for number, rock in enumerate(rocks, start=1):
+        write_wiki(lake, {rock: "A rock."}, f"other{number}-000001")
+    monkeypatch.setattr("holocron_assets.derive.repeat.sample._ENOUGH_PARTITIONS", 1)
+    for title in ("Tree A", *rocks):
+        asked = interrogation(rows={}, wants={"sql": f"title = '{title}'"})
+        assert [item.subject for item in sample_items(lake, asked, 5)] == [title]
 
 
 def test_a_batch_that_is_under_way_is_not_sampled(lake: Lake) -> None:

@@ -15,7 +15,7 @@ from holocron_assets.lake.views.database import connect, query
 _ANSWERS = """
     select interrogation, partition, item_id, subject, output
     from lake.llm_runs
-    where interrogation in ($live, $shadow) and status in ('ok', 'dead')
+    where interrogation || ' ' || prompt_version = any($versions) and status in ('ok', 'dead')
     order by all
 """
 
@@ -45,13 +45,19 @@ def compared_tags(lake: Lake, tag: str, other_tag: str) -> list[Compared]:
 def compared_with_shadow(lake: Lake, live: Interrogation, shadow: Interrogation) -> list[Compared]:
     """Each item's answer by the live version of an interrogation, with that by its shadow.
 
+    Answers to former prompts do not count.
+
     Raises:
         RepeatError: there is no item that both were asked about.
     """
     with connect(lake, tables=[LLM_RUNS]) as connection:
-        rows = query(connection, _ANSWERS, {"live": live.name, "shadow": shadow.name})
+        rows = query(connection, _ANSWERS, {"versions": [_version(live), _version(shadow)]})
     ours, theirs = ([row for row in rows if row["interrogation"] == one.name] for one in (live, shadow))
     return _between(ours, theirs, f"{live.name} and {shadow.name}")
+
+
+def _version(interrogation: Interrogation) -> str:
+    return f"{interrogation.name} {interrogation.prompt_version}"
 
 
 def _experiment(lake: Lake, tag: str) -> list[dict[str, Any]]:

@@ -182,6 +182,7 @@ class _Asking:
 
     async def _ask_once(self, engine: Answerer, model: ChosenModel, time: int) -> int:
         """Ask about every item without an outcome for this time, and count those with an answer."""
+        self._drop_outdated(model)
         done = {(row["partition"], row["item_id"]) for row in self._answers if row["time"] == time}
         waiting = [item for item in self._experiment.items if (item.partition, item.item_id) not in done]
         try:
@@ -195,6 +196,17 @@ class _Asking:
             if self._calls:
                 write_partition(self._lake, LLM_ATTEMPTS, self._experiment.scope, self._calls)
         return sum(row["time"] == time and row["output"] is not None for row in self._answers)
+
+    def _drop_outdated(self, model: ChosenModel) -> None:
+        """Forget answers to what would be asked in another way now: a page or an option has changed."""
+        keys = {
+            (item.partition, item.item_id): item.result_key(model.digest) for item in self._experiment.items
+        }
+        self._answers[:] = [
+            row
+            for row in self._answers
+            if keys.get((row["partition"], row["item_id"]), row["result_key"]) == row["result_key"]
+        ]
 
     async def _ask_about(self, item: Item, engine: Answerer, model: ChosenModel, time: int) -> None:
         async with self._at_once:

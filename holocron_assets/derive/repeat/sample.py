@@ -14,14 +14,15 @@ from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.files.parquet import MissingPartitionError
 from holocron_assets.lake.place.paths import Lake
 
-_MOST_PARTITIONS = 40
-"""Partitions that a sample is drawn from: each is read whole, and 40 batches are 20,000 pages."""
+_ENOUGH_PARTITIONS = 40
+"""Partitions that a sample is drawn from, if they have enough items: 40 batches are 20,000 pages."""
 
 
 def sample_items(lake: Lake, interrogation: Interrogation, count: int) -> list[Item]:
     """The items whose ids have the smallest hashes, in the partitions whose names have the smallest.
 
-    The choice depends on the pages alone, so that all models and versions are asked about the same items.
+    Where few pages are wanted, more partitions are read, until there are enough items. The choice depends on
+    the pages alone, so that all models and versions are asked about the same items.
     An item whose input may still get an answer says so in `waits_for`, and cannot be asked about yet.
 
     Args:
@@ -30,11 +31,12 @@ def sample_items(lake: Lake, interrogation: Interrogation, count: int) -> list[I
         count: how many; all where there are fewer.
     """
     superseded = superseded_pages(lake)
-    rows = [
-        (_rank(row_id), partition, row_id)
-        for partition in _partitions(lake, interrogation)
-        for row_id in _row_ids(lake, interrogation, partition, superseded)
-    ]
+    rows: list[tuple[str, str, int | str]] = []
+    for number, partition in enumerate(sorted(lake.partitions(ROW_TABLES[interrogation.over]), key=_rank)):
+        if number >= _ENOUGH_PARTITIONS and len(rows) >= count:
+            break
+        found = _row_ids(lake, interrogation, partition, superseded)
+        rows += ((_rank(row_id), partition, row_id) for row_id in found)
     chosen = nsmallest(count, rows)
     items: list[Item] = []
     for partition in sorted({partition for _, partition, _ in chosen}):
@@ -44,10 +46,6 @@ def sample_items(lake: Lake, interrogation: Interrogation, count: int) -> list[I
         items += wanted_items(lake, narrowed, partition, superseded=superseded, waits_for=waits_for)
     # A page that is read in chunks has several
     return nsmallest(count, items, key=lambda item: (_rank(item.item_id), item.partition))
-
-
-def _partitions(lake: Lake, interrogation: Interrogation) -> list[str]:
-    return nsmallest(_MOST_PARTITIONS, lake.partitions(ROW_TABLES[interrogation.over]), key=_rank)
 
 
 def _row_ids(
