@@ -273,13 +273,22 @@ def test_warming_up_spares_the_first_call_a_load_because_num_ctx_is_the_same() -
     assert fake.loads == {SMALL: 1}
 
 
+class ListsTags(FakeOllama):
+    """Names each loaded model with its tag, as an Ollama does."""
+
+    def running(self, name: str) -> dict[str, Any]:
+        tagged = name if ":" in name else f"{name}:latest"
+        return {**super().running(name), "name": tagged, "model": tagged}
+
+
 @pytest.mark.fault(9, "a model with less context than was asked for")
-def test_a_model_with_a_smaller_context_than_asked_for_is_refused_before_it_cuts() -> None:
+@pytest.mark.parametrize("model", [SMALL, "plain"])
+def test_a_model_with_a_smaller_context_than_asked_for_is_refused_before_it_cuts(model: str) -> None:
     with (
-        FakeOllama(context_length=2048) as fake,
+        ListsTags(models={model: DIGEST}, context_length=2048) as fake,
         pytest.raises(ContextTooSmallError, match="reads 2048 tokens"),
     ):
-        with_engine(fake, lambda engine: engine.warm_up(SMALL, 4096))
+        with_engine(fake, lambda engine: engine.warm_up(model, 4096))
 
 
 def test_warming_up_a_missing_model_says_what_gets_it() -> None:

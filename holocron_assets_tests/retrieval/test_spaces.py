@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from embedded import DIMENSIONS, space, word_vector
-from fake_ollama import FakeOllama, fails, hangs
+from fake_ollama import Behaviour, Chat, FakeOllama, Handler, fails, hangs
 from wiki_lake import write_wiki
 
 from holocron_assets.derive.dispatch.pools import DispatchSettings
@@ -236,6 +236,31 @@ def test_a_batch_is_stale_when_its_passages_change(lake: Lake) -> None:
     rows = [dict(row) for row in read_partition(lake, PAGE_CHUNKS, BATCH)]
     write_partition(lake, PAGE_CHUNKS, BATCH, rows[:1])
     assert recipe.differences(lake, BATCH) == ("page_chunks",)
+
+
+def embeds(**said: Any) -> Behaviour:
+    """Embeds each text, and says something else about it."""
+
+    def reply(handler: Handler, chat: Chat) -> None:
+        vectors = [word_vector(text) for text in chat.body["input"]]
+        handler.send(200, {"model": "words:1", "embeddings": vectors, **said})
+
+    return reply
+
+
+def test_impossible_figures_of_a_server_are_bounded(lake: Lake, ollama: FakeOllama) -> None:
+    ollama.script.append(embeds(prompt_eval_count=10**30, total_duration=-(10**30)))
+    outcome = asked(ollama, items(lake)["Varn"])
+    (call,) = outcome.calls
+    assert (outcome.status, call["prompt_ms"]) == ("ok", 0.0)
+    assert 0 < call["tokens_in"] < 2**63
+
+
+def test_the_vectors_of_another_model_are_no_answer(lake: Lake, ollama: FakeOllama) -> None:
+    ollama.script.append(embeds(model="other:1"))
+    outcome = asked(ollama, items(lake)["Varn"])
+    assert (outcome.status, outcome.counts) == ("failed", False)
+    assert "other:1 answered" in str(outcome.problem)
 
 
 def test_a_vector_of_another_size_is_no_answer(lake: Lake, ollama: FakeOllama) -> None:

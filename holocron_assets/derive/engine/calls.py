@@ -132,17 +132,17 @@ class Reply:
         return cls(
             text=text,
             done_reason=last.done_reason,
-            tokens_in=_count(last.prompt_eval_count),
-            tokens_out=_count(last.eval_count),
-            load_ms=_count(last.load_duration) / _NANOSECONDS_PER_MS,
-            prompt_ms=_count(last.prompt_eval_duration) / _NANOSECONDS_PER_MS,
-            generation_ms=_count(last.eval_duration) / _NANOSECONDS_PER_MS,
+            tokens_in=bounded(last.prompt_eval_count),
+            tokens_out=bounded(last.eval_count),
+            load_ms=bounded(last.load_duration) / _NANOSECONDS_PER_MS,
+            prompt_ms=bounded(last.prompt_eval_duration) / _NANOSECONDS_PER_MS,
+            generation_ms=bounded(last.eval_duration) / _NANOSECONDS_PER_MS,
             runaway=runaway,
             last=last.model_dump(mode="json", exclude_none=True),
         )
 
 
-def _count(number: int | None) -> int:
+def bounded(number: int | None) -> int:
     """A number of tokens or nanoseconds that fits a column, whatever number a server gives."""
     return min(max(number or 0, 0), _MOST)
 

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Iterable, Sequence
 
 import numpy as np
 
-from holocron_assets.derive.engine.calls import KEEP_ALIVE, Reply, Request
+from holocron_assets.derive.engine.calls import KEEP_ALIVE, Reply, Request, bounded
 from holocron_assets.derive.engine.engine import Engine
+from holocron_assets.derive.engine.listening import refuse_another
 from holocron_assets.derive.engine.official_client import ollama
 
 _LARGEST = 127
@@ -25,6 +26,7 @@ class EmbeddingEngine(Engine):
         if not request.passages:
             return Reply(json.dumps({"passages": []}), "stop", 0, 0, 0.0, 0.0, 0.0)
         given = await self._client.embed(**request.body)
+        refuse_another(given.model, request.model)
         rows = [
             {"passage_id": passage, "vector": packed_vector(vector)}
             for passage, vector in zip(request.passages, given.embeddings, strict=True)
@@ -32,10 +34,10 @@ class EmbeddingEngine(Engine):
         return Reply(
             text=json.dumps({"passages": rows}),
             done_reason="stop",
-            tokens_in=given.prompt_eval_count or 0,
+            tokens_in=bounded(given.prompt_eval_count),
             tokens_out=0,
-            load_ms=(given.load_duration or 0) / _NANOSECONDS_PER_MS,
-            prompt_ms=(given.total_duration or 0) / _NANOSECONDS_PER_MS,
+            load_ms=bounded(given.load_duration) / _NANOSECONDS_PER_MS,
+            prompt_ms=bounded(given.total_duration) / _NANOSECONDS_PER_MS,
             generation_ms=0.0,
         )
 

@@ -19,7 +19,7 @@ from holocron_assets.derive.engine.calls import (
     Request,
     new_call_id,
 )
-from holocron_assets.derive.engine.listening import another_model, heard
+from holocron_assets.derive.engine.listening import another_model, heard, is_same
 from holocron_assets.derive.engine.official_client import ollama
 from holocron_assets.derive.engine.outcomes import Attempt
 from holocron_assets.derive.engine.overflow import was_cut
@@ -146,7 +146,7 @@ class Engine:
         response = await self.answered(self._loading(model, num_ctx), model=model, seconds=_LOAD_SECONDS)
         seconds = monotonic() - started
         for one in (await self.answered(self._client.ps())).models:
-            if one.model == model and one.context_length and one.context_length < num_ctx:
+            if is_same(one.model or "", model) and one.context_length and one.context_length < num_ctx:
                 raise ContextTooSmallError(
                     f"{model} reads {one.context_length} tokens at once, not {num_ctx}: lower "
                     f"options.num_ctx of the interrogations that ask it"

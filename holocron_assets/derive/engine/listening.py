@@ -31,8 +31,7 @@ async def heard(pieces: AsyncIterable[ollama.ChatResponse], *, model: str, num_p
     """
     text, thought, last = "", 0, None
     async for last in pieces:
-        if last.model and _short(last.model) != _short(model):
-            raise WrongModelError(f"asked was {model}, and {last.model[:100]} answered")
+        refuse_another(last.model, model)
         text += last.message.content or ""
         thought += len(last.message.thinking or "")
         if runaway := _runaway(text, len(text) + thought, num_predict):
@@ -55,7 +54,7 @@ def another_model(
         digest: digest of the model that was asked.
     """
     for one in running:
-        if _short(one.model or "") != _short(request.model):
+        if not is_same(one.model or "", request.model):
             continue
         if one.digest and one.digest != digest:
             return Failure("wrong_model", f"{request.model} is another model than when the run began")
@@ -75,5 +74,16 @@ def _runaway(text: str, characters: int, num_predict: int) -> str | None:
     return None
 
 
-def _short(name: str) -> str:
-    return name.removesuffix(":latest")
+def refuse_another(answering: str | None, model: str) -> None:
+    """Refuse the reply of another model than was asked.
+
+    Raises:
+        WrongModelError: a server says that another one answers.
+    """
+    if answering and not is_same(answering, model):
+        raise WrongModelError(f"asked was {model}, and {answering[:100]} answered")
+
+
+def is_same(name: str, other: str) -> bool:
+    """Whether two names are of one model: a name without a tag is that of the latest."""
+    return name.removesuffix(":latest") == other.removesuffix(":latest")

