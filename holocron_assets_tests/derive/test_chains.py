@@ -310,6 +310,16 @@ def test_a_query_that_takes_too_long_is_interrupted_and_makes_no_partition_stale
     assert why_stale(lake, sums) == [("queries",)]
 
 
+def test_a_condition_that_takes_too_long_is_interrupted(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = "select title_key from derived_kinds, range(500_000_000_000) as numbers"
+    slow = f"title_key in ({sums} group by title_key having sum(numbers.range % 7) > 0)"
+    shown = {"evidence": [{"source": "page", "part": "lead"}], "question": "What?"}
+    kinds, chosen = chain({**READS, "inputs": [], **shown, "wants": {"sql": slow}})
+    answer(lake, kinds)
+    monkeypatch.setattr(query_digests, "LONGEST_SECONDS", 0.2)
+    assert query_digests.query_digests(lake, chosen) == {}
+
+
 @pytest.mark.parametrize(
     "sql",
     [

@@ -16,12 +16,12 @@ CodeFunction = Callable[["CodeItem"], Iterable[Row]]
 """Makes an item's rows. It is called for one item at a time, and perhaps several times for an item."""
 
 _GROUP = "holocron.interrogations"
-_MAKES_TEXT = (
+MAKES_TEXT = (
     "holocron_assets.derive.evidence.page_text",
     "holocron_assets.signals.clean",
     "holocron_assets.languages.language",
 )
-"""The modules that make the text of a page that a function reads."""
+"""The modules that make the text of a page that a function reads, or a model."""
 
 INDEX = "holocron_assets.retrieval.index.pointer"
 """The module that says what can be found. It is quick to load, and named only, as `SEARCH` is."""
@@ -67,4 +67,4 @@ def function_version(name: str) -> str:
     module = EntryPoint(name, name, _GROUP).module
     is_own = module.partition(".")[0] == __name__.partition(".")[0]
     own = f"{code_version(module)}-{RULES_VERSION}" if is_own else module_version(module)
-    return f"{own}-{code_version(*_MAKES_TEXT)}"
+    return f"{own}-{code_version(*MAKES_TEXT)}"

@@ -185,7 +185,8 @@ def _computed(lake: Lake, interrogation: Interrogation) -> tuple[Digests, bool]:
         wanted = wanted_sql([interrogation], "superseded_pages")
         values = ", ".join(f"known.{name}" for name in row_names(interrogation.over))
         joined = _JOINED[interrogation.over]
-        query(connection, _ITEMS.format(items=ITEMS, values=values, wanted=wanted, joined=joined))
+        with interrupted_after(connection, LONGEST_SECONDS):
+            query(connection, _ITEMS.format(items=ITEMS, values=values, wanted=wanted, joined=joined))
         if not query(connection, f"from {ITEMS} limit 1"):
             return {}, True
         lock_database(connection, lake)  # so far, only our own SQL and a checked condition were asked

@@ -7,6 +7,7 @@ from functools import partial
 from pydantic import BaseModel
 
 from holocron_assets.classify.learned.answers import sure_digests
+from holocron_assets.derive.code.functions import MAKES_TEXT
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
 from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -133,7 +134,7 @@ def derivation_of(interrogation: Interrogation) -> Derivation:
         interrogation.table,
         inputs,
         (),
-        code_version(*_CODE),
+        code_version(*_CODE, *(MAKES_TEXT if interrogation.kind == "model" else ())),
         optional_inputs=tuple(one.table for one in interrogation.upstream),
     )
 
