@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +18,7 @@ from test_interrogation_files import KINDS, write
 from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
 from holocron_assets.derive.code.functions import function_version
+from holocron_assets.derive.dispatch.backlog import stale_partitions
 from holocron_assets.derive.dispatch.pools import CODE_POOL
 from holocron_assets.derive.dispatch.served import served_by_code, served_models
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
@@ -24,7 +26,7 @@ from holocron_assets.derive.gpu.model_run import ModelRun, Session, work_on
 from holocron_assets.derive.gpu.turns import Given
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.items.items import Item, wanted_items
-from holocron_assets.derive.items.recipe import recipe_of
+from holocron_assets.derive.items.recipe import derivation_of, recipe_of
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.declaration import versions
 from holocron_assets.lake.declaration.versions import module_version
@@ -258,11 +260,37 @@ def test_a_key_covers_the_code_and_what_it_read_and_nothing_else(tmp_path: Path)
         assert (changed["Varn"], changed["Moor"] == before["Moor"]) == (before["Varn"], False)
 
 
+def test_queries_are_not_asked_to_tell_a_tick_how_much_is_left(tmp_path: Path) -> None:
+    asked = by_sql()
+    digests = served_by_code([asked]).digests
+    lake = a_wiki(tmp_path, PILOTS)
+    work = PartitionWork(lake, asked, BATCH, model="sql", digest=digests["sql"])
+    work.start(work.items[0])
+    [part] = stale_partitions(lake, [asked], digests=digests)
+    assert part.counts is None
+    [part] = stale_partitions(lake, [asked], digests=digests, most_opened=None)
+    assert part.counts
+    assert part.counts.left == len(work.items)
+
+
 @pytest.mark.parametrize("name", ["page_text.py", "clean.py", "language.py"])
 @pytest.mark.parametrize("function", ["code_functions:moody", OWN], ids=["people's", "own"])
 def test_a_functions_version_covers_the_code_that_makes_its_text(
     function: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert changes_with(name, monkeypatch, lambda: function_version(function))
+
+
+@pytest.mark.parametrize("name", ["page_text.py", "clean.py", "language.py"])
+def test_what_a_model_is_shown_is_looked_at_again_when_the_code_that_makes_its_text_changes(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert changes_with(name, monkeypatch, lambda: derivation_of(interrogation()).code_version)
+
+
+def changes_with(name: str, monkeypatch: pytest.MonkeyPatch, version: Callable[[], str]) -> bool:
+    """Whether a version changes with the code of a module."""
+
     def changed(module: Path) -> str:
         return f"{module.read_text(encoding='utf-8')}{'changed' * (module.name == name)}"
 
@@ -270,10 +298,10 @@ def test_a_functions_version_covers_the_code_that_makes_its_text(
     monkeypatch.setattr(versions, "_code_and_data", lambda module: module.read_text(encoding="utf-8"))
     versions.code_version.cache_clear()
     try:
-        before = function_version(function)
+        before = version()
         monkeypatch.setattr(versions, "_code_and_data", changed)
         versions.code_version.cache_clear()
-        assert function_version(function) != before
+        return version() != before
     finally:
         versions.code_version.cache_clear()
 

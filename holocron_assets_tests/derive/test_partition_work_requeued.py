@@ -8,7 +8,7 @@ import pytest
 from asked import DIGEST, GOOD, interrogation
 from asked_lake import ask_lake
 from fake_ollama import SMALL
-from wiki_lake import BATCH, a_wiki, write_pair
+from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
 from holocron_assets.crawl.frontier.requeue import requeue, retry_now
 from holocron_assets.derive.engine.calls import Outcome
@@ -124,6 +124,16 @@ def test_all_chunks_of_a_page_come_back_by_its_title(lake: Lake) -> None:
     assert bring_back(lake, "Elm") == ["Elm"]
     assert letters(lake) == []
     assert [item.subject for item in work_on(lake, IN_CHUNKS).ready(datetime.now(UTC))] == chunks
+
+
+@pytest.mark.parametrize("title", ["Ash", "Elm"])
+def test_any_of_several_items_with_one_question_brings_it_back(lake: Lake, title: str) -> None:
+    write_wiki(lake, dict.fromkeys(TEXTS, "A tree."))
+    shown = [{"source": "page", "label": "It", "part": "lead"}]
+    asked = interrogation(key="trees", rows={}, question="What is it?", evidence=shown)
+    give_up(work_on(lake, asked), "Ash", "Elm")
+    assert bring_back(lake, title) == [title]
+    assert work_on(lake, asked).ready(datetime.now(UTC))
 
 
 def test_a_pair_comes_back_by_its_two_names(lake: Lake) -> None:

@@ -137,6 +137,16 @@ def test_of_steps_that_wait_for_the_gpu_those_of_one_model_go_before_all_of_the_
     assert priorities["ask_small_1b"] > priorities["ask_large_7b"]
 
 
+@pytest.mark.parametrize(("prompt", "other"), [("Say more", "derived_kinds"), ("Say what", "derived_more")])
+def test_what_one_interrogation_leaves_undone_keeps_no_other_of_its_model_from_being_asked(
+    asked: AskedHolocron, instance: dg.DagsterInstance, prompt: str, other: str
+) -> None:
+    asked.ollama.on[prompt] = malformed()
+    result = materialize(asked, instance, "derived_more", "derived_kinds")
+    assert not result.success
+    assert set(materialized(result)) >= {(other, batch) for batch in asked.batches}
+
+
 def test_what_cannot_be_completed_fails_with_counts_and_when_it_is_due(
     asked: AskedHolocron, instance: dg.DagsterInstance
 ) -> None:

@@ -11,6 +11,10 @@ from asked_holocron import AskedHolocron, asked_holocron, write_interrogation
 from fake_ollama import LARGE, SMALL, FakeOllama, malformed, out_of_memory, refused_url
 from sample_dagster import failure_message, run_job
 
+from holocron_assets.derive.gpu import model_run, open_partitions
+from holocron_assets.derive.gpu.open_partitions import OpenPartition
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.events import RECORDED_LATE
 from holocron_assets.orchestration.model_runs import dispatched_runs
 from holocron_assets.orchestration.model_runs.asking import written_event
@@ -162,6 +166,29 @@ def test_a_person_who_names_a_model_is_not_kept_waiting_by_another_of_higher_pri
     assert asked.ollama.chats == []
     assert outcome(instance, derive(asked, instance, model=SMALL)) == "complete"
     assert asked.models_asked() == [SMALL]
+
+
+def test_a_named_model_that_nothing_asks_fails_the_run_with_those_that_are_asked(
+    asked: AskedHolocron, instance: dg.DagsterInstance
+) -> None:
+    result = derive(asked, instance, model="smal:1b")
+    assert not result.success
+    assert f"no chosen interrogation asks 'smal:1b' now; they ask {SMALL}" in failure_message(result)
+    assert asked.ollama.chats == []
+
+
+def test_a_run_opens_no_more_partitions_than_its_items_need(
+    asked: AskedHolocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, opens = list[str](), open_partitions.open_partition
+
+    def counted(lake: Lake, one: Interrogation, partition: str, **how: Any) -> OpenPartition | None:
+        opened.append(partition)
+        return opens(lake, one, partition, **how)
+
+    monkeypatch.setattr(model_run, "open_partition", counted)
+    assert derive(asked, instance, interrogations=["more"], items=2).success
+    assert len(opened) == 1
 
 
 def test_a_server_without_memory_fails_the_run_with_what_to_do(

@@ -38,6 +38,9 @@ MOST_OPENED = 20
 OPENING_SECONDS = 20.0
 """After this time, a pass opens no more partitions: a sensor's tick ends at 60 s."""
 
+_ANSWERED_TO_COUNT = frozenset({"sql", "search"})
+"""Kinds whose items are asked about when they are counted: the rows that they give are in their keys."""
+
 REQUEUED = ("requeued",)
 """The reason to do a partition again: a person brought its dead letters back."""
 
@@ -315,7 +318,9 @@ def _counted(
             counted[place] = replace(part, counts=counts)
             continue
         if known is None or known[0] != state:
-            if most_opened is not None and (opened == most_opened or monotonic() > until):
+            if most_opened is not None and (
+                opened == most_opened or monotonic() > until or part.interrogation.kind in _ANSWERED_TO_COUNT
+            ):
                 continue
             known = _COUNTS[key] = (state, count(lake, part))
             opened += 1

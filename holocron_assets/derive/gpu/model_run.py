@@ -18,10 +18,9 @@ from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
 from holocron_assets.derive.gpu.open_partitions import inputs_mark, open_partition
 from holocron_assets.derive.gpu.request_turns import RequestTurns
 from holocron_assets.derive.gpu.slots import GpuLock, place_of
-from holocron_assets.derive.gpu.turns import Agenda, Supply
+from holocron_assets.derive.gpu.turns import Agenda, Choice, Supply
 from holocron_assets.derive.gpu.working import Working, Written
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.server.process.connection import fetch_command
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
@@ -125,7 +124,7 @@ class Session:
 
 
 def work_on(
-    run: ModelRun, agenda: Agenda, session: Session, *, is_wanted: Callable[[Item], bool] = lambda _: True
+    run: ModelRun, agenda: Agenda, session: Session, choice: Choice | None = None
 ) -> Generator[Written, None, None]:
     """Do what the agenda says, with the model loaded once.
 
@@ -136,7 +135,7 @@ def work_on(
         run: the run and the model.
         agenda: what to do.
         session: filled with the results.
-        is_wanted: whether to ask about an item at all.
+        choice: which items are asked about; by default all.
 
     Yields:
         Each partition whose outcomes were written, when they are; see `Working.report`.
@@ -150,7 +149,7 @@ def work_on(
         return pause is not None
 
     in_order, inputs_of = WorkOrder(run.lake).items, partial(inputs_mark, run.lake)
-    supply = Supply(agenda, open_one, is_wanted, in_order, is_paused, inputs_of)
+    supply = Supply(agenda, open_one, choice or Choice(), in_order, is_paused, inputs_of)
     try:
         with closing(supply):
             for one in _written(run, supply, session):

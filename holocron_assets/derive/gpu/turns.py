@@ -1,6 +1,6 @@
 """Which items come next: turns of the interrogations that ask one model, one partition after the other."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -206,13 +206,39 @@ class _Ended:
 
 
 @dataclass
+class Choice:
+    """The items that a person wants to be asked about; by default all.
+
+    Attributes:
+        pages: title keys of the only pages.
+        items: the most items of each interrogation.
+    """
+
+    pages: frozenset[int] | None = None
+    items: int | None = None
+    _taken: Counter[str] = field(default_factory=Counter)
+
+    def takes(self, item: Item) -> bool:
+        """Decide whether to ask about the next item."""
+        name = item.interrogation.name
+        if (self.pages is not None and item.row.get("title_key") not in self.pages) or self.is_used_up(name):
+            return False
+        self._taken[name] += 1
+        return True
+
+    def is_used_up(self, interrogation: str) -> bool:
+        """Whether no further item of an interrogation is taken."""
+        return self.items is not None and self._taken[interrogation] >= self.items
+
+
+@dataclass
 class Supply:
     """The items to ask about, in order. Making one may take a while, so a thread makes the next ones ahead.
 
     Attributes:
         agenda: decides whose turn it is.
         open_one: opens a partition.
-        is_wanted: whether to ask about an item at all.
+        choice: which items are asked about at all.
         in_order: sorts the items of a partition.
         is_paused: whether to leave a partition for now; called with its interrogation and its name.
         inputs_of: the state of a partition's inputs now; see `inputs_mark`.
@@ -222,7 +248,7 @@ class Supply:
 
     agenda: Agenda
     open_one: OpenOne
-    is_wanted: Callable[[Item], bool] = lambda _: True
+    choice: Choice = field(default_factory=Choice)
     in_order: Callable[[Iterable[Item]], Sequence[Item]] = list
     is_paused: Callable[[Interrogation, str], bool] = lambda _interrogation, _partition: False
     inputs_of: Callable[[Interrogation, str], str] = lambda _interrogation, _partition: ""
@@ -317,14 +343,14 @@ class Supply:
 
     def _first_open(self, interrogation: Interrogation, shelf: _Shelf) -> OpenPartition | None:
         """The open partition, or else the first that can be opened."""
-        while shelf.opened is None and shelf.closed:
+        while shelf.opened is None and shelf.closed and not self.choice.is_used_up(interrogation.name):
             partition = shelf.closed.popleft()
             if self.is_paused(interrogation, partition):
                 continue
             shelf.opened = self._open(interrogation, partition)
             if shelf.opened:
                 work = shelf.opened.work
-                shelf.items.extend(self.in_order(filter(self.is_wanted, work.ready(utc_now()))))
+                shelf.items.extend(self.in_order(filter(self.choice.takes, work.ready(utc_now()))))
                 self._held[interrogation.name, work.partition] = len(shelf.items)
         return shelf.opened
 

@@ -325,13 +325,12 @@ class PartitionWork:
         # A journal may be lost; its results are in the lake.
         rows = reversed(rows_there(self._lake, LLM_RUNS, self.scope))
         published = {row["result_key"]: state_of(row, costs=True) for row in rows}
-        requeues, now = requeue_times(self._lake), utc_now()
+        requeues, now = self._requeues(), utc_now()
         found: dict[str, ItemState] = {}
         for item in reversed(self.items):  # of those with the same request, the first counts
             key = self._keys[item.item_id]
             state = states.get(key) or published.get(key) or ItemState(item.item_id)
-            decided_at = requeues.get(letter_key(item.item_id, item.source, item.subject))
-            found[key] = _on_this_clock(state.settled().requeued(decided_at), now)
+            found[key] = _on_this_clock(state.settled().requeued(requeues.get(key)), now)
         unanswered = {key for key, state in found.items() if state.status != "ok"}
         kept = kept_answers(self._lake, self.interrogation, unanswered)
         kept |= journaled_answers(self._lake, self.interrogation, unanswered - kept.keys())
@@ -339,6 +338,15 @@ class PartitionWork:
             own = found[key]
             found[key] = replace(answer, item_id=own.item_id, attempts=own.attempts, costs=own.costs)
         return found, len(kept)
+
+    def _requeues(self) -> dict[str, datetime]:
+        """When a result key was last requeued: by any of the items that have the same request."""
+        times, found = requeue_times(self._lake), dict[str, datetime]()
+        for item in self.items:
+            key = self._keys[item.item_id]
+            if decided_at := times.get(letter_key(item.item_id, item.source, item.subject)):
+                found[key] = max(decided_at, found.get(key, decided_at))
+        return found
 
     def _is_spared(self, item: Item) -> bool:
         """Whether an item was never asked about, and the learned model is sure of its type."""

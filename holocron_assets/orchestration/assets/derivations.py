@@ -158,8 +158,7 @@ def model_assets(group: ModelGroup, *, step_priority: int) -> dg.AssetsDefinitio
             if is_deferred(context.run):
                 yield from asked_in_turns(context, lake.open(), models, what_to_ask, chosen, group.pool)
             else:
-                for one in chosen:
-                    yield from _asked_by_hand(context, one, lake.open(), models)
+                yield from _all_asked_by_hand(context, chosen, lake.open(), models)
 
     return asked
 
@@ -211,6 +210,21 @@ def _declared(interrogation: Interrogation) -> dict[str, Any]:
         **(searched or {}),
         "answer_schema": dg.MetadataValue.json(interrogation.answer_schema),
     }
+
+
+def _all_asked_by_hand(
+    context: dg.AssetExecutionContext, chosen: Sequence[Interrogation], lake: Lake, models: ModelsResource
+) -> Iterator[StepResult]:
+    """Ask each interrogation. What one leaves undone keeps none of the others from being asked."""
+    unfinished: list[dg.Failure | HeldBackError] = []
+    for one in chosen:
+        try:
+            yield from _asked_by_hand(context, one, lake, models)
+        except (dg.Failure, HeldBackError) as error:
+            context.log.warning(f"{one.name}: {getattr(error, 'description', None) or error}")
+            unfinished.append(error)
+    if unfinished:
+        raise unfinished[0]
 
 
 def _asked_by_hand(

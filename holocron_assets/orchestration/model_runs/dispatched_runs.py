@@ -5,19 +5,21 @@ replaces, and does not wait for items that are due later: the dispatcher starts 
 first step that finds something to ask chooses the model, and the steps of other models have nothing to do.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from time import monotonic
 
 import dagster as dg
 
 from holocron_assets.decisions.controls import HeldBackError, standing_controls
+from holocron_assets.derive.code.kinds import CODE_KINDS
 from holocron_assets.derive.dispatch.pools import CODE_POOL
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.gpu.model_run import Session, work_on
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.gpu.turns import LONGEST_SECONDS, Dispatched
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
@@ -114,6 +116,7 @@ def _agenda(
     is_of_code = pool == CODE_POOL
     model = what.model or (None if is_of_code else _model_of(context))
     if what.model and not asked.is_dispatched:  # a person chose the model: no other model has a turn
+        _refuse_unasked(what.model, by_model, is_of_code=is_of_code)
         by_model = {what.model: by_model.get(what.model, [])}
     own_pool = asked.settings.pool_of(model) if model else pool
     in_pool = {
@@ -145,6 +148,15 @@ def _agenda(
     return agenda
 
 
+def _refuse_unasked(model: str, by_model: Mapping[str, Sequence[Interrogation]], *, is_of_code: bool) -> None:
+    """Raise PermanentError if a person names a model that no chosen interrogation asks."""
+    if not is_of_code and model not in {*by_model, *CODE_KINDS}:
+        raise PermanentError(
+            f"no chosen interrogation asks {model!r} now; they ask {', '.join(sorted(by_model))}: "
+            f"name one of these as `model`, or none"
+        )
+
+
 def _model_of(context: dg.AssetExecutionContext) -> str | None:
     """The model that an earlier step of the run chose, if any did."""
     run = context.instance.get_run_by_id(context.run.run_id)
@@ -174,7 +186,7 @@ def _done(
     tags = run_tags(asked.settings.pool_of(model), model)
     add_tags(context.instance, context.run.run_id, tags)
     run = asked.model_run(model, [one for one in agenda.interrogations if model in one.models])
-    with closing(work_on(run, agenda, session, is_wanted=what.choice())) as working:
+    with closing(work_on(run, agenda, session, what.choice())) as working:
         for written in working:
             if written.footer:
                 work = written.opened.work

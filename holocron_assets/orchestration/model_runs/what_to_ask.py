@@ -1,17 +1,16 @@
 """What a run is to ask models: one config for all of its steps."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
 from holocron_assets.derive.dispatch.pools import CODE_POOL
+from holocron_assets.derive.gpu.turns import Choice
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.interrogations.unread import refuse_broken
-from holocron_assets.derive.items.items import Item
 from holocron_assets.errors import PermanentError
 
 RESOURCE = "what_to_ask"
@@ -31,18 +30,9 @@ class WhatToAsk(dg.ConfigurableResource["WhatToAsk"]):
         config = {name: value for name, value in self.model_dump().items() if value is not None}
         return {"resources": {RESOURCE: {"config": config}}} if config else {}
 
-    def choice(self) -> Callable[[Item], bool]:
-        """A function that decides for each item, in order, whether to ask about it."""
-        pages, chosen = frozenset(self.pages or ()), Counter[str]()
-
-        def is_wanted(item: Item) -> bool:
-            name = item.interrogation.name
-            if self.pages is not None and item.row.get("title_key") not in pages:
-                return False
-            chosen[name] += 1
-            return self.items is None or chosen[name] <= self.items
-
-        return is_wanted
+    def choice(self) -> Choice:
+        """Which items of them are asked about."""
+        return Choice(None if self.pages is None else frozenset(self.pages), self.items)
 
     def named(self, pool: str) -> Mapping[str, Interrogation]:
         """The interrogations that may be asked by a step, by name: of code, or of models.
