@@ -6,8 +6,10 @@ from time import process_time
 import pytest
 from listed_wiki import EXTRACTION, SOURCE, ListedWiki, droid, list_of, named
 
+from holocron_assets.entities.identity.policy import shipped_policy
 from holocron_assets.entities.mentions.mentions import LONGEST_NAME, clean_name, said_names
 from holocron_assets.entities.mentions.store import stale_mentions, store_mentions
+from holocron_assets.entities.names.names import NameReader
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
@@ -18,6 +20,7 @@ pytestmark = pytest.mark.system
 
 LIST = "List of droids"
 TYPES = ("Droid", "PersonCharacter", "Species")
+READER = NameReader(shipped_policy().words)
 
 
 @pytest.fixture
@@ -111,6 +114,22 @@ def test_a_name_means_the_page_of_its_title_however_it_is_written(wiki: ListedWi
     wiki.crawl({"R5-K2": droid("R5-K2")})
     listed(wiki, names=(name,))
     assert meant(wiki, name) == ("title", "R5-K2")
+
+
+def test_a_name_of_any_script_means_a_page_if_the_two_are_one_name(wiki: ListedWiki) -> None:
+    titles = [
+        *("Padmé", "Ёлка", "Ἀθήνα", "שָׁלוֹם", "مُحَمَّد", "राम"),
+        *("தமிழ்", "กี", "ガンダム", "バス", "葛", "Café バス"),
+    ]
+    names = [
+        *("Padme", "елка", "Αθηνα", "שלום", "محمد", "रोम", "राम!", "தமழ", "தமிழ்!", "กุ", "กี!"),
+        *("カンタム", "カ\u3099ンダム", "パス", "「バス」", "葛\U000e0100", "Cafe バス", "Cafe パス"),
+    ]
+    keys = {READER.read(title).key: title for title in titles}
+    wiki.crawl({title: droid(title) for title in titles})
+    listed(wiki, names=tuple(names))
+    found = {name: title if way == "title" else None for name, (_, way, title) in wiki.mentions().items()}
+    assert found == {clean_name(name): keys.get(READER.read(name).key) for name in names}
 
 
 def test_numbers_in_names_stay_apart(wiki: ListedWiki) -> None:

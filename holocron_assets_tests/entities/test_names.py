@@ -20,6 +20,12 @@ READER = NameReader(load_identity_policy(DEFAULT_IDENTITY_FILE, {"PersonCharacte
         ("Straße", "STRASSE"),
         ("(Varn)", "Varn"),
         ("Issue 1.12", "Issue 1-12"),
+        ("Ёлка", "елка"),
+        ("Ἀθήνα", "αθηνα"),
+        ("שָׁלוֹם", "שלום"),
+        ("مُحَمَّد", "محمد"),
+        ("カ\u3099ンタ\u3099ム", "ガンダム"),
+        ("葛\U000e0100", "葛"),
     ],
 )
 def test_names_that_are_written_otherwise_are_one(one: str, other: str) -> None:
@@ -28,13 +34,29 @@ def test_names_that_are_written_otherwise_are_one(one: str, other: str) -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("Varn", "Varn II"), ("R2-D2", "R2-D3"), ("Ödun", "Adun"), ("Issue 1.12", "Issue 11.2"), ("½", "12")],
+    [
+        ("Varn", "Varn II"),
+        ("R2-D2", "R2-D3"),
+        ("Ödun", "Adun"),
+        ("Issue 1.12", "Issue 11.2"),
+        ("½", "12"),
+        ("राम", "रोम"),
+        ("தமிழ்", "தமழ"),
+        ("กี", "กุ"),
+        ("ガンダム", "カンタム"),
+        ("バス", "パス"),
+    ],
 )
 def test_other_names_are_other_names(one: str, other: str) -> None:
     assert READER.read(one).key != READER.read(other).key
 
 
-@pytest.mark.parametrize("name", ["", "???", "(?)", "…"])
+def test_vowel_signs_are_part_of_their_word() -> None:
+    parts = READER.read("राम हिन्दी")
+    assert (parts.words, parts.designation) == (("राम", "हिन्दी"), "")
+
+
+@pytest.mark.parametrize("name", ["", "???", "(?)", "…", "\u2764\ufe0f"])
 def test_a_name_without_letters_and_digits_has_no_key(name: str) -> None:
     assert READER.read(name).key == ""
 

@@ -1,9 +1,17 @@
 -- What the names in table `said` mean, each list page's by itself: a page that the list links to, a page of that
 -- title, a redirect; in this order. What none of them knows is the name itself.
 
--- A name without case, accents, apostrophes and punctuation; its words stay apart.
+-- A name without accents. As in names.py, marks of other scripts make other letters: "राम" is not "रोम".
+create or replace temp macro alphabets() as '\p{Latin}\p{Greek}\p{Cyrillic}\p{Hebrew}\p{Arabic}\p{Common}';
+create or replace temp macro unaccented(name) as array_to_string(list_transform(
+    regexp_extract_all(nfc_normalize(name), '(?:[' || alphabets() || ']\p{M}*)+|[^' || alphabets() || ']+'),
+    lambda part: if(regexp_matches(part, '^[' || alphabets() || ']'), strip_accents(part), part)
+), '');
+
+-- A name without case, accents, apostrophes, punctuation and variants of characters; its words stay apart.
 create or replace temp macro plain(name) as trim(regexp_replace(
-    regexp_replace(lower(strip_accents(name)), '[''’`".]', '', 'g'), '[^\p{L}\p{N}]+', ' ', 'g'
+    regexp_replace(lower(unaccented(name)), '[''’`".\x{fe00}-\x{fe0f}\x{e0100}-\x{e01ef}]', '', 'g'),
+    '[^\p{L}\p{N}\p{M}]+', ' ', 'g'
 ));
 
 -- The same without what tells things of one name apart: "Kettle (droid)" is a Kettle.

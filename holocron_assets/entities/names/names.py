@@ -15,6 +15,16 @@ _APOSTROPHES = str.maketrans("", "", "'\u2019")
 _POSSESSIVE = re.compile(r"['\u2019](?:[sS]\b|(?<=[sS]['\u2019])(?!\w))")
 _ONLY_ALPHANUMERIC = {code: None for code in range(128) if not chr(code).isalnum()} | {0: " "}
 _PLURAL_OF_DESIGNATION = re.compile(r"(?<=\d)s$")
+_ACCENTS = re.compile(
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a"
+    "\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0898-\u089f"
+    "\u08ca-\u08e1\u08e3-\u08ff\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
+    "\u2de0-\u2dff\ua66f-\ua672\ua674-\ua67d\ua69e\ua69f\ufb1e\ufe00-\ufe0f\ufe20-\ufe2f"
+    "\U000e0100-\U000e01ef]+"
+)
+"""Marks on Latin, Greek, Cyrillic, Hebrew and Arabic letters, and selectors of a character's variant.
+
+A mark of another script makes another letter or is a vowel: "राम" is not "रोम"."""
 _DIGIT = re.compile(r"\d")
 _ROMAN = re.compile(r"X{0,3}(?:IX|IV|V?I{0,3})|XL(?:IX|IV|V?I{0,3})|L(?:IX|IV|V?I{0,3})")
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
@@ -42,8 +52,8 @@ class NameParts(NamedTuple):
     """A parsed name.
 
     Attributes:
-        key: the name without case, accents, punctuation, spaces and a suffix in parentheses: letters and
-            digits, and a space where only that keeps two numbers apart. Empty if it has neither.
+        key: the name without case, accents, punctuation, spaces and a suffix in parentheses: letters,
+            digits and vowel signs, and a space where only that keeps two numbers apart. Empty if it has none.
         qualifier: key of the text in parentheses at the end; empty if there is none.
         words: its words in lower case, without accents, possessive s, articles and designations.
         stems: these words, singular.
@@ -84,7 +94,7 @@ class NameReader:
 
     def _parse(self, name: str) -> NameParts:
         bare, qualifier = _without_suffix(name)
-        found = _WORD.findall(_without_apostrophes(bare))
+        found = _words(_without_apostrophes(bare))
         known = [self._known.get(word) or self._learn(word) for word in found]
         words = [word for word in known if not word.is_designation and word.stem]
         designations = [word.stem for word in known if word.is_designation]
@@ -139,15 +149,22 @@ def _key(text: str) -> str:
     if text.isascii():
         return _BETWEEN_NUMBERS.sub("\x00", text.lower()).translate(_ONLY_ALPHANUMERIC)
     plain = _BETWEEN_NUMBERS.sub("\x00", unicodedata.normalize("NFKD", text.casefold()))
-    kept = (character for character in plain if character.isalnum() or character == "\x00")
+    kept = (each for each in _ACCENTS.sub("", plain) if _is_of_a_word(each) or each == "\x00")
     return "".join(kept).replace("\x00", " ")
 
 
-def _unaccented(text: str) -> str:
+def _words(text: str) -> list[str]:
     if text.isascii():
-        return text
-    decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(character for character in decomposed if not unicodedata.combining(character))
+        return _WORD.findall(text)
+    return "".join(each if _is_of_a_word(each) else " " for each in _ACCENTS.sub("", text)).split()
+
+
+def _is_of_a_word(character: str) -> bool:
+    return character.isalnum() or unicodedata.category(character).startswith("M")
+
+
+def _unaccented(text: str) -> str:
+    return text if text.isascii() else _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
 
 
 def _roman_number(numeral: str) -> int:
