@@ -133,3 +133,19 @@ def test_what_people_decided_about_a_page_that_moved_holds_in_a_rebuilt_lake(tmp
     rebuilt.resolve_all()
     assert ("Species", VARN, 1, "adjudicated") in standing(rebuilt)
     assert standing(rebuilt) == standing(wiki)
+
+
+def test_pages_that_had_one_title_in_turn_have_the_same_ids_in_a_rebuilt_lake(tmp_path: Path) -> None:
+    batches = [
+        [Seen("Varn", 1)],
+        [Seen("Zarn", 1, revision_id=101), Seen("Varn", 2, revision_id=102)],
+        [Seen("Xarn", 2, revision_id=103), Seen("Varn", 3, revision_id=104)],
+    ]
+    wiki, rebuilt = Wiki(Lake(tmp_path / "first")), Wiki(Lake(tmp_path / "rebuilt"))
+    for pages in batches:
+        crawl(wiki, *pages)
+        rebuilt.crawl(*pages)
+    rebuilt.resolve_all()
+    second, third = (entity_id("sample", "Varn", number) for number in "23")
+    assert wiki.ids() == {"Zarn": VARN, "Xarn": second, "Varn": third}
+    assert rebuilt.ids() == wiki.ids()

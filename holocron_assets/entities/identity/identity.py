@@ -234,10 +234,11 @@ def new_ids(
     Returns:
         The id by title key: the one that the page had in another type, or one made from source and title.
         If another page that had the title took that id with it, a number is added, so that no page is lost.
+        Pages that had one title in turn get their numbers in that order.
     """
     used = set(taken)
     ids: dict[int, str] = {}
-    for row in sorted(candidates, key=lambda row: (row["source"], row["title"])):
+    for row in sorted(candidates, key=lambda row: (first_titles.place_of(row), row["source"], row["title"])):
         possible = (each for each in _possible_ids(row, elsewhere, first_titles) if each not in used)
         chosen = next(each for each in possible if _may_hold(row, held_in(elsewhere, each)))
         used.add(chosen)

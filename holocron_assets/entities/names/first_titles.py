@@ -47,6 +47,15 @@ class FirstTitles:
         page = (candidate["source"], candidate.get("page_id"))
         return self._pages.get((candidate["source"], self.of(candidate)), page) != page
 
+    def place_of(self, candidate: Row) -> int:
+        """The place of a candidate's page among those that were moved; one that was not comes after them."""
+        page: Page = (candidate["source"], candidate.get("page_id"))
+        return self._places.get(page, len(self.by_page))
+
+    @cached_property
+    def _places(self) -> Mapping[Page, int]:
+        return {page: place for place, page in enumerate(self.by_page)}
+
     @cached_property
     def _pages(self) -> Mapping[tuple[str, str], Page]:
         pages: dict[tuple[str, str], Page] = {}
