@@ -72,6 +72,10 @@ class Standing:
         """Decisions of some kinds, in the order in which they were made."""
         return [row for row in self.rows if row["kind"] in kinds]
 
+    def mark(self, *kinds: str) -> str:
+        """A text that is another only if other decisions of some kinds count."""
+        return content_hash("\n".join(row["decision_id"] for row in self.of_kind(*kinds)))
+
     @cached_property
     def types(self) -> Mapping[int, Row]:
         """The last 'classify' of each title, by title key."""
@@ -402,7 +406,7 @@ def standing(lake: Lake) -> Standing:
 
 def standing_mark(lake: Lake, *kinds: str) -> str:
     """A text that changes only when other decisions of some kinds count than before."""
-    return content_hash("\n".join(row["decision_id"] for row in standing(lake).of_kind(*kinds)))
+    return standing(lake).mark(*kinds)
 
 
 def standing_of(made: Sequence[Row]) -> Standing:

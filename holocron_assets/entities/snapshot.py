@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import duckdb
 import pyarrow as pa
 
-from holocron_assets.decisions.log import Standing, standing, standing_mark
+from holocron_assets.decisions.log import Standing, standing
 from holocron_assets.entities.identity.evidence.interlanguage import links_in
 from holocron_assets.entities.identity.identity import Holders, holders_of
 from holocron_assets.entities.identity.policy import shipped_policy, titles_in
@@ -242,8 +242,8 @@ class Snapshot:
 
     @cached_property
     def people_mark(self) -> str:
-        """A mark of what people decided about entities."""
-        return standing_mark(self.lake, "merge", "split", "promote", "suppress")
+        """A mark of what people decided about entities, as `people` knows it."""
+        return self.decisions.mark("merge", "split", "promote", "suppress")
 
     @cached_property
     def wikis(self) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.entities import promotion, store
 from holocron_assets.entities.data_files import DataFileError
 from holocron_assets.entities.snapshot import open_snapshot
-from holocron_assets.entities.store import store_aliases, store_entities
+from holocron_assets.entities.store import stale_entities, store_aliases, store_entities
 from holocron_assets.lake.files.parquet import MissingPartitionError
 from holocron_assets.lake.place.paths import Lake
 
@@ -46,6 +46,21 @@ def test_the_mark_of_what_is_stale_stays_until_something_changes(tmp_path: Path)
     assert second != first
     record(wiki.lake, [new_decision("promote", entity_id="id", author="Kim", reason="It is one.")])
     assert wiki.mark() != second
+
+
+def test_what_a_person_decides_while_entities_are_made_is_followed_by_the_next_run(tmp_path: Path) -> None:
+    wiki = wiki_of(tmp_path, Seen("Varn"))
+    wiki.resolve_all()
+    with open_snapshot(wiki.lake) as snapshot:
+        assert not snapshot.people.states
+        decision = new_decision("suppress", entity_id=wiki.ids()["Varn"], author="Kim", reason="It is none.")
+        record(wiki.lake, [decision])
+        store_entities(snapshot, "Species", entity_types=frozenset(TYPES), now=START, run_id="run-2")
+    with open_snapshot(wiki.lake) as snapshot:
+        assert stale_entities(snapshot, ["Species"]) == ["Species"]
+    wiki.batches += 1
+    wiki.resolve_all()
+    assert wiki.entities() == {"Species Varn": "suppressed"}
 
 
 def test_storing_again_changes_nothing(tmp_path: Path) -> None:
