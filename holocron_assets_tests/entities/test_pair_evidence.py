@@ -110,6 +110,25 @@ def test_words_of_two_languages_are_not_compared_but_dates_are(tmp_path: Path) -
     assert row["evidence"] == {"name": 1.0, "facts": 0.33}
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "verdict"),
+    [
+        ("isbn", "0-345-44610 7", ["same"]),
+        ("isbn", "-", []),
+        ("isbn", "—", []),
+        ("imdb", "IMDb profile", []),
+        ("wikidata", "unknown", []),
+    ],
+)
+def test_an_identifier_has_a_digit(tmp_path: Path, key: str, value: str, verdict: list[str]) -> None:
+    said = ({"kind": "external_id", "key": key, "value": value},)
+    one, other = (Wiki(Lake(tmp_path), source=name) for name in ("one", "two"))
+    one.crawl(Seen("Varn", 1, facts=said))
+    other.crawl(Seen("Gort", 1, facts=said))
+    one.resolve_all()
+    assert verdicts(one) == verdict
+
+
 def test_a_fact_that_changes_makes_the_pair_again(tmp_path: Path) -> None:
     assert pair_of(tmp_path, (year("died", 4),), (year("died", 4),))["verdict"] == "same"
     wiki = Wiki(Lake(tmp_path), 1, source="two")

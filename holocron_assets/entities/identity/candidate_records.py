@@ -13,6 +13,7 @@ from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 
 _NAMES = frozenset({"name", "mention"})
+_BETWEEN = str.maketrans("", "", " -")
 
 
 class _Said(NamedTuple):
@@ -90,7 +91,7 @@ def _said(key: int, snapshot: Snapshot, singling_out: Sequence[Sequence[str]]) -
     names |= {each["value"] for each in stated if each["kind"] in _NAMES}
     return _Said(
         tuple(sorted(names)),
-        tuple(sorted({_identifier(each) for each in stated if each["kind"] == "external_id"})),
+        tuple(sorted(_identifiers(stated))),
         tuple(_singled_out_by(stated, singling_out)),
         tuple(sorted({each["target"] for each in stated if each["kind"] == "relation"} - {None})),
         to_merge,
@@ -116,6 +117,7 @@ def _singled_out_by(stated: Sequence[Row], singling_out: Sequence[Sequence[str]]
             yield "; ".join(f"{key}={', '.join(each)}" for key, each in zip(keys, values, strict=True))
 
 
-def _identifier(stated: Row) -> str:
-    value = stated["value"].casefold()
-    return f"{stated['key']}:{''.join(character for character in value if character not in ' -')}"
+def _identifiers(stated: Sequence[Row]) -> set[str]:
+    """The identifiers among facts: each has a digit. Many pages say "-", "unknown" or "IMDb profile"."""
+    ids = ((each["key"], each["value"].casefold()) for each in stated if each["kind"] == "external_id")
+    return {f"{key}:{value.translate(_BETWEEN)}" for key, value in ids if any(map(str.isdigit, value))}
