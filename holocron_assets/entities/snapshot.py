@@ -142,32 +142,30 @@ _STATED_MARK = f"""
     select {rows_mark_sql("title_key, revision_id, kind, key, value, target")} as mark
     from ({_STATED})
 """  # noqa: S608 - a query of our own
-_MERGER_NOTICES = """
-    select pages.title_key, [
-        coalesce(each, '') for each in regexp_extract_all(pages.wikitext, $template, 1)
-    ] as arguments
-    from lake.pages as pages
-    semi join present_answers as present
-        on pages.batch = present.batch and pages.title_key = present.title_key
-    where regexp_matches(pages.wikitext, $template)
-    union all
-    select signals.title_key, ['']
+_EDITORS_SAY = """
+    select source, title_key, revision_id, merger_notices, interlanguage_links, categories
     from lake.page_signals as signals
     semi join present_answers as present
         on signals.batch = present.batch and signals.title_key = present.title_key
-    where list_bool_or([regexp_full_match(category, $category, 'i') for category in signals.categories])
 """
-_INTERLANGUAGE_LINKS = """
-    select pages.source, pages.title_key,
-        regexp_extract_all(text, $link, 1) || regexp_extract_all(text, $template, 1) as found
-    from lake.pages as pages
-    semi join present_answers as present
-        on pages.batch = present.batch and pages.title_key = present.title_key
-    cross join lateral (select regexp_replace(pages.wikitext, $hidden, '', 'g') as text)
-    where regexp_matches(pages.wikitext, $link) or regexp_matches(pages.wikitext, $template)
-"""
-_HIDDEN = r"(?is)<!--.*?-->|<nowiki>.*?</nowiki>"
-_SITES = "select source, base_url, language, namespaces from lake.sites"
+_MERGER_NOTICES = f"""
+    select title_key, list_concat(merger_notices, if(
+        list_bool_or([regexp_full_match(category, $category, 'i') for category in categories]), [''], []
+    )) as arguments
+    from ({_EDITORS_SAY})
+    where len(arguments) > 0
+"""  # noqa: S608 - a query of our own
+_INTERLANGUAGE_LINKS = f"""
+    select source, title_key, interlanguage_links as found
+    from ({_EDITORS_SAY})
+    where len(found) > 0
+"""  # noqa: S608 - the same
+_EDITORS_MARK = f"""
+    select {rows_mark_sql("title_key, revision_id, merger_notices, interlanguage_links")} as mark
+    from ({_EDITORS_SAY})
+    where len(merger_notices) > 0 or len(interlanguage_links) > 0
+"""  # noqa: S608 - the same
+_SITES = "select source, base_url, language from lake.sites"
 _HELD = f"""
     select {", ".join(_HELD_COLUMNS)} from ({{entities}}) where valid_to is null
 """  # noqa: S608 - column names of our own
@@ -291,11 +289,9 @@ class Snapshot:
     def merger_notices(self) -> Mapping[int, tuple[str, ...]]:
         """Titles that notices of editors propose to merge pages with, by the page's title key.
 
-        An empty title stands for a notice that names none. No mark has to tell of them: with a notice, a page
-        has a new revision.
+        An empty title stands for a notice that names none.
         """
-        reasons = shipped_policy().within_one_wiki
-        asked = {"template": reasons.template_pattern, "category": reasons.category_pattern}
+        asked = {"category": shipped_policy().within_one_wiki.category_pattern}
         found: defaultdict[int, set[str]] = defaultdict(set)
         for row in query(self._connection, _MERGER_NOTICES, asked):
             found[row["title_key"]].update(titles_in(row["arguments"]))
@@ -303,22 +299,14 @@ class Snapshot:
 
     @cached_property
     def interlanguage_links(self) -> Mapping[int, tuple[str, ...]]:
-        """The addresses of the same page in other languages, by the page's title key.
-
-        As with notices, no mark has to tell of them.
-        """
+        """The addresses of the same page in other languages, by the page's title key."""
         if not self.languages:
             return {}
         known = known_languages() | set(self.languages.values())
-        # a namespace may be called like a language, and a link to the wiki's own language leads to no other
-        codes = {
-            row["source"]: known - _namespaces(row) - {self.languages.get(row["source"])}
-            for row in self._sites
-        }
-        asked = {**shipped_policy().interlanguage.patterns(known), "hidden": _HIDDEN}
         found: defaultdict[int, set[str]] = defaultdict(set)
-        for row in query(self._connection, _INTERLANGUAGE_LINKS, asked):
-            found[row["title_key"]].update(links_in(row["found"], codes.get(row["source"], known)))
+        for row in query(self._connection, _INTERLANGUAGE_LINKS):
+            own = self.languages.get(row["source"])  # a link to it leads to no other
+            found[row["title_key"]].update(links_in(row["found"], known - {own}))
         return {key: tuple(sorted(links)) for key, links in found.items() if links}
 
     @cached_property
@@ -331,11 +319,11 @@ class Snapshot:
 
     @cached_property
     def names_mark(self) -> str:
-        """A mark of the data that gives candidates further names, and of their wikis and languages."""
+        """A mark of what is said of candidates beside their own rows, and of their wikis and languages."""
         redirects = query(self._connection, _REDIRECTS_MARK.format(redirects=_NAMED_REDIRECTS))
-        marks = [
-            row["mark"] for row in (*redirects, *query(self._connection, _STATED_MARK, self._singling_out))
-        ]
+        stated = query(self._connection, _STATED_MARK, self._singling_out)
+        editors = query(self._connection, _EDITORS_MARK)
+        marks = [row["mark"] for row in (*redirects, *stated, *editors)]
         return f"{marks} {sorted(self.wikis.items())} {sorted(self.languages.items())}"
 
     @cached_property
@@ -463,12 +451,6 @@ class Snapshot:
     def _redirects(self) -> str:
         # Not by a view: the connection's views were made when perhaps no entity was written yet.
         return _REDIRECTS.format(entities=rows_of(self.lake, ENTITIES))
-
-
-def _namespaces(site: Row) -> set[str]:
-    """All names of a wiki's namespaces, in lower case."""
-    names = [name for each in site["namespaces"] for name in (each["name"], *(each["aliases"] or ()))]
-    return {name.lower() for name in names if name}
 
 
 def _place(site: Row) -> str:

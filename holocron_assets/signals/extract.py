@@ -13,7 +13,14 @@ from holocron_assets.signals.continuity import find_continuity, split_continuity
 from holocron_assets.signals.hidden import masked, without_hidden
 from holocron_assets.signals.lead import Lead
 from holocron_assets.signals.links import page_links
-from holocron_assets.signals.markers import is_disambiguation, is_list, template_names, timeline_markers
+from holocron_assets.signals.markers import (
+    interlanguage_links,
+    is_disambiguation,
+    is_list,
+    merger_notices,
+    template_names,
+    timeline_markers,
+)
 from holocron_assets.signals.paragraphs import HEADING
 from holocron_assets.signals.top import Top, read_top
 from holocron_assets.signals.vocabulary import VOCABULARY, PageWords, words_of
@@ -91,6 +98,8 @@ def _signals(page: Row, site: Site) -> dict[str, Any]:
         "sections": _sections(visible, Cleaner(site, VOCABULARY.templates, name)),
         "is_redirect": linked.redirect is not None,
         "redirect_target": _with_fragment(linked.redirect) if linked.redirect else None,
+        "merger_notices": merger_notices(read),
+        "interlanguage_links": interlanguage_links(visible, site),
         "method": "bounded" if problems else "mwparserfromhell",
         "extraction_error": f"page {page['title']!r}: {'; '.join(problems)}" if problems else None,
     }
@@ -116,6 +125,8 @@ def _no_signals(page: Row) -> dict[str, Any]:
         "is_disambiguation": False,
         "is_list": False,
         "timeline_markers": [],
+        "merger_notices": [],
+        "interlanguage_links": [],
         "wikitext_length": len(page.get("wikitext") or ""),
         "method": "none",
         "extraction_error": None,

@@ -1,12 +1,24 @@
-"""The sort of a page that its form shows: a disambiguation, a list, a year or timeline page."""
+"""What marks a page: as a disambiguation, a list or a timeline, or as one of two about the same thing."""
 
 import re
 from collections.abc import Collection, Iterable
 
-from holocron_assets.signals.vocabulary import PageWords, TimelineWords, normalised_name
+from holocron_assets.lake.titles import Site
+from holocron_assets.signals.vocabulary import VOCABULARY, PageWords, TimelineWords, normalised_name
 
 _TEMPLATE_NAME = re.compile(r"\{\{\s*+([^|{}\[\]<>\n]++)")
 _SUFFIX = re.compile(r".+\(([^()]+)\)")
+_LINK = re.compile(r"\[\[[ _]*+(([A-Za-z-]{2,})[ _]*+:[^\[\]{}<>|\n]++)(?:\|[^\[\]]*+)?\]\]")
+
+
+def _templates(names: Iterable[str]) -> re.Pattern[str]:
+    """The pattern of some templates in wikitext; its group holds the arguments."""
+    either = "|".join(re.escape(name).replace(r"\ ", "[ _]") for name in sorted(names))
+    return re.compile(rf"\{{\{{\s*+(?:{either})\s*+(\|[^{{}}]*+)?\}}\}}", re.IGNORECASE)
+
+
+_MERGERS = _templates(VOCABULARY.merger_templates)
+_IN_OTHER_LANGUAGES = _templates(VOCABULARY.interlanguage_templates)
 
 
 def template_names(text: str) -> set[str]:
@@ -62,3 +74,22 @@ def timeline_markers(
     markers.extend(f"template:{template}" for template in sorted(words.templates.intersection(templates)))
     markers.extend(f"category:{category}" for category in categories if words.categories.fullmatch(category))
     return markers
+
+
+def merger_notices(wikitext: str) -> list[str]:
+    """The arguments of each template that proposes to merge the page with others, as '|Varn (moon)'."""
+    return _MERGERS.findall(wikitext)
+
+
+def interlanguage_links(visible: str, site: Site) -> list[str]:
+    """Links that may lead to the page in another language.
+
+    Args:
+        visible: the page's wikitext without what MediaWiki does not read as such.
+        site: the wiki that the page is on. The names of its namespaces are no languages.
+
+    Returns:
+        'de:Varn' of a link, and the arguments of a template, as '|de=Varn|es=Varno'.
+    """
+    links = [link for link, prefix in _LINK.findall(visible) if site.namespace_number(prefix) is None]
+    return links + list(filter(None, _IN_OTHER_LANGUAGES.findall(visible)))

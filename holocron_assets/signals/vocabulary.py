@@ -52,6 +52,8 @@ class Vocabulary:
     templates: TextTemplates
     infobox_names: tuple[str, ...]
     language_codes: frozenset[str]
+    merger_templates: frozenset[str]
+    interlanguage_templates: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,8 @@ def parse_vocabulary(text: str) -> Vocabulary:
         ),
         infobox_names=tuple(data["infobox_names"]),
         language_codes=frozenset(data["language_codes"].split()),
+        merger_templates=frozenset(data["merger_templates"]),
+        interlanguage_templates=frozenset(data["interlanguage_templates"]),
     )
 
 

@@ -20,7 +20,10 @@ from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import Footer, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_FACTS, PAGE_SIGNALS, PAGE_TYPES, PAGES, SITES
+from holocron_assets.lake.titles import DEFAULT_SITE
 from holocron_assets.planning.batch_derivations import FACTS_DERIVATION
+from holocron_assets.signals.hidden import without_hidden
+from holocron_assets.signals.markers import interlanguage_links, merger_notices
 
 TYPES = ("Droid", "PersonCharacter", "Species")
 _IDENTITY = (stale_pairs, stale_judgements, stale_entities)
@@ -223,6 +226,8 @@ class Wiki:
             "is_disambiguation": False,
             "is_list": False,
             "timeline_markers": [],
+            "merger_notices": merger_notices(page.wikitext or ""),
+            "interlanguage_links": interlanguage_links(without_hidden(page.wikitext or ""), DEFAULT_SITE),
             "wikitext_length": 10,
             "method": "mwparserfromhell",
             "extraction_ms": 0.0,

@@ -8,8 +8,8 @@ from resolved_wiki import Seen, Wiki, wiki_of
 
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.entities.store import stale_entities
-from holocron_assets.lake.files.parquet import read_footer, write_partition
-from holocron_assets.lake.tables import ENTITY_JUDGEMENTS
+from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
+from holocron_assets.lake.tables import ENTITY_JUDGEMENTS, PAGE_SIGNALS
 
 VARN = Seen("Varn", 4)
 TO_MERGE = Seen("Varns", 5, wikitext="{{Merge|Varn}}\n'''Varns''' are a people.")
@@ -50,6 +50,19 @@ def test_other_judgements_make_entities_stale(tmp_path: Path) -> None:
     )
     with open_snapshot(wiki.lake) as snapshot:
         assert stale_entities(snapshot, ["Species"]) == ["Species"]
+
+
+def test_what_editors_say_counts_once_a_lake_of_an_older_version_is_read_anew(tmp_path: Path) -> None:
+    wiki = wiki_of(tmp_path, VARN, TO_MERGE)
+    read = read_partition(wiki.lake, PAGE_SIGNALS, "sample-000001")
+    older = [{**row, "merger_notices": None, "interlanguage_links": None} for row in read]
+    write_partition(wiki.lake, PAGE_SIGNALS, "sample-000001", older)
+    wiki.resolve_all()
+    assert (wiki.query("from lake.entity_pairs"), wiki.stale()) == ([], [])
+    write_partition(wiki.lake, PAGE_SIGNALS, "sample-000001", read)
+    assert wiki.stale() == ["Species"]
+    wiki.resolve_all()
+    assert len(wiki.query("from lake.entity_pairs")) == 1
 
 
 def test_an_entity_with_a_new_name_is_compared_again(tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ PIECES = (
     "#REDIRECT ",
     "File:",
     "Category:",
+    "{{Merge|",
+    "[[de:",
     "Infobox",
     "Top",
     "leg",
@@ -76,6 +78,10 @@ HOSTILE = {
     "external links in an infobox": "{{Infobox\n|name=" + "[http://a " * 29 + "x " * 19_000 + "}}",
     "quotes": "'''a ''b " * 600_000,
     "many templates": "{{a}}" * 1_000_000,
+    "unclosed notices": "{{merge|" * 600_000,
+    "spaces in a notice": "{{" + " " * 2_500_000 + "merge" + " " * 2_500_000,
+    "unclosed links to a language": "[[de:a" * 800_000,
+    "spaces in a link to a language": "[[" + " " * 2_500_000 + "de" + " " * 2_500_000,
     "many headings": "== a ==\n" * 600_000,
     "spaces in headings": "== a" + " " * 5_000_000 + "x",
     "one long line": "Issa sailed. " * 400_000,
@@ -168,6 +174,15 @@ def test_a_row_says_of_what_by_which_version_and_how_long() -> None:
     assert row["signals_version"] == SIGNALS_VERSION
     assert 0 < row["extraction_ms"] < 1_000
     assert row["method"] == "mwparserfromhell"
+
+
+def test_a_row_says_what_editors_say_of_other_pages_about_the_same_thing() -> None:
+    row = signals(
+        "{{Merge|Varn (moon)|date=May}} {{merge_with}} {{Merger of equals}} [[de:falter|Deutsch]] "
+        "[[:de:A]] [[category:Moths]] <!--[[de:A]]--> {{Interlang\n|de=Falter\n}} {{Interlang}}"
+    )
+    assert row["merger_notices"] == ["|Varn (moon)|date=May", ""]
+    assert row["interlanguage_links"] == ["de:falter", "|de=Falter\n"]
 
 
 def test_the_same_page_yields_the_same_row() -> None:

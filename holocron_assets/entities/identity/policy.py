@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import Field, StrictStr, model_validator
 
 from holocron_assets.entities.data_files import DataFileError, read_data_file, types_completed
-from holocron_assets.entities.identity.evidence.interlanguage import InterlanguageLinks
 from holocron_assets.entities.identity.evidence.spelling import SpellingRules
 from holocron_assets.entities.identity.evidence.weights import WeightRules
 from holocron_assets.entities.names.names import WordRules
@@ -80,12 +79,10 @@ class WithinOneWiki(FrozenModel):
     """Reasons beyond the name to ask whether two pages of one wiki are one thing.
 
     Attributes:
-        templates: names of templates by which editors propose a merger, in lower case.
-        categories: patterns of categories that say so.
+        categories: patterns of categories by which editors propose a merger.
         facts: sets of keys of `page_facts`; a set singles a thing out if all its values are equal.
     """
 
-    templates: tuple[StrictStr, ...]
     categories: tuple[re.Pattern[str], ...]
     facts: tuple[tuple[StrictStr, ...], ...]
 
@@ -99,12 +96,6 @@ class WithinOneWiki(FrozenModel):
         """One pattern for all `categories`."""
         return "|".join(f"(?:{each.pattern})" for each in self.categories)
 
-    @property
-    def template_pattern(self) -> str:
-        """The pattern of a notice in wikitext; its group holds the arguments."""
-        names = "|".join(re.escape(name).replace(r"\ ", "[ _]") for name in self.templates)
-        return rf"(?i)\{{\{{\s*(?:{names})\s*(\|[^{{}}]*)?\}}\}}"
-
 
 class IdentityPolicy(FrozenModel):
     """The rules for records of one thing, under an id that every judgement by it names."""
@@ -113,7 +104,6 @@ class IdentityPolicy(FrozenModel):
     exact: dict[ExactKind, Exact]
     fuzzy: FuzzyByType
     within_one_wiki: WithinOneWiki
-    interlanguage: InterlanguageLinks
     spelling: SpellingRules
     weights: WeightRules
     margin: _Share

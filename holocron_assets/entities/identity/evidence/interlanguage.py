@@ -4,35 +4,9 @@ import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 
-from pydantic import StrictStr
-
 from holocron_assets.entities.identity.records import Record
-from holocron_assets.frozen_model import FrozenModel
 
 _LANGUAGE_AND_TITLE = re.compile(r"[\s_]*([^:=]+?)[\s_]*[:=][\s_]*([^#\s_][^#]*)")
-
-
-class InterlanguageLinks(FrozenModel):
-    """How pages link to the same page in other languages, beside `[[de:Varn]]`.
-
-    Attributes:
-        templates: names of templates with a title by the code of its language, in lower case.
-    """
-
-    templates: tuple[StrictStr, ...]
-
-    def patterns(self, codes: AbstractSet[str]) -> dict[str, str]:
-        """Patterns of links and templates in wikitext; the group of each holds what `links_in` reads.
-
-        Args:
-            codes: of the languages that may be linked to.
-        """
-        languages = "|".join(map(re.escape, sorted(codes)))
-        names = "|".join(re.escape(name).replace(r"\ ", "[ _]") for name in self.templates)
-        return {
-            "link": rf"\[\[[ _]*((?i:{languages})[ _]*:[^\[\]{{}}<>|\n]+)(?:\|[^\[\]]*)?\]\]",
-            "template": rf"(?i)\{{\{{\s*(?:{names})\s*(\|[^{{}}]*)\}}\}}",
-        }
 
 
 def address(language: str, title: str) -> str:
