@@ -80,6 +80,10 @@ class Dates(FrozenModel):
     after: Patterns = ()
     about: Patterns = ()
     between: Patterns = ()
+    before_event: Patterns = ()
+    after_event: Patterns = ()
+    or_later: Patterns = ()
+    or_earlier: Patterns = ()
 
     @model_validator(mode="after")
     def _has_all_months_or_none(self) -> "Dates":

@@ -21,6 +21,9 @@ _BITS = st.sampled_from(
         "by ",
         "between ",
         "and ",
+        "after the end of ",
+        " or later",
+        " or before ",
         "May",
         "25",
         "1977",
@@ -139,6 +142,55 @@ def test_what_is_after_a_span_begins_at_its_end(text: str, since: float) -> None
 
 
 @pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("By c. 5000 BBY", None, -5000),
+        ("Prior to c. 25 BBY", None, -26),
+        ("Before ~2,000,000 BBY", None, -2_000_001),
+        ("From around 15 BBY", -16, None),
+        ("after about 4 ABY", 5, None),
+        ("In or before 4 ABY", None, 5),
+        ("Before or during 32 BBY", None, -32),
+        ("Prior or during 5 ABY", None, 6),
+        ("During or after c. 230 BBY", -231, None),
+        ("Not later than 0 BBY", None, 0),
+        ("No earlier than 4 ABY", 4, None),
+        ("4 ABY or earlier", None, 5),
+        ("c. 230 BBY or later", -231, None),
+        ("between 2 and 4 ABY or later", 2, None),
+        ("Prior to the Battle of Christophsis in 22 BBY", None, -22),
+        ("After the Battle of Endor c. 4 ABY", 4, None),
+        ("until the end of the Jedi-Sith War, 19 BBY", -20, -19),
+    ],
+)
+def test_words_around_a_date_that_limit_it_leave_a_side_open(
+    text: str, since: float | None, until: float | None
+) -> None:
+    assert spans(text) == [("galactic", since, until)]
+
+
+@pytest.mark.parametrize(
+    "text", ["In or before 4 ABY", "4 ABY or earlier", "By c. 14 ABY", "Prior to the mission in 21 ABY"]
+)
+def test_a_date_is_kept_with_the_words_that_limit_it(text: str) -> None:
+    assert only(f"Sometime {text}, Kothlis").written == text
+    assert is_date(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rediscovered by Celeste Morne in 22 BBY",
+        "After the war, 22 BBY",
+        "After Endor \u2013 22 BBY",
+        "22 BBY or after the war",
+    ],
+)
+def test_words_about_something_else_leave_a_date_exact(text: str) -> None:
+    assert spans(text) == [("galactic", -23, -22)]
+
+
+@pytest.mark.parametrize(
     ("text", "written"),
     [
         ("Part 2 \u2013 3 July 1863", "3 July 1863"),
@@ -190,7 +242,10 @@ def test_days_sort_as_they_follow_each_other(one: date, other: date) -> None:
 
 @given(st.one_of(st.text(max_size=200), st.lists(_BITS, max_size=30).map("".join)))
 def test_no_text_raises_and_every_date_lies_in_it(text: str) -> None:
+    ended = 0
     for found in find_dates(text):
         assert text[found.start : found.end] == found.written != ""
+        assert found.start >= ended
+        ended = found.end
         assert found.since is not None or found.until is not None
         assert found.since is None or found.until is None or found.since < found.until

@@ -26,21 +26,30 @@ NUMBERS = RuleFile.model_validate(
         ("de", "44 v. Chr.", (-43, -42)),
         ("de", "seit 1977", (1977, None)),
         ("de", "vor 1977", (None, 1977)),
+        ("de", "vor etwa 1977", (None, 1977)),
+        ("de", "1977 oder später", (1977, None)),
+        ("de", "nach der Schlacht im Jahr 1977", (1977, None)),
         ("de", "zwischen 1977 und 1983", (1977, 1984)),
         ("fr", "25 mai 1977", DAY),
         ("fr", "mai 1977", MONTH),
         ("fr", "44 av. J.-C.", (-43, -42)),
         ("fr", "avant 1977", (None, 1977)),
         ("fr", "depuis 1977", (1977, None)),
+        ("fr", "en ou avant 1977", (None, 1978)),
+        ("fr", "avant la bataille en 1977", (None, 1978)),
         ("es", "25 de mayo de 1977", DAY),
         ("es", "mayo de 1977", MONTH),
         ("es", "44 a. C.", (-43, -42)),
         ("es", "antes de 1977", (None, 1977)),
         ("es", "hasta 1977", (None, 1978)),
+        ("es", "1977 o antes", (None, 1978)),
+        ("es", "después de la batalla en 1977", (1977, None)),
         ("ru", "25 мая 1977", DAY),
         ("ru", "май 1977", MONTH),
         ("ru", "44 год до н. э.", (-43, -42)),
         ("ru", "после 1977", (1978, None)),
+        ("ru", "не ранее 1977", (1977, None)),
+        ("ru", "до битвы в 1977", (None, 1978)),
         ("ru", "1977\u20131983", (1977, 1984)),
         ("de", "1500\u20131200 v. Chr.", BEFORE_CHRIST),
         ("de", "1500 bis 1200 v. Chr.", BEFORE_CHRIST),
@@ -90,6 +99,14 @@ def test_an_era_means_what_its_letters_stand_for_in_the_language(
 ) -> None:
     [found] = find_dates(text, code)
     assert (found.calendar, found.since, found.until) == ("galactic", *span)
+
+
+def test_words_of_one_date_say_nothing_of_the_next() -> None:
+    found = find_dates("44 год до нашей эры и в 1977", "ru")
+    assert [(one.written, one.since, one.until) for one in found] == [
+        ("44 год до нашей эры", -43, -42),
+        ("1977", 1977, 1978),
+    ]
 
 
 @pytest.mark.parametrize("text", ["May 25, 1977", "25 May 1977"])

@@ -26,6 +26,8 @@ class DatePatterns(NamedTuple):
         era_follows: matches the era of a number, at once or after a second number.
         between: matches what joins two dates to a span.
         prefix: finds a word before a date that says what the date limits.
+        event: finds words before a date that name an event of that date, and say on which side of it.
+        suffix: matches words after a date that leave one of its sides open.
     """
 
     real: re.Pattern[str]
@@ -36,6 +38,8 @@ class DatePatterns(NamedTuple):
     era_follows: re.Pattern[str]
     between: re.Pattern[str]
     prefix: re.Pattern[str]
+    event: re.Pattern[str]
+    suffix: re.Pattern[str]
 
 
 @cache
@@ -61,7 +65,9 @@ def date_patterns(code: str) -> DatePatterns:
         eras=eras,
         era_follows=re.compile(rf"(?:{joined}\d[\d,]*)?\s*(?:{names})(?!\w)", re.IGNORECASE),
         between=re.compile(rf"\s*+(?:{_DASHES}|{_any(words.to)}|/)\s*+{about}", re.IGNORECASE),
-        prefix=re.compile(_prefix(words), re.IGNORECASE),
+        prefix=re.compile(_prefix(words, about), re.IGNORECASE),
+        event=re.compile(_event(words, about), re.IGNORECASE),
+        suffix=re.compile(_suffix(words), re.IGNORECASE),
     )
 
 
@@ -126,12 +132,24 @@ def _to(words: Dates) -> str:
     return rf"(?:\s*(?:{_DASHES})\s*|\s+(?:{_any(words.to)})\s+)"
 
 
-def _prefix(words: Dates) -> str:
+def _prefix(words: Dates, about: str) -> str:
     return (
-        rf"(?P<by>\b(?:{_any(words.by)})\s+|^\s*[\u2013\u2014-]\s*)$"
-        rf"|(?P<until>\b(?:{_any(words.before)})\s*)$"
-        rf"|(?P<since>\b(?:{_any(words.since)})\s+)$"
-        rf"|(?P<after>\b(?:{_any(words.after)})\s*)$"
+        rf"(?P<by>\b(?:{_any(words.by)})\s+{about}|^\s*[\u2013\u2014-]\s*)$"
+        rf"|(?P<until>\b(?:{_any(words.before)})\s*{about})$"
+        rf"|(?P<since>\b(?:{_any(words.since)})\s+{about})$"
+        rf"|(?P<after>\b(?:{_any(words.after)})\s*{about})$"
         rf"|(?P<about>(?:\b(?:{_any(words.about)})|~)\s*)$"
         rf"|(?P<span>\b(?:{_any(words.between)})\s*)$"
     )
+
+
+def _event(words: Dates, about: str) -> str:
+    # A figure would be of another date, and a sign may begin something else. A hyphen is part of a name.
+    name = rf"\s+(?:[^\d,;:.()\u2013\u2014-]|\b-\b){{1,80}}?{about}$"
+    return rf"(?P<by>\b(?:{_any(words.before_event)}){name})|(?P<begun>\b(?:{_any(words.after_event)}){name})"
+
+
+def _suffix(words: Dates) -> str:
+    # "4 ABY or after the battle" is about the battle
+    end = r"(?!\s*+[\w~])"
+    return rf"\s+(?:(?P<later>{_any(words.or_later)})|(?P<earlier>{_any(words.or_earlier)})){end}"

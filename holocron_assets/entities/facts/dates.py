@@ -18,7 +18,8 @@ GREGORIAN = "gregorian"
 _LONGEST_READ = 2_000
 _MOST_FOUND = 50
 _MONTHS = 12
-_LONGEST_PREFIX = 24
+_LONGEST_PREFIX = 100
+_LIMIT_NOTHING = ("about", "span")
 _LONGEST_BEGINNING = 40
 _GROUPS = ("", "2", "3", "4", "5", "6")
 _TWO_YEARS = re.compile(r"\d+\S\d+")
@@ -71,8 +72,9 @@ def find_dates(text: str, language: str = ENGLISH) -> list[DateSpan]:
         language: code of its language, as `language_code` gives it.
     """
     text, patterns = text[:_LONGEST_READ], date_patterns(language)
-    spans = (_with_prefix(text, _joined(text, atoms), patterns) for atoms in _neighbours(text, patterns))
-    return list(spans)[:_MOST_FOUND]
+    found = [_joined(text, atoms) for atoms in _neighbours(text, patterns)][:_MOST_FOUND]
+    free = [0, *(atom.end for atom in found)]
+    return [_with_words_around(text, *each, patterns) for each in zip(free, found, strict=False)]
 
 
 def is_date(text: str, language: str = ENGLISH) -> bool:
@@ -206,22 +208,35 @@ def _day_span(year: int, month: int, day: int) -> tuple[float, float] | None:
     return first + (day - 1) * share, first + day * share
 
 
-def _with_prefix(text: str, atom: _Atom, patterns: DatePatterns) -> DateSpan:
-    """A date, open to one side because of the word before it."""
+def _with_words_around(text: str, free: int, atom: _Atom, patterns: DatePatterns) -> DateSpan:
+    """A date, open to one side because of the words before it or after it. Another date ends at `free`."""
     since: float | None = atom.since
     until: float | None = atom.until
-    before = text[max(atom.start - _LONGEST_PREFIX, 0) : atom.start]
-    prefix = patterns.prefix.search(before)
-    start = atom.start
-    if prefix:
-        start -= len(before) - prefix.start()
-        match prefix.lastgroup:
-            case "by":
-                since = None
-            case "until":
-                since, until = None, atom.since
-            case "since" if not atom.is_span:
-                until = None
-            case "after" if not atom.has_two_dates:  # "after 9 ABY - 25 ABY" is about the first of the two
-                since, until = atom.until, None
-    return DateSpan(text[start : atom.end], atom.calendar, since, until, start, atom.end)
+    prefix = _prefix(text, max(free, atom.start - _LONGEST_PREFIX), atom.start, patterns)
+    suffix = patterns.suffix.match(text, atom.end)
+    start = prefix.start() if prefix else atom.start
+    match prefix.lastgroup if prefix else None:
+        case "by":
+            since = None
+        case "until":
+            since, until = None, atom.since
+        case "since" if not atom.is_span:
+            until = None
+        case "after" if not atom.has_two_dates:  # "after 9 ABY - 25 ABY" is about the first of the two
+            since, until = atom.until, None
+        case "begun" if not atom.has_two_dates:
+            until = None
+        case _ if suffix and suffix["later"]:
+            until = None
+        case _ if suffix:
+            since = None
+    end = suffix.end() if suffix else atom.end
+    return DateSpan(text[start:end], atom.calendar, since, until, start, end)
+
+
+def _prefix(text: str, free: int, start: int, patterns: DatePatterns) -> re.Match[str] | None:
+    """The words right before a date; if these limit nothing, those that name an event of that date."""
+    prefix = patterns.prefix.search(text, free, start)
+    if prefix and prefix.lastgroup not in _LIMIT_NOTHING:
+        return prefix
+    return patterns.event.search(text, free, start) or prefix
