@@ -77,6 +77,9 @@ def test_a_death_has_a_date_and_a_place() -> None:
         ("1010 BBY-1000 BBY", "1010 BBY", "1000 BBY", -1011, -1000),
         ("22-19 BBY", "22-19 BBY", "19 BBY", -23, -19),
         ("1500-1200 BC", "1500-1200 BC", "1200 BC", -1499, -1198),
+        ("June 2004 \u2013 March 2005", "June 2004", "March 2005", 2004 + 5 / 12, 2005.25),
+        ("1\u20133 July 1863", "1\u20133 July 1863", "3 July 1863", 1863.5, 1863.5 + 3 / 372),
+        ("June 2004", "June 2004", None, 2004 + 5 / 12, None),
         ("until 4 ABY", None, "4 ABY", None, 5),
         ("-22 BBY", None, "22 BBY", None, -22),
         ("1000 BBY-", "1000 BBY", None, -1001, None),
@@ -90,7 +93,7 @@ def test_what_stands_in_parentheses_says_since_and_until_when(
     [row] = rows(f"|affiliation=[[Grey Guard]] ({qualifier})")
     assert row["qualifier"] == qualifier
     assert (row.get("start_time"), row.get("end_time")) == (start, end)
-    assert (row.get("starts_from"), row.get("ends_to")) == (starts_from, ends_to)
+    assert (row.get("starts_from"), row.get("ends_to")) == pytest.approx((starts_from, ends_to))
 
 
 @pytest.mark.parametrize(

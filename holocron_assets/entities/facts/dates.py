@@ -36,6 +36,7 @@ class DateSpan(NamedTuple):
         until: where it is over; None if that is open.
         start: its first character in the text.
         end: the character after its last.
+        is_span: whether the text says where it begins and where it ends.
     """
 
     written: str
@@ -44,6 +45,7 @@ class DateSpan(NamedTuple):
     until: float | None
     start: int
     end: int
+    is_span: bool
 
 
 class _Atom(NamedTuple):
@@ -231,7 +233,7 @@ def _with_words_around(text: str, free: int, atom: _Atom, patterns: DatePatterns
         case _ if suffix:
             since = None
     end = suffix.end() if suffix else atom.end
-    return DateSpan(text[start:end], atom.calendar, since, until, start, end)
+    return DateSpan(text[start:end], atom.calendar, since, until, start, end, atom.is_span)
 
 
 def _prefix(text: str, free: int, start: int, patterns: DatePatterns) -> re.Match[str] | None:

@@ -235,17 +235,13 @@ def _period(qualifier: str | None, rules: RuleBook) -> dict[str, Any]:
         words = {part.strip().lower() for part in qualifier.split(";")}
         return {"end_time": qualifier[:_LONGEST_VALUE]} if words & rules.ended_words else {}
     first, last = found[0], found[-1]
-    is_span = len(found) > 1 or _is_span(first)
+    is_span = len(found) > 1 or first.is_span
     period: dict[str, Any] = {"calendar": first.calendar}
     if first.since is not None:
         period |= {"start_time": _side(first, 0, rules.language), "starts_from": first.since}
     if last.until is not None and (is_span or first.since is None):
         period |= {"end_time": _side(last, -1, rules.language), "ends_to": last.until}
     return period
-
-
-def _is_span(found: DateSpan) -> bool:
-    return found.since is not None and found.until is not None and found.until - found.since > 1
 
 
 def _side(found: DateSpan, side: int, language: str) -> str:
