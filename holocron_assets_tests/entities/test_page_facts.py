@@ -110,6 +110,7 @@ def test_what_stands_in_parentheses_says_since_and_until_when(
         ("1 to 3 meters", None, None),
         ("Male: 2.1 meters", None, None),
         ("Tall", None, None),
+        ("9" * 400, None, None),
     ],
 )
 def test_a_number_has_its_unit_and_a_span_of_numbers_is_none(

@@ -189,6 +189,13 @@ def test_one_statement_in_other_letters_is_one_and_a_time_that_is_no_date_is_lef
     assert times is None
 
 
+def test_a_name_that_computers_read_as_a_number_has_none(wiki: WikiWithFacts) -> None:
+    numbers = {"Infinity": None, "Nan": None, "-inf": None, "9" * 400: None, "1,234.5": 1234.5}
+    wiki.model_says(FACTS, "Nem", [fact("height", value, "so it is") for value in numbers])
+    wiki.resolve()
+    assert {value: said(wiki)["height", value]["number"] for value in numbers} == numbers
+
+
 def test_a_person_accepts_what_is_proposed(wiki: WikiWithFacts) -> None:
     wiki.model_says(FACTS, "Nem", [fact("job", "sailor", "a sailor from Thuum")])
     wiki.resolve()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from math import isfinite
 from typing import Any, NamedTuple, Protocol
 
 from holocron_assets.entities.facts.dates import DateSpan, find_dates, is_date
@@ -197,7 +198,8 @@ def _number(text: str, unit: str | None, language: str) -> dict[str, Any]:
     if match[3] is None and _FIGURE_GOES_ON[values.decimal].match(text, match.end()):
         return {}
     number = _figure(match[1], values.decimal) * values.scales.get((match[2] or "").lower(), 1)
-    return {"number": number, "unit": (match[3] or "").strip() or unit}
+    # so many figures are no number that a table can have
+    return {"number": number, "unit": (match[3] or "").strip() or unit} if isfinite(number) else {}
 
 
 def _figure(written: str, decimal: str) -> float:

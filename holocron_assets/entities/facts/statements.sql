@@ -31,8 +31,11 @@ select distinct key from infobox_facts where is_single;
 create or replace temp macro language_of(of_source) as
     coalesce((select any_value(language) from languages where source = of_source), 'en');
 
+-- 'Infinity' and 'Nan' can be cast, but are names.
+create or replace temp macro finite(number) as case when isfinite(number) then number end;
+
 -- A value as a number, if it is one in figures. Where a comma marks decimals, points and spaces mark thousands.
-create or replace temp macro number_of(said, of_source) as try_cast(case
+create or replace temp macro number_of(said, of_source) as finite(try_cast(case
     when (select any_value(decimal) from languages where source = of_source) = ',' then replace(
         if(
             regexp_full_match(said, '-?[1-9]\d{0,2}([. \x{a0}\x{2009}\x{202f}]\d{3})+(,\d+)?'),
@@ -41,7 +44,7 @@ create or replace temp macro number_of(said, of_source) as try_cast(case
         ), ',', '.'
     )
     else replace(said, ',', '')
-end as double);
+end as double));
 
 create or replace temp table work_titles as
 select source, title, min(entity_id) as entity_id from ends group by source, title;
