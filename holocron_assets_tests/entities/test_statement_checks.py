@@ -256,6 +256,29 @@ def test_names_of_links_are_read_from_wikitext_but_those_of_two_titles_and_other
     }
 
 
+def test_a_link_leads_to_the_title_that_its_wiki_gives_the_page() -> None:
+    text = "[[human]], [[human|Human]] and [[Human]]; [[oll_yards#The_pier|pier]], [[Caf&eacute;]], [[a<b]]"
+    assert linked_names(text) == {
+        "human": "Human",
+        "Human": "Human",
+        "pier": "Oll yards#The pier",
+        "Caf&eacute;": "Caf\u00e9",
+    }
+    dictionary = replace(DEFAULT_SITE, case_sensitive=frozenset({0}))
+    assert linked_names("[[moor]], [[Moor]], [[tide|the sea]], [[Tide|the sea]]", site=dictionary) == {
+        "moor": "moor",
+        "Moor": "Moor",
+    }
+
+
+def test_a_sentence_leads_to_the_page_that_its_small_link_leads_to() -> None:
+    page = page_parts("Ifa Roon was a captain of the [[grey guard]].", "Ifa Roon")
+    item = code_item({"primary_type": "PersonCharacter"}, {"page": page}, {})
+    assert {row["to_title"] for row in statements_of_page(item) if row["kind"] == "relation"} == {
+        "Grey guard"
+    }
+
+
 def test_a_colon_in_a_title_makes_no_namespace_of_several_words_or_of_a_section() -> None:
     text = "[[Star Moor:Second Battle|Second Battle]], [[Thuum#Note:Tides|the tides]], [[User talk:Tam|Tam]]"
     found = linked_names(text)

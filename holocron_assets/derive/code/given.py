@@ -13,6 +13,7 @@ from holocron_assets.derive.evidence.page_parts import PageParts
 from holocron_assets.derive.evidence.queries import QueryRows
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.titles import Site
 
 _NOT_CONTENT = frozenset(
     {"batch", "extraction_ms", "page_id", "position", "revision_id", "run_id", "signals_version"}
@@ -71,6 +72,11 @@ class PageToRead:
     def text(self) -> str:
         """The whole page as clean text."""
         return self._parts.text
+
+    @property
+    def site(self) -> Site:
+        """The wiki that it is on, which says how titles are written."""
+        return self._parts.site
 
     def part(self, name: str) -> str:
         """A part as clean text, empty where the page has none.

@@ -44,7 +44,7 @@ def statements_of_page(item: CodeItem) -> Iterator[dict[str, str]]:
     """
     page = PageRead(item.page.title, item.page.part("lead"), item.page.language)
     page_type = str(item.variables["primary_type"])
-    links = linked_names(item.page.wikitext, language_code(item.page.language))
+    links = linked_names(item.page.wikitext, language_code(item.page.language), item.page.site)
     found = chain(stated_facts(page, page_type), stated_relations(page, links, page_type))
     yield from islice(found, MOST_STATEMENTS)
 

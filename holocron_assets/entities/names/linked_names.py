@@ -5,8 +5,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache
+from urllib.parse import unquote
 
-from holocron_assets.lake.titles import DEFAULT_SITE
+from holocron_assets.lake.titles import DEFAULT_SITE, InvalidTitle, Site
 from holocron_assets.languages.language import ENGLISH, load_language
 
 _LINK = re.compile(r"\[\[([^\[\]|#]+(?:#[^\[\]|]*)?)(?:\|([^\[\]]*))?\]\](\w*)")
@@ -15,27 +16,38 @@ _SHORTEST_NAME = 3
 _PREFIXES = DEFAULT_SITE.namespace_numbers.keys() | DEFAULT_SITE.interwiki_prefixes
 
 
-def linked_names(wikitext: str, language: str = ENGLISH) -> Mapping[str, str]:
+def linked_names(wikitext: str, language: str = ENGLISH, site: Site = DEFAULT_SITE) -> Mapping[str, str]:
     """The names under which a page links to others, with the titles that they lead to.
 
-    A link to a section keeps its fragment ("Guilds#Lamplighters"): it names a part of that page. If a name
-    leads to a page and also to its sections, it names the page. A name that leads to two pages, or only to
-    two sections of one, is left out, and so are files, categories and other wikis.
+    Titles are written as table `page_links` has them. A link to a section keeps its fragment
+    ("Guilds#Lamplighters"): it names a part of that page. If a name leads to a page and also to its
+    sections, it names the page. A name that leads to two pages, or only to two sections of one, is left out,
+    and so are files, categories and other wikis.
 
     Args:
         wikitext: of the page.
         language: code of its language, as `language_code` gives it.
+        site: the wiki that it is on.
     """
     prefixes = _PREFIXES | _namespaces(language)
     found: dict[str, set[str]] = defaultdict(set)
     for link in _LINK.finditer(wikitext):
-        title = link[1].strip().replace("_", " ")
+        title = _title(link[1], site)
         name = _MARKS.sub("", (link[2] or link[1]).strip()) + link[3]
-        if _leads_elsewhere(title, prefixes) or len(name) < _SHORTEST_NAME or not title:
-            continue
-        found[name].add(title)
+        leads_elsewhere = _leads_elsewhere(link[1].replace("_", " "), prefixes)
+        if title and not leads_elsewhere and len(name) >= _SHORTEST_NAME:
+            found[name].add(title)
     named = ((name, _one_of(titles)) for name, titles in found.items())
     return {name: title for name, title in named if title}
+
+
+def _title(written: str, site: Site) -> str | None:
+    """The title that a link leads to, with its fragment; None if no page can have it."""
+    try:
+        found = site.parse_title(unquote(written))
+    except InvalidTitle:
+        return None
+    return f"{found.title}#{found.fragment}" if found.fragment else found.title
 
 
 def _one_of(titles: AbstractSet[str]) -> str | None:
