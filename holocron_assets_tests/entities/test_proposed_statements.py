@@ -100,6 +100,24 @@ def test_a_second_page_verifies_only_what_no_check_of_it_speaks_against(wiki: Wi
     assert (verified["status"], verified["verified_by"]) == ("stated", "page")
 
 
+def test_a_page_that_two_sources_read_does_not_verify_itself(tmp_path: Path) -> None:
+    one, copy = WikiWithFacts(tmp_path), WikiWithFacts(tmp_path, "copywiki")
+    for each in (one, copy):
+        each.says_its_language("en")  # with the same address
+        each.crawl({"Nem": page("Character", "Nem") + " He taught [[Tam]].", "Tam": TAM})
+        each.model_says(FACTS, "Nem", [fact("job", "sailor", "a sailor")])
+        each.model_says(RELATIONS, "Nem", [relation("taught", "Tam", "Nem taught Tam")])
+        each.check("Nem", "Nem was a sailor. Nem taught Tam.")
+    one.resolve()
+    found = [*one.facts("Nem"), *one.relations("Nem")]
+    assert len({row.get("entity_id") or row["from_id"] for row in found}) == 1, "both pages are one entity"
+    assert [(row["status"], row["verified_by"]) for row in found] == [("proposed", None)] * 4
+    copy.says_its_language("de")
+    assert "entity_facts PersonCharacter" in one.resolve(), "it is another wiki now"
+    found = [*one.facts("Nem"), *one.relations("Nem")]
+    assert {row["verified_by"] for row in found} == {"page"}
+
+
 def test_checks_state_a_key_only_where_the_model_was_measured(
     wiki: WikiWithFacts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

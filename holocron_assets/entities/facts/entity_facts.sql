@@ -59,9 +59,10 @@ once as (
 -- rejected is none, and neither is what the page says of it in other letters.
 spoken as (
     select
-        entity_id, fact_key as key, plain_text(value) as said, title_key, method, fact_id,
-        row(subject, qualifier, unit) as details
+        entity_id, fact_key as key, plain_text(value) as said, title_key, coalesce(page_key, title_key) as page_key,
+        method, fact_id, row(subject, qualifier, unit) as details
     from identified
+    left join read_twice using (title_key)
     where kind = 'fact' and (method = 'infobox' or supported and is_mapped and failed_checks = '')
 ),
 fact_voices as (
@@ -81,7 +82,7 @@ verified as (
             when exists (
                 from fact_voices as voices
                 where voices.entity_id = once.entity_id and voices.key = once.fact_key
-                    and voices.said = plain_text(once.value) and voices.title_key <> once.title_key
+                    and voices.said = plain_text(once.value) and voices.page_key <> coalesce(read_twice.page_key, once.title_key)
             ) then 'page'
             when once.method = 'model' and ('fact', once.fact_key, 'sentence') in (select (kind, key, model) from trusted)
                 and (once.entity_id, once.fact_key, plain_text(once.value)) in (
@@ -92,6 +93,7 @@ verified as (
             ) then 'checks'
         end as verified_by
     from once
+    left join read_twice using (title_key)
 ),
 judged as (
     select

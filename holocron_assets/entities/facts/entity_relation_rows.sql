@@ -42,7 +42,7 @@ verified as (
             when exists (
                 from relation_voices as voices
                 where voices.from_id = once.from_id and voices.key = once.relation
-                    and coalesce(voices.to_id = once.to_id, false) and voices.title_key <> once.title_key
+                    and coalesce(voices.to_id = once.to_id, false) and voices.page_key <> coalesce(read_twice.page_key, once.title_key)
             ) then 'page'
             when exists (
                 from relation_voices as voices
@@ -55,6 +55,7 @@ verified as (
             ) then 'checks'
         end as verified_by
     from once
+    left join read_twice using (title_key)
 )
 select
     verified.* exclude (is_mapped),

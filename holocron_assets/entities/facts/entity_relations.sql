@@ -80,7 +80,8 @@ select distinct
     case when same.is_turned then said.to_id else said.from_id end as from_id,
     same.key,
     case when same.is_turned then said.from_id else said.to_id end as to_id,
-    said.title_key,
+    coalesce(read_twice.page_key, said.title_key) as page_key,
     said.method
 from counted as said
-join same_relations as same on same.said = said.key;
+join same_relations as same on same.said = said.key
+left join read_twice using (title_key);

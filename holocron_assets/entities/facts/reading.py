@@ -139,6 +139,8 @@ def read_statements(snapshot: Snapshot) -> None:
     _put_vocabulary(snapshot)
     _put_first_titles(snapshot)
     _put_languages(snapshot, reading.languages)
+    wikis = [{"source": source, "wiki": wiki} for source, wiki in snapshot.wikis.items()]
+    _put(snapshot, "wikis", dict.fromkeys(("source", "wiki"), pa.string()), wikis)
     columns = {**dict.fromkeys(("statement_id", "status", "decision_id"), pa.string()), "place": pa.int64()}
     _put(snapshot, "decided", columns, _decided(snapshot))
     query(snapshot.connection, _STATEMENTS)
@@ -233,6 +235,7 @@ def _reading(snapshot: Snapshot) -> _Reading:
         languages = _languages(snapshot)
         titles = content_hash(str(list(snapshot.first_titles.by_page.items())))
         marks |= {"answers": answers["mark"], "languages": content_hash(str(sorted(languages.items())))}
+        marks["wikis"] = content_hash(str(sorted(snapshot.wikis.items())))
         _READINGS[snapshot] = _Reading({"first_titles": titles, **marks}, languages)
     return _READINGS[snapshot]
 

@@ -24,6 +24,14 @@ semi join present_answers as present on facts.batch = present.batch and facts.ti
 join holders on holders.title_key = facts.title_key
 where facts.kind <> 'name';
 
+-- Pages that several sources read from one wiki: each of them has one key in all.
+create or replace temp table read_twice as
+select title_key, min(title_key) over one_page as page_key
+from present_pages
+join wikis using (source)
+window one_page as (partition by wiki, page_id)
+qualify count(*) over one_page > 1;
+
 create or replace temp table single_keys as
 select distinct key from infobox_facts where is_single;
 
