@@ -108,6 +108,25 @@ def test_two_values_where_only_one_can_be_true_are_disputed_and_both_stay(tmp_pa
     assert values(wiki.facts("Nem"), "gender") == ["Female", "Male"]
 
 
+def test_values_are_disputed_whether_or_not_another_entity_is_suppressed(tmp_path: Path) -> None:
+    wiki = WikiWithFacts(tmp_path)
+    wiki.crawl(
+        {"Nem": page("Character", "Nem"), "Grey Guard": page("Organization", "Grey Guard", "|gender=Male")}
+    )
+    said = {"fact_key": "gender", "unit": None, "evidence": "so it is"}
+    wiki.model_says(FACTS, "Nem", [{**said, "value": "Male"}, {**said, "value": "Female"}])
+    wiki.resolve()
+    for row in wiki.facts("Nem"):
+        decided(wiki, "accept", statement_id=row["fact_id"])
+    decided(wiki, "suppress", entity_id=entity_id(wiki, "Grey Guard"), source="wiki", title="Grey Guard")
+    wiki.resolve()
+    found = [row["is_disputed"] for row in wiki.facts("Nem")]
+    for name in wiki.lake.partitions(ENTITY_FACTS):
+        wiki.lake.file(ENTITY_FACTS, name).unlink()
+    wiki.resolve()
+    assert [row["is_disputed"] for row in wiki.facts("Nem")] == found == [True, True]
+
+
 def test_what_a_person_rejects_stays_rejected_and_is_no_dispute(tmp_path: Path) -> None:
     wiki = WikiWithFacts(tmp_path)
     wiki.crawl({"Nem": page("Character", "Nem", "|gender=*Male\n*Female")})

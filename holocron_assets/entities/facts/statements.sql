@@ -32,8 +32,12 @@ join wikis using (source)
 window one_page as (partition by wiki, page_id)
 qualify count(*) over one_page > 1;
 
+-- Also by the pages of no entity: facts are made a type at a time, and must not depend on the entities of another.
 create or replace temp table single_keys as
-select distinct key from infobox_facts where is_single;
+select distinct key
+from lake.page_facts as facts
+semi join present_answers as present on facts.batch = present.batch and facts.title_key = present.title_key
+where is_single;
 
 -- A source that says no language counts as English.
 create or replace temp macro language_of(of_source) as
