@@ -122,6 +122,7 @@ def test_a_number_has_its_unit_and_a_span_of_numbers_is_none(
 
 def test_values_that_say_nothing_are_left_out() -> None:
     assert said("|species=Unknown\n|moons=0\n|affiliation=None\n|children=") == []
+    assert said("|armament=\u2014\n|homeworld=-\n|gender=\u2026\n|name=???") == []
 
 
 def test_only_one_gender_can_be_true_and_several_colors_can() -> None:

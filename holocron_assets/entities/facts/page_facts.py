@@ -174,10 +174,15 @@ def _stated(value: Value, rule: InfoboxRule, rules: RuleBook) -> Iterator[_State
     language = rules.language
     text = _besides_dates(value.text, language) if rule.reads == "besides_date" else value.text
     names_nobody = rule.kind == "relation" and not value.links and _words(language).amount.fullmatch(text)
-    if names_nobody or text.lower() in load_language(language).values.nothing:
+    if names_nobody or _says_nothing(text, language):
         return
     more = _number(text, rule.unit, language) if rule.reads == "number" else {}
     yield _Stated(text, {**more, **_period(value.qualifier, rules)})
+
+
+def _says_nothing(text: str, language: str) -> bool:
+    """Whether a text is a word that stands for nothing, or only signs: a dash in any language."""
+    return text.lower() in load_language(language).values.nothing or not any(map(str.isalnum, text))
 
 
 def _date(found: DateSpan) -> dict[str, Any]:
