@@ -178,6 +178,35 @@ def test_types_that_do_not_fit_and_ends_that_nobody_knows_fail_a_check(wiki: Wik
     assert "types" in found["climate", "captain"]["failed_checks"]
 
 
+def test_what_the_infobox_of_another_type_says_is_proposed_and_verifies_nothing(tmp_path: Path) -> None:
+    wiki = WikiWithFacts(tmp_path)
+    fields = "|stars=[[Thuum]]\n|system=[[Thuum]]\n|affiliation=[[Grey Guard]]"
+    wiki.crawl(
+        {
+            "Nem": page("Character", "Nem", fields),
+            "Thuum": THUUM,
+            "Sallow": page("Planet", "Sallow", "|suns=[[Thuum]]\n|system=[[Thuum]]"),
+        }
+    )
+    wiki.crawl({"Grey Guard": page("Organization", "Grey Guard", "|species=[[Tchaan]]")})
+    wiki.model_says(RELATIONS, "Nem", [relation("located_in", "Thuum", "so it is")])
+    wiki.resolve()
+    rows = [row for title in ("Nem", "Sallow", "Grey Guard") for row in wiki.relations(title)]
+    assert {(row["title"], row["relation"]): (row["status"], row["failed_checks"]) for row in rows} == {
+        ("Nem", "sun"): ("proposed", "types"),
+        ("Nem", "in_system"): ("proposed", "types"),
+        ("Nem", "affiliated_with"): ("stated", None),
+        ("Nem", "located_in"): ("proposed", None),
+        ("Sallow", "sun"): ("stated", None),
+        ("Sallow", "in_system"): ("stated", None),
+        ("Grey Guard", "of_species"): ("stated", None),
+    }
+    sun = next(row for row in rows if row["title"] == "Nem" and row["relation"] == "sun")
+    decided(wiki, "accept", statement_id=sun["relation_id"])
+    wiki.resolve()
+    assert [row["status"] for row in wiki.relations("Nem") if row["relation"] == "sun"] == ["accepted"]
+
+
 def test_words_that_the_vocabulary_lacks_are_kept_aside_and_counted(wiki: WikiWithFacts) -> None:
     words = [fact("steal", "steal", "He served"), fact("steal", "boats", "He served")]
     wiki.model_says(FACTS, "Nem", words)

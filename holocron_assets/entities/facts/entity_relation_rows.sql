@@ -9,8 +9,9 @@ with said as (
 checked as (
     select
         said.* exclude (continuity, target_key, position, failed, words, former_ids),
-        case when failed is not null then
-            array_to_string(list_filter([
+        case
+            when method = 'infobox' and not may_be('page', relation, entity_type) then 'types'
+            when failed is not null then array_to_string(list_filter([
                 nullif(failed, ''),
                 case when not (may_be('from', relation, entity_type) and may_be('to', relation, to_type)) then 'types' end,
                 case when to_id is null and (to_title is null or method = 'sentence') then 'unknown' end
@@ -59,7 +60,11 @@ verified as (
 )
 select
     verified.* exclude (is_mapped),
-    coalesce(decided.status, standing_of(method, supported, is_mapped, verified_by)) as status,
+    coalesce(
+        decided.status,
+        case when method = 'infobox' and failed_checks = 'types' then 'proposed' end,
+        standing_of(method, supported, is_mapped, verified_by)
+    ) as status,
     decided.decision_id,
     $run as run_id
 from verified

@@ -67,7 +67,8 @@ with said as (
     left join known_names as named
         on said.method = 'sentence' and said.target_key is null and named.source = said.source
         and named.name = lower(said.to_name) and named.side = side_of(said.continuity)
-    where said.method = 'infobox' or said.supported and said.is_mapped and said.failed = ''
+    where said.method = 'infobox' and may_be('page', said.relation, said.entity_type)
+        or said.supported and said.is_mapped and said.failed = ''
 ),
 counted as (
     from said

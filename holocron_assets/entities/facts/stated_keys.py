@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -166,6 +166,15 @@ def _both_ways(key: str, entry: RelationMeaning, *, is_read: bool) -> Iterator[S
             from_types=entry.to_types,
             to_types=entry.from_types,
         )
+
+
+def types_of_pages() -> list[dict[str, Any]]:
+    """The types that may have a relation that only infoboxes say: rows of `key` and `types`.
+
+    Those of other relations are about sentences. Infoboxes say more with them: a ship is affiliated too.
+    """
+    relations = [one for one in load_keys().values() if one.kind == "relation" and not one.is_read]
+    return [{"key": one.key, "types": list(one.from_types)} for one in relations if one.from_types]
 
 
 def why_not_stated(kind: StatedKind, key: str, means: str | None) -> str | None:

@@ -65,7 +65,7 @@ _STANDING = (
         "failed_checks",
         type_string,
         "Checks that a model's statement failed, separated by ', '; empty text if none, null if it was not "
-        "checked yet or an infobox says it",
+        "checked yet or an infobox says it; 'types' for an infobox of a type that the relation is not for",
         nullable=True,
     ),
     Column(
@@ -79,7 +79,7 @@ _STANDING = (
         "status",
         type_string,
         "'stated' (an infobox says so, or a sentence or model and what verifies it), 'proposed' (only a "
-        "sentence or a model says so), "
+        "sentence or a model says so, or the infobox of a type that the relation is not for), "
         "'unmapped' (a model says so in words that the vocabulary lacks), 'unsupported' (the page lacks the "
         "words), 'accepted' or 'rejected' (by a person)",
     ),
