@@ -62,6 +62,21 @@ def test_steps_are_commands_and_the_exit_code_says_how_they_went(holocron: Holoc
     ]
 
 
+def test_steps_may_name_sources_of_files_and_one_that_a_step_makes(holocron: Holocron) -> None:
+    papers = "kind: http_files\nname: papers\nenabled: false\nlists: [{file: list.csv}]\n"
+    text = f"{papers}politeness: {{contact: tests@example.org}}\n"
+    (holocron.sources_folder / "papers.yaml").write_text(text, encoding="utf-8")
+    (holocron.sources_folder / "list.csv").write_text("address\n", encoding="utf-8")
+    write(
+        holocron,
+        "{name: hold, run: pause --source papers --author Ann --reason wait}",
+        "{name: add, run: files add https://a.example/a --contact tests@example.org}",
+        "{name: hold_added, run: pause --source added --author Ann --reason wait}",
+    )
+    result = do(holocron, "run", "some")
+    assert result.exit_code == 0, result.output
+
+
 @pytest.mark.parametrize(
     ("step", "problem"),
     [

@@ -157,6 +157,14 @@ def test_a_page_that_moved_is_explained_by_decisions_about_its_statements_and_no
     assert other["decisions"] == []
 
 
+def test_a_page_whose_source_is_gone_is_not_denied(finished_sample: Holocron, tmp_path: Path) -> None:
+    own = finished_sample.copy_to(tmp_path / "own")
+    (own.sources_folder / "sample.yaml").unlink()
+    said = asked(own, "Pell Harbor")
+    assert said.exit_code == 1
+    assert "'Pell Harbor' is a page of sample, whose file in" in " ".join(said.output.split())
+
+
 def test_the_target_of_a_redirect_is_shown(explain_page: Callable[[str], dict[str, Any]]) -> None:
     explained = explain_page("Issa Dorrane/Canon")
     assert explained["entity"]["says"] == "None: it is a redirect to 'Issa Dorrane'."

@@ -130,9 +130,10 @@ def test_a_hold_of_something_else_excuses_nothing(nothing_waits: Status) -> None
     assert progress(replace(status, paused=(held,)))[0] == "failed"
 
 
-def test_a_wiki_that_is_left_alone_is_no_failure(nothing_waits: Status) -> None:
+@pytest.mark.parametrize("stage", ["pages", "files"])
+def test_a_wiki_that_is_left_alone_is_no_failure(nothing_waits: Status, stage: str) -> None:
     host = Host("sample", "a.wiki:443", "left alone", nothing_waits.at + LONG_AGO, "429", 0.5, 12)
-    status = waiting(nothing_waits, "pages", since=LONG_AGO)
+    status = waiting(nothing_waits, stage, since=LONG_AGO)
     assert progress(replace(status, hosts=(host,)))[0] == "ok"
 
 

@@ -1,9 +1,12 @@
 """The sensor `raise_alerts` where snapshots take longer than a tick may, and where they fail."""
 
+import errno
 import json
+import os
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import NoReturn
 
 import dagster as dg
 import pytest
@@ -99,6 +102,20 @@ def test_a_source_of_files_that_is_switched_off_raises_no_alert(
     write_partition(holocron.lake, FILE_LIST, "papers", [row])
     tick(holocron, instance)
     assert [row["subject"] for row in firing(holocron.lake) if "papers" in row["subject"]] == []
+
+
+def test_a_folder_of_backups_that_cannot_be_read_raises_the_alert_about_backups(
+    holocron: Holocron, instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "alerts.yaml").write_text(f"backups: {{folder: {tmp_path}}}\n", encoding="utf-8")
+    monkeypatch.setenv("HOLOCRON_ALERTS", str(tmp_path / "alerts.yaml"))
+
+    def broken(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(tmp_path))
+
+    monkeypatch.setattr(alerting, "newest_backup", broken)
+    tick(holocron, instance)
+    assert {row["rule"] for row in firing(holocron.lake)} == {"backups", "exhausted"}
 
 
 def test_a_firing_alert_neither_ends_nor_repeats_while_a_snapshot_is_under_way(

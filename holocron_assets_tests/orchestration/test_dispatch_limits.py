@@ -49,6 +49,23 @@ def test_the_pools_of_the_settings_reach_the_instance_whenever_it_is_opened(
     assert limits == {"gpu": 1, "code": 3, "remote": 3, "crawl": 2}
 
 
+def test_only_who_says_how_many_crawl_or_begins_a_daemon_changes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLOCRON_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
+
+    def limit(*, begins_daemon: bool = False) -> int:
+        with open_instance(begins_daemon=begins_daemon) as instance:
+            return {pool.name: pool.limit for pool in instance.event_log_storage.get_pool_limits()}["crawl"]
+
+    monkeypatch.setenv("HOLOCRON_CRAWLERS", "8")
+    assert limit() == 8
+    monkeypatch.delenv("HOLOCRON_CRAWLERS")
+    assert limit() == 8, "a command in a shell without the variable says nothing of it"
+    assert limit(begins_daemon=True) == 2
+
+
 @pytest.mark.parametrize(
     ("policy", "limits"),
     [

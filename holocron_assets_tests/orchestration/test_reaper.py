@@ -259,6 +259,35 @@ def test_a_run_that_ended_its_work_is_not_dead_before_its_end_is_recorded(
     assert reap_dead_runs(instance, Lake(tmp_path), time_to_start=timedelta(0)) == [run_id]
 
 
+def test_a_run_that_gave_up_its_lock_has_time_to_record_its_end(
+    instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = run_of(instance, DagsterRunStatus.STARTED)
+
+    def ended_meanwhile(_: float) -> None:
+        if run := instance.get_run_by_id(run_id):
+            instance.report_run_canceled(run)
+
+    monkeypatch.setattr(reaper, "sleep", ended_meanwhile)
+    assert reap_dead_runs(instance, Lake(tmp_path), time_to_start=timedelta(0)) == []
+    assert status_of(instance, run_id) == DagsterRunStatus.CANCELED
+
+
+def test_the_lock_of_a_dead_run_that_dagster_reported_itself_is_removed(
+    instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    lake = Lake(tmp_path)
+    ended, lives = (
+        run_of(instance, status) for status in (DagsterRunStatus.FAILURE, DagsterRunStatus.SUCCESS)
+    )
+    for run_id in (ended, "of another"):
+        (lake.locks / f"run-{run_id}.lock").touch()
+    with held_by_run(lake, lives):
+        reap_dead_runs(instance, lake)
+        left = {path.name for path in lake.locks.glob("run-*")}
+    assert left == {"run-of another.lock", f"run-{lives}.lock"}
+
+
 def test_a_run_of_this_process_is_seen_to_live_from_before_its_start_to_after_its_end(
     instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """The jobs that start others, run in this process: what they bring up to date, and how they fail."""
 
+import json
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from file_server import FileServer, answer
 from sample_dagster import failure_message, run_job
 from sample_holocron import SAMPLE_EXPORT, Holocron, sample_holocron
 from tiny_wiki import add_tiny_source, copy_of_export, tiny_wiki
@@ -14,7 +16,7 @@ from tiny_wiki import add_tiny_source, copy_of_export, tiny_wiki
 from holocron_assets.decisions.controls import PAUSE, Scope, control
 from holocron_assets.definitions import build_definitions
 from holocron_assets.lake.files.parquet import read_partition
-from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES, SEED_TITLES
+from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, FILES, PAGES, SEED_TITLES
 from holocron_assets.orchestration.jobs import refresh as refresh_module
 from holocron_assets.orchestration.runs.waiting import FinishedRun, LocalRuns
 from holocron_assets.planning import loop
@@ -23,6 +25,7 @@ from holocron_assets.planning.work import Work, batches_to_fetch, entities_to_re
 pytestmark = pytest.mark.system
 
 SMALL = Scope("source", "small")
+PNG = b"\x89PNG\r\n\x1a\n" + b"salt" * 100
 
 
 @pytest.fixture
@@ -82,6 +85,25 @@ def test_refresh_lists_cuts_fetches_and_resolves(tmp_path: Path, instance: dg.Da
     assert len(read_partition(holocron.lake, PAGES, "small-000001")) == 6
     assert holocron.lake.partitions(ENTITIES) != []
     assert entities_to_resolve(holocron.lake) == []
+
+
+@pytest.mark.parametrize("source", [None, "papers"])
+def test_refresh_lists_and_fetches_files(
+    tmp_path: Path, instance: dg.DagsterInstance, source: str | None
+) -> None:
+    with FileServer() as server:
+        server.routes["/a.png"] = [answer(200, PNG, Content_Type="image/png")]
+        holocron = small_holocron(tmp_path)
+        quick = "politeness: {contact: tests@example.org, requests_per_second: 100}"
+        listed = tmp_path / "list.jsonl"
+        listed.write_text(json.dumps({"url": server.url("/a.png")}))
+        text = f"kind: http_files\nname: papers\nenabled: true\nprivate_hosts: [127.0.0.1]\n{quick}\n"
+        (holocron.sources_folder / "papers.yaml").write_text(f"{text}lists: [{{file: {listed}}}]\n")
+        result = refresh(holocron, instance, source)
+        assert result.success, failure_message(result)
+    (found,) = read_partition(holocron.lake, FILES, holocron.lake.partitions(FILES)[0])
+    assert (found["source"], found["status"]) == ("papers", "ok")
+    assert count_of_runs(instance, "crawl_batch") == (source is None)
 
 
 def test_refreshing_again_lists_seeds_anew_and_finds_nothing_else(

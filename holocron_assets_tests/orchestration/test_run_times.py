@@ -63,6 +63,13 @@ def test_each_run_that_ended_is_counted_once_however_it_ended(instance: dg.Dagst
     assert {row["job_name"]: row["number"] for row in state.run_times} == {"quick": 1, "broken": 1}
 
 
+def test_runs_of_before_are_not_counted_again_by_a_process_that_begins(instance: dg.DagsterInstance) -> None:
+    quick.execute_in_process(instance=instance)
+    times = RunTimes()
+    read_dagster_state(instance, times)
+    assert numbers(times) == {}
+
+
 def test_a_run_that_dagster_forgot_stays_counted(instance: dg.DagsterInstance) -> None:
     times = RunTimes()
     run_id = quick.execute_in_process(instance=instance).run_id
@@ -73,8 +80,9 @@ def test_a_run_that_dagster_forgot_stays_counted(instance: dg.DagsterInstance) -
 
 
 def test_prometheus_gets_a_histogram_for_each_job(instance: dg.DagsterInstance) -> None:
+    times = RunTimes()
     quick.execute_in_process(instance=instance)
-    state = read_dagster_state(instance)
+    state = read_dagster_state(instance, times)
     [histogram] = [one for one in dagster_metrics(state) if one.name == "holocron_dagster_run_seconds"]
     found: dict[str, Any] = {
         sample.labels.get("le", sample.name): sample.value
@@ -86,7 +94,7 @@ def test_prometheus_gets_a_histogram_for_each_job(instance: dg.DagsterInstance) 
 
 
 def test_an_end_that_becomes_visible_late_is_counted_and_one_of_long_ago_is_not() -> None:
-    times, now = RunTimes(), utc_now()
+    times, now = RunTimes(), utc_now() + timedelta(minutes=5)
     times.add([EndedRun("first", "any", now, 100.0)])
     times.add(
         [EndedRun("late", "any", now - timedelta(seconds=30), 2.0), EndedRun("first", "any", now, 100.0)]

@@ -1,11 +1,13 @@
 """What `holocron ui`, `daemon` and `webserver` refuse before they start anything, and whose the runs are."""
 
+import errno
 import os
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NoReturn
 
@@ -18,6 +20,7 @@ from sample_holocron import Holocron, sample_holocron
 
 from holocron_assets.cli.main import main
 from holocron_assets.derive.server.process.connection import running_server
+from holocron_assets.lake.place.presence import FolderGoneError
 from holocron_assets.orchestration.internals.instance import open_instance, open_to_read, reap_without_daemon
 from holocron_assets.orchestration.runtime import services as serving
 from holocron_assets.orchestration.runtime.process_group import LOAD_ANEW, Duties, end_leftovers
@@ -169,6 +172,24 @@ def test_a_machine_that_starts_no_more_processes_does_not_end_the_daemon(
         for _ in range(10):
             models.check()
     assert "it is tried again later: Resource temporarily unavailable" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("holocron")
+@pytest.mark.parametrize("problem", [FolderGoneError("the disk is gone"), OSError(errno.EIO, "broken")])
+def test_a_disk_that_is_gone_for_a_moment_does_not_end_the_daemon(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], problem: Exception
+) -> None:
+    def gone() -> NoReturn:
+        raise problem
+
+    monkeypatch.setattr(serving, "running_server", lambda: None)
+    monkeypatch.setattr(serving, "model_server", lambda: nullcontext("a server"))
+    with SharedModels() as models:
+        monkeypatch.setattr(serving, "running_server", gone)
+        monkeypatch.setattr(serving, "model_server", gone)
+        for _ in range(10):
+            models.check()
+    assert f"it is tried again later: {problem}" in capsys.readouterr().err
 
 
 def test_processes_are_started_again_after_a_disk_was_full_and_none_is_left(tmp_path: Path) -> None:

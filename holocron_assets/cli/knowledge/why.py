@@ -48,9 +48,16 @@ def why(title: str, source_name: str | None, *, as_json: bool) -> None:
     if source_name:
         any_named_source(source_name)
     known = {source.name: source for source in sources}
-    found = [page for page in find_page(lake, title, source_name) if page[0] in known]
+    pages = find_page(lake, title, source_name)
+    found = [page for page in pages if page[0] in known]
     of_files = read_file_sources(sources_folder())
     explained = why_files(lake, title, source_name, of_files, politeness_folder())
+    if pages and not found and not explained:
+        names = ", ".join(sorted({source for source, _ in pages}))
+        fail(
+            f"{title!r} is a page of {names}, whose file in {sources_folder()} is gone or cannot be read: "
+            f"mend it first. `holocron page` shows what is known of the page"
+        )
     if not found and not explained:
         fail(
             f"no page is called {title!r}: no seed names it and no fetched page links to it."

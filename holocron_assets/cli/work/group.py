@@ -10,7 +10,7 @@ import click
 from filelock import Timeout
 
 from holocron_assets.cli.console import print_rows, terminal, to_json
-from holocron_assets.cli.shared import all_sources, bare_lake, clear_errors, fail, json_option
+from holocron_assets.cli.shared import all_sources_of_any_kind, bare_lake, clear_errors, fail, json_option
 from holocron_assets.crawl.sources.files import Problem, SourceError
 from holocron_assets.errors import PermanentError
 from holocron_assets.interrupts import ending_by_signal
@@ -123,20 +123,27 @@ def _refuse_unknown_commands(name: str, found: Group) -> None:
     """
     from holocron_assets.cli.main import main
 
-    sources = {source.name for source in all_sources()}
-    importing = main.get_command(click.Context(main), "import")
+    sources = {source.name for source in all_sources_of_any_kind()}
+    creating = [_command(main, "import"), _command(main, "files", "add")]
     for place, step in enumerate(found.steps):
         try:
             command, source = _command_and_source(main, step.words)
         except (click.ClickException, ValueError) as error:
             message = error.format_message() if isinstance(error, click.ClickException) else str(error)
             raise _wrong(name, place, message) from error
-        if command is importing and source is not None:
-            sources.add(source)  # `import` creates the source if it is new
+        if command in creating and source is not None:
+            sources.add(source)  # it creates the source if it is new
         if source is not None and source not in sources:
             raise _wrong(
                 name, place, f"no source is called {source!r}; there are {', '.join(sorted(sources))}"
             )
+
+
+def _command(group: click.Group, *names: str) -> click.Command | None:
+    found: click.Command | None = group
+    for name in names:
+        found = found.get_command(click.Context(found), name) if isinstance(found, click.Group) else None
+    return found
 
 
 def _command_and_source(main: click.Command, words: list[str]) -> tuple[click.Command, str | None]:

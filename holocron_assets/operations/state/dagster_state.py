@@ -8,7 +8,6 @@ from typing import Any
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.operations.state.histograms import RUN_BOUNDS
 
-_FIRST = timedelta(days=1)
 _OVERLAP = timedelta(minutes=1)
 """A run's end may become visible after that of a run that ended later."""
 
@@ -50,9 +49,10 @@ class EndedRun:
 
 
 class RunTimes:
-    """Counts durations of runs by job, each run once: of those that end from a day before now on.
+    """Counts durations of runs by job, each run once: of those that end from now on.
 
-    Dagster forgets old runs, so that its storage cannot give sums that never fall.
+    Dagster forgets old runs, so that its storage cannot give sums that never fall. Runs of before are left
+    out: Prometheus would add them once more after each restart.
 
     Attributes:
         since: runs that ended until then are counted.
@@ -60,7 +60,7 @@ class RunTimes:
 
     def __init__(self) -> None:
         """Count nothing yet."""
-        self.since = utc_now() - _FIRST
+        self.since = utc_now()
         self._lately: dict[str, datetime] = {}
         self._by_job: dict[str, dict[str, Any]] = {}
 

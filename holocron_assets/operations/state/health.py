@@ -149,6 +149,10 @@ def _models(status: Status) -> Check:
     return Check(name, "failed" if is_gone and wanted and not _goes_on(status) else "degraded", problem)
 
 
+_OF_HOSTS = ("pages", "files")
+"""Stages whose work is of hosts, which may be left alone for now."""
+
+
 def _progress(status: Status) -> Check:
     """Whether due work is being done."""
     name, waiting = "progress", _waiting(status)
@@ -188,7 +192,7 @@ def _is_excused(status: Status, stage: Stage) -> bool:
     if stage.interrogation:
         return is_switched_off() or status.models.problem is not None  # another check is about that
     left_alone = {host.source for host in status.hosts if host.until is not None}
-    return stage.stage == "pages" and stage.source in left_alone
+    return stage.stage in _OF_HOSTS and stage.source in left_alone
 
 
 def _are_stuck(rows: Sequence[tuple[Stage, Queue | None]], now: datetime) -> bool:

@@ -181,7 +181,7 @@ def dagster_metrics(dagster: DagsterState) -> Iterator[Metric]:
     )
     yield histogram(
         "holocron_dagster_run_seconds",
-        "Seconds from a run's start to its end, of runs that ended since a day before this process began",
+        "Seconds from a run's start to its end, of runs that ended since this process began",
         ("job_name",),  # Prometheus gives `job` to what it asks
         RUN_BOUNDS,
         dagster.run_times,

@@ -23,7 +23,7 @@ from holocron_assets.lake.place.mounts import refuse_unmounted, remember_mount
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.crawl import CRAWL_POOL
 from holocron_assets.orchestration.internals.clocks import bring_ticks_back
-from holocron_assets.orchestration.internals.runs import count_runs, limit_pool
+from holocron_assets.orchestration.internals.runs import count_runs, is_limited, limit_pool
 from holocron_assets.orchestration.resources.known_lake import expect_lake
 from holocron_assets.orchestration.runs.reaper import reap_dead_runs
 from holocron_assets.settings import (
@@ -122,7 +122,7 @@ def reap_without_daemon() -> None:
     There are such runs after a restore as well: a backup may hold runs that were about to begin. Runs
     that wait for a worker in a broker are left alone.
     """
-    with open_instance() as instance:
+    with open_instance(begins_daemon=True) as instance:
         if not broker():
             reap_dead_runs(instance, Lake(data_folder()), time_to_start=timedelta(0))
 
@@ -141,8 +141,14 @@ def closed_at_exit(instance: dg.DagsterInstance) -> dg.DagsterInstance:
     return instance
 
 
-def open_instance() -> dg.DagsterInstance:
+def open_instance(*, begins_daemon: bool = False) -> dg.DagsterInstance:
     """The instance at the prepared home, with the named pools limited and dead runs reaped.
+
+    The limit of crawls holds for all machines. Without HOLOCRON_CRAWLERS, only a daemon that begins sets it
+    to the default: other commands leave what was set.
+
+    Args:
+        begins_daemon: whether a daemon is about to begin.
 
     Raises:
         PermanentError: the disk of the data folder is not mounted.
@@ -157,8 +163,10 @@ def open_instance() -> dg.DagsterInstance:
     with lake.lock("dagster-home"):
         home = prepare_home()
         instance = dg.DagsterInstance.get()
+        is_said = begins_daemon or "HOLOCRON_CRAWLERS" in os.environ
         for pool, limit in limits.items():
-            limit_pool(instance, pool, limit)
+            if pool != CRAWL_POOL or is_said or not is_limited(instance, pool):
+                limit_pool(instance, pool, limit)
         count_runs(instance, dg.RunsFilter())
         bring_ticks_back(instance, now=utc_now())
         expect_lake(instance, lake)

@@ -134,6 +134,11 @@ def runs_in_pool(instance: dg.DagsterInstance, pool: str) -> set[str]:
     return {place.run_id for place in places.claimed_slots} | {step.run_id for step in places.pending_steps}
 
 
+def is_limited(instance: dg.DagsterInstance, pool: str) -> bool:
+    """Whether a limit was set for a pool."""
+    return any(one.name == pool for one in instance.event_log_storage.get_pool_limits())
+
+
 def limit_pool(instance: dg.DagsterInstance, pool: str, limit: int) -> None:
     """Set how many steps of a pool go on at once.
 

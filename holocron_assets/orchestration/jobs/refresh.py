@@ -6,6 +6,8 @@ from functools import partial
 import dagster as dg
 
 from holocron_assets.crawl.frontier.batches import cut_given_titles
+from holocron_assets.crawl.sources.file_source import FileSource
+from holocron_assets.crawl.sources.files import AnySource
 from holocron_assets.crawl.sources.seeds import load_site, seeds_are_usable
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import HeldBackError, Scope, refuse_held, standing_controls
@@ -19,6 +21,7 @@ from holocron_assets.orchestration.runs.failures import clear_failures
 from holocron_assets.orchestration.runs.held import ended_when_held
 from holocron_assets.orchestration.runs.retries import LAKE
 from holocron_assets.orchestration.runs.waiting import LocalRuns, QueuedRuns, Runs
+from holocron_assets.planning.file_work import files_step
 from holocron_assets.planning.job_names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB, WAITING_TAGS
 from holocron_assets.planning.loop import crawl_step, knowledge_step
 from holocron_assets.planning.work import (
@@ -31,7 +34,7 @@ from holocron_assets.planning.work import (
 
 
 class RefreshConfig(dg.Config):
-    """The config of `refresh`: one source, or every enabled one; and the most batches of each."""
+    """The config of `refresh`: one source, or every enabled one; and the most batches of pages of each."""
 
     source: str | None = None
     maximum_batches: int = 1000
@@ -59,16 +62,18 @@ def refresh_sources(
         clear_failures(),
     ):  # around everything: a run that was asked to stop is not tried again
         refuse_held(opened, source=config.source)
-        chosen = [sources.get(config.source)] if config.source else _free(context, opened, sources.enabled())
+        chosen = _chosen(context, opened, config.source, sources)
         runs = _runs(context, opened)
         problems = [] if config.source else [str(error) for error in sources.broken()]
-        for source in chosen:
+        for source in (one for one in chosen if isinstance(one, Source)):
             steps = (
                 partial(_read_changes, context, opened, source, sources),
                 partial(_finish, runs, [Work(SEEDS_JOB, source.name, context.run.run_id, source.host)]),
                 partial(_fetch, opened, source, runs, config.maximum_batches),
             )
             problems += _done(context, source, steps)
+        for of_files in (one for one in chosen if isinstance(one, FileSource)):  # pages say which are used
+            problems += _done(context, of_files, [partial(_fetch_files, opened, of_files, runs)])
         problems += _knowledge_made(opened, sources.all(), runs)
         _finish(runs, search_to_update(opened))
         _finish(runs, views_to_publish(opened, sources.all()))
@@ -123,17 +128,27 @@ def add_pages() -> None:
     add_given_pages()
 
 
-def _free(context: dg.OpExecutionContext, lake: Lake, sources: Sequence[Source]) -> list[Source]:
-    """The sources that no person holds back, the highest rank first; the log names the others."""
+def _chosen(
+    context: dg.OpExecutionContext, lake: Lake, name: str | None, sources: SourcesResource
+) -> list[AnySource]:
+    """One source of pages or files; or all enabled ones that no person holds back, the highest rank first.
+
+    The log names those that are held back.
+    """
+    if name is not None:
+        return [sources.get_any(name)]
     controls = standing_controls(lake)
-    for source in sources:
+    enabled: list[AnySource] = [*sources.enabled(), *sources.enabled_files()]
+    for source in enabled:
         if hold := controls.holds(source=source.name):
             context.log.info(f"{source.name} is left out: {hold}")
-    free = [source for source in sources if not controls.is_held(source=source.name)]
+    free = [source for source in enabled if not controls.is_held(source=source.name)]
     return sorted(free, key=lambda source: -controls.priority(Scope("source", source.name)))
 
 
-def _done(context: dg.OpExecutionContext, source: Source, steps: Sequence[Callable[[], None]]) -> list[str]:
+def _done(
+    context: dg.OpExecutionContext, source: AnySource, steps: Sequence[Callable[[], None]]
+) -> list[str]:
     """Do the steps as far as possible, also for the pages of a dump before it breaks off; return failures."""
     problems = []
     for step in steps:
@@ -170,6 +185,17 @@ def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
         if not crawl_step(lake, [source], run, free=[source], lists_seeds=False, most=left):
             _refuse_unsettled(lake, source)
             return
+
+
+def _fetch_files(lake: Lake, source: FileSource, runs: Runs) -> None:
+    """List and fetch a source's files until nothing is left that can be done now."""
+
+    def run(work: Sequence[Work]) -> bool:
+        _finish(runs, work)
+        return bool(work)
+
+    while files_step(lake, [source], run, free=[source]):
+        refuse_held(lake, source=source.name)
 
 
 def _knowledge_made(lake: Lake, sources: Sequence[Source], runs: Runs) -> list[str]:

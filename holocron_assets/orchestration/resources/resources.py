@@ -12,6 +12,7 @@ from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.files import (
     AnySource,
     SourceError,
+    load_any_source,
     load_file_source,
     load_source,
     read_any_sources,
@@ -190,6 +191,14 @@ class SourcesResource(dg.ConfigurableResource["SourcesResource"]):
     def broken(self) -> list[SourceError]:
         """The source files that cannot be read, and why."""
         return read_sources(Path(self.folder))[1]
+
+    def get_any(self, name: str) -> AnySource:
+        """One source of pages or files.
+
+        Raises:
+            SourceError: its file is missing or wrong; names file, line and key.
+        """
+        return load_any_source(Path(self.folder) / f"{name}.yaml")
 
     def get(self, name: str) -> Source:
         """One source.

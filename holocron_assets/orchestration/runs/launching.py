@@ -14,13 +14,15 @@ from dagster import DagsterInstance, DagsterRunStatus
 
 from holocron_assets.crawl.sources.files import source_names
 from holocron_assets.definitions import defs
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.events import makes_what_is_stale
 from holocron_assets.orchestration.internals.instance import open_instance
 from holocron_assets.orchestration.internals.storage import daemon_last_heard
 from holocron_assets.orchestration.model_runs.what_to_ask import RESOURCE
 from holocron_assets.orchestration.runs.failures import failure_of
+from holocron_assets.orchestration.runs.reaper import reaping
 from holocron_assets.planning.job_names import ADD_PAGES_JOB, GPU_JOB, PARTITION_TAG, REFRESH_JOB
-from holocron_assets.settings import PROJECT_FOLDER, sources_folder
+from holocron_assets.settings import PROJECT_FOLDER, data_folder, sources_folder
 
 _POLL_SECONDS = 0.5
 _QUEUE_DAEMON = "QUEUED_RUN_COORDINATOR"
@@ -95,7 +97,8 @@ def launch_job(  # noqa: PLR0913 - what is launched, and how it is reported
             return f"job {job} was not launched: {launched.stderr.strip() or launched.stdout.strip()}"
         report(f"launched {job}: run {run_id}")
         if wait:
-            return _outcome(instance, job, run_id, report)
+            with reaping(instance, Lake(data_folder())):  # the daemon may end together with the run
+                return _outcome(instance, job, run_id, report)
         if not _daemon_lives(instance):
             report("It stays queued until a daemon takes it, and none runs: `make ui` starts one.")
         return None

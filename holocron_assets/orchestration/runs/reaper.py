@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
+from time import monotonic, sleep
 
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
@@ -35,6 +36,9 @@ _UNFINISHED = (
 
 _TIME_TO_LOCK = timedelta(minutes=5)
 """A process gets this long to load the code and take its run's lock."""
+
+_SECONDS_TO_RECORD = 2.0
+"""A run's end is recorded within this time after its sign is gone."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -97,7 +101,7 @@ def reap_dead_runs(
     for record in instance.get_run_records(RunsFilter(statuses=list(_UNFINISHED))):
         run, sign = record.dagster_run, _sign(lake, record.dagster_run.run_id)
         if sign.mark() is None:
-            if _may_still_start(instance, record, time_to_start):
+            if _may_still_start(instance, record, time_to_start) or _ends_now(instance, run):
                 continue
         elif _is_held(lake, run.run_id):
             continue
@@ -107,6 +111,7 @@ def reap_dead_runs(
         sign.remove()
         reaped.append(run.run_id)
     _free_places_of_the_ended(instance, lake)
+    _remove_old_signs(instance, lake)
     return reaped
 
 
@@ -137,6 +142,15 @@ def _free_places_of_the_ended(instance: dg.DagsterInstance, lake: Lake) -> None:
             free_places(instance, run_id)
 
 
+def _remove_old_signs(instance: dg.DagsterInstance, lake: Lake) -> None:
+    """Remove the signs of runs whose death Dagster itself reported."""
+    for file in lake.locks.glob("run-*.lock"):
+        run_id = file.stem.removeprefix("run-")
+        run = instance.get_run_by_id(run_id)
+        if run and run.is_finished and not _is_held(lake, run_id):
+            _sign(lake, run_id).remove()
+
+
 def reaping(instance: dg.DagsterInstance, lake: Lake, *, seconds: float = 30) -> AbstractContextManager[None]:
     """Reap dead runs every so many seconds, for a process without a daemon that may wait for their places."""
 
@@ -161,6 +175,16 @@ def _has_ended(instance: dg.DagsterInstance, run_id: str) -> bool:
     """Whether the run ended since it was listed: its lock is released a moment before its end."""
     run = instance.get_run_by_id(run_id)
     return run is None or run.is_finished
+
+
+def _ends_now(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
+    """Whether a run without a sign ends: a worker on another machine gives it back, then records the end."""
+    if run.status not in {DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING}:
+        return False
+    until = monotonic() + _SECONDS_TO_RECORD
+    while not (has_ended := _has_ended(instance, run.run_id)) and monotonic() < until:
+        sleep(_SECONDS_TO_RECORD / 10)
+    return has_ended
 
 
 def _lock(lake: Lake, run_id: str, *, blocking: bool = True) -> Lock:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import dagster as dg
 from dagster import DagsterRunStatus
 
+from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.interrupts import end_if_asked
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.run_tags import tags_by_people
@@ -26,7 +27,7 @@ from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.held import is_held
 from holocron_assets.orchestration.runs.reaper import held_by_run
 from holocron_assets.orchestration.runs.registration import register_partition
-from holocron_assets.orchestration.sensors.run_requests import work_tags
+from holocron_assets.orchestration.sensors.run_requests import priority_of, work_tags
 from holocron_assets.planning.job_names import (
     BATCH_JOB,
     FILES_JOB,
@@ -168,7 +169,8 @@ class QueuedRuns:
     def _submit(self, item: Work) -> str:
         make_partition(self._instance, self._lake, item)
         partition = {PARTITION_TAG: item.partition} if item.partition else {}
-        tags = {**tags_by_people(self._context.run.tags), **work_tags(item), **partition}
+        priority = priority_of(standing_controls(self._lake), item)
+        tags = {**tags_by_people(self._context.run.tags), **work_tags(item, priority), **partition}
         run_id = submit_run(self._context, item.job, tags)
         self._context.log.info(f"submitted {item}: run {run_id}")
         return run_id

@@ -16,6 +16,7 @@ from holocron_assets.derive.server.process.connection import model_server, runni
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.presence import FolderGoneError
 from holocron_assets.orchestration.internals.instance import open_to_read, reap_without_daemon
 from holocron_assets.orchestration.runtime.process_group import LOAD_ANEW, Duties, end_leftovers
 from holocron_assets.settings import PROJECT_FOLDER
@@ -72,6 +73,17 @@ def _alone(lake: Lake, duties: Duties) -> AcquireReturnProxy[FileLock]:
         ) from error
 
 
+_NO_SERVER = (ModelServerError, FolderGoneError, OSError)
+
+
+def _is_heard() -> bool:
+    """Whether a model server answers. The disk with the note of where it listens may be gone for now."""
+    try:
+        return running_server() is not None
+    except _NO_SERVER:
+        return False
+
+
 class SharedModels:
     """The model server that all runs share: if each run started one, each would load the models again.
 
@@ -105,7 +117,7 @@ class SharedModels:
 
         If it does not start, it is tried again after longer and longer pauses.
         """
-        self._silences = self._silences + 1 if self._is_wanted and running_server() is None else 0
+        self._silences = self._silences + 1 if self._is_wanted and not _is_heard() else 0
         if self._silences * _CHECK_SECONDS >= delay_after(max(1, self._failures)).total_seconds():
             say("There is no model server. It is started again.")
             self._silences = 0
@@ -116,7 +128,7 @@ class SharedModels:
         try:
             self._is_wanted = self._held.enter_context(model_server()) is not None
             self._failures = 0
-        except (ModelServerError, OSError) as error:  # the latter of too little memory, or too many processes
+        except _NO_SERVER as error:  # an OSError of too little memory, or too many processes
             self._failures += 1
             say(f"No model is asked for now; it is tried again later: {error}")
 

@@ -30,8 +30,11 @@ from holocron_assets.orchestration.runtime.settings_files import broken_settings
 from holocron_assets.orchestration.sensors.snapshots import LastingSnapshot, Sight, lasting_snapshot
 from holocron_assets.planning.repair import repaired_tick
 from holocron_assets.settings import alerts_file, webhooks_file
+from holocron_assets.telemetry.logs import logger
 
 _SNAPSHOT_SECONDS = 10.0  # with the patience below, a tick ends before Dagster gives it up
+_LOG = logger(__name__)
+
 _PATIENCE_SECONDS = 40.0  # a process that sends holds the notices for 35 s at most, even if receivers hang
 _ABSENT = timedelta(minutes=10)
 """If ticks are further apart, it is not known whether there was a snapshot in between."""
@@ -132,4 +135,8 @@ def _note(book: NoticeBook, rows: Sequence[Row], webhooks: Webhooks | None) -> N
 def _newest_backup(lake: Lake, rules: AlertRules) -> datetime | None:
     if rules.backups is None:
         return None
-    return newest_backup(rules.backups.folder, marker_of(lake.root / "lake"), now=utc_now())
+    try:
+        return newest_backup(rules.backups.folder, marker_of(lake.root / "lake"), now=utc_now())
+    except OSError as error:  # a folder that cannot be read has no backup that could be restored
+        _LOG.warning("no backup can be seen", folder=str(rules.backups.folder), error=str(error))
+        return None
