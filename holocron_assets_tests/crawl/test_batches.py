@@ -186,6 +186,21 @@ def test_a_batch_that_was_never_cut_says_which_command_cuts_one(lake: Lake) -> N
     assert "`add_pages`" in str(caught.value)
 
 
+def test_given_titles_whose_batch_is_not_read_yet_are_not_cut_again(lake: Lake) -> None:
+    source = wiki_source(batch_size=2)
+
+    def cut(*titles: str) -> list[str]:
+        return cut_given_titles(lake, source, DEFAULT_SITE, titles, now=LONG_AGO)
+
+    first, second = cut("A", "B", "C")
+    assert cut("A", "B ", "C#History") == [first, second]
+    put_outcomes(lake, first, outcome("A"), outcome("B"))
+    other, again = cut("A", "B", "C")
+    assert other == second
+    assert again not in {first, second}, "what was read is fetched again, as a person wants it"
+    assert not {*cut("C", "B", "A")} & {first, second, again}, "other pages are together here"
+
+
 def test_given_titles_are_normalised_and_cut_once_whatever_was_fetched_before(lake: Lake) -> None:
     put_outcomes(lake, "wiki-000001", outcome("Éclair"))
     given = ["e\u0301clair", "Éclair#History", "ÉCLAIR", "template:foo_bar", "A/B"]

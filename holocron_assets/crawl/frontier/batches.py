@@ -123,6 +123,8 @@ def cut_given_titles(
 ) -> list[str]:
     """Cut batches of pages that a person asks for, even if they were fetched before.
 
+    A batch of the same pages that is not read yet is taken as it is: who asked may have been interrupted.
+
     Args:
         lake: where manifests go.
         source: the wiki to ask.
@@ -131,7 +133,7 @@ def cut_given_titles(
         now: the time written into the manifests.
 
     Returns:
-        Names of the new batches.
+        Names of their batches.
 
     Raises:
         PermanentError: the source is no wiki, no titles were given, or some texts are no titles; the
@@ -142,7 +144,25 @@ def cut_given_titles(
     if not parsed:
         raise PermanentError(f"no titles were given to fetch from {source.name!r}")
     with _cutting(lake, source.name):
-        return _write_manifests(lake, source, chunks(_added(source, parsed), source.batch_size), now)
+        pieces = list(chunks(_added(source, parsed), source.batch_size))
+        begun = _begun(lake, source, pieces)
+        new = [piece for piece, batch in zip(pieces, begun, strict=True) if batch is None]
+        return [*filter(None, begun), *_write_manifests(lake, source, new, now)]
+
+
+def _begun(lake: Lake, source: Source, pieces: Sequence[Sequence[PendingPage]]) -> list[str | None]:
+    """The batch of just the pages of each piece that is not read yet, if there is one."""
+    unfinished = set(unfinished_batches(lake, source.name))
+    batch_of = _batches_by_key(lake, source, [page.title_key for piece in pieces for page in piece])
+    found: list[str | None] = []
+    for piece in pieces:
+        keys = {page.title_key for page in piece}
+        batch = batch_of.get(piece[0].title_key)
+        is_it = batch in unfinished and keys == {
+            row["title_key"] for row in read_partition(lake, BATCH_PAGES, batch, ["title_key"])
+        }
+        found.append(batch if is_it else None)
+    return found
 
 
 def cut_new_titles(lake: Lake, source: Source, pages: Sequence[PageTitle], *, now: datetime) -> ListedPages:
