@@ -48,7 +48,6 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/deploy.md", "holocron backup"): "to a folder of root's; test_tutorial.py backs up",
     ("docs/deploy.md", "holocron models fetch"): "docs/models.md shows it too",
     ("docs/upgrade.md", "holocron backup"): "to a folder of root's; test_tutorial.py backs up",
-    ("docs/upgrade.md", "make ui"): "test_tutorial.py runs it",
     ("docs/upgrade.md", "git pull"): "there is no remote that is newer",
     ("docs/upgrade.md", "make setup"): "installs; CI does on each clean checkout",
     ("docs/monitoring.md", "export HOLOCRON_GRAFANA"): _GRAFANA,
