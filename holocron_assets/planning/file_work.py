@@ -60,8 +60,17 @@ def files_step(
         run: runs the work.
         free: those of which new batches may be cut.
     """
-    if run(files_to_list(lake, sources, now=utc_now())):
-        return True
+    return run(files_to_list(lake, sources, now=utc_now())) or fetch_step(lake, sources, run, free=free)
+
+
+def fetch_step(
+    lake: Lake,
+    sources: Sequence[FileSource],
+    run: Callable[[Sequence[Work]], bool],
+    *,
+    free: Sequence[FileSource],
+) -> bool:
+    """Cut batches of what is listed and fetch them; whether there were any (arguments: see `files_step`)."""
     for source in free:
         if has_list(lake, source):
             cut_file_batches(lake, source, now=utc_now())

@@ -18,6 +18,7 @@ from test_interrogation_files import KINDS, write
 from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
 from holocron_assets.derive.code.functions import function_version
+from holocron_assets.derive.dispatch import backlog
 from holocron_assets.derive.dispatch.backlog import stale_partitions
 from holocron_assets.derive.dispatch.pools import CODE_POOL
 from holocron_assets.derive.dispatch.served import served_by_code, served_models
@@ -271,6 +272,15 @@ def test_queries_are_not_asked_to_tell_a_tick_how_much_is_left(tmp_path: Path) -
     [part] = stale_partitions(lake, [asked], digests=digests, most_opened=None)
     assert part.counts
     assert part.counts.left == len(work.items)
+
+
+def test_what_may_wait_for_its_inputs_is_counted_whatever_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, lake = by_sql(), a_wiki(tmp_path, PILOTS)
+    monkeypatch.setattr(backlog, "_may_wait", lambda *_: True)
+    [part] = stale_partitions(lake, [asked], digests=served_by_code([asked]).digests)
+    assert part.counts
 
 
 @pytest.mark.parametrize("name", ["page_text.py", "clean.py", "language.py"])

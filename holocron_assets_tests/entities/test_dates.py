@@ -255,3 +255,16 @@ def test_no_text_raises_and_every_date_lies_in_it(text: str) -> None:
         ended = found.end
         assert found.since is not None or found.until is not None
         assert found.since is None or found.until is None or found.since < found.until
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "He served the Republic until it was dissolved in 19 BBY.",
+        "After Ifa Roon was killed in 19 BBY, the guild closed.",
+        "She died following a duel with Tam in 19 BBY.",
+    ],
+)
+def test_in_a_sentence_the_words_before_a_date_are_of_a_clause(sentence: str) -> None:
+    (found,) = find_dates(sentence, in_prose=True)
+    assert (found.written, found.since, found.until) == ("19 BBY", -20, -19)

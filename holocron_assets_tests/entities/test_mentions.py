@@ -119,11 +119,11 @@ def test_a_name_means_the_page_of_its_title_however_it_is_written(wiki: ListedWi
 def test_a_name_of_any_script_means_a_page_if_the_two_are_one_name(wiki: ListedWiki) -> None:
     titles = [
         *("Padmé", "Ёлка", "Ἀθήνα", "שָׁלוֹם", "مُحَمَّد", "राम"),
-        *("தமிழ்", "กี", "ガンダム", "バス", "葛", "Café バス"),
+        *("தமிழ்", "กี", "ガンダム", "バス", "葛", "Café バス", "ශ්‍රී"),
     ]
     names = [
         *("Padme", "елка", "Αθηνα", "שלום", "محمد", "रोम", "राम!", "தமழ", "தமிழ்!", "กุ", "กี!"),
-        *("カンタム", "カ\u3099ンダム", "パス", "「バス」", "葛\U000e0100", "Cafe バス", "Cafe パス"),
+        *("ශ්රී", "カンタム", "カ\u3099ンダム", "パス", "「バス」", "葛\U000e0100", "Cafe バス", "Cafe パス"),
     ]
     keys = {READER.read(title).key: title for title in titles}
     wiki.crawl({title: droid(title) for title in titles})

@@ -118,9 +118,14 @@ def test_words_of_two_languages_are_not_compared_but_dates_are(tmp_path: Path) -
         ("isbn", "—", []),
         ("imdb", "IMDb profile", []),
         ("wikidata", "unknown", []),
+        ("databank", "luke-skywalker", ["same"]),
+        ("databank", "see there", []),
+        ("databank", "-", []),
     ],
 )
-def test_an_identifier_has_a_digit(tmp_path: Path, key: str, value: str, verdict: list[str]) -> None:
+def test_an_identifier_has_digits_or_is_a_word_of_a_key_of_peoples_own(
+    tmp_path: Path, key: str, value: str, verdict: list[str]
+) -> None:
     said = ({"kind": "external_id", "key": key, "value": value},)
     one, other = (Wiki(Lake(tmp_path), source=name) for name in ("one", "two"))
     one.crawl(Seen("Varn", 1, facts=said))

@@ -17,6 +17,7 @@ from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PART
 from fake_ollama import LARGE, SMALL, FakeOllama, malformed
 from sample_dagster import definitions_of, failure_message
 
+from holocron_assets.decisions.controls import PAUSE, Scope, control
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.orchestration.runs.failures import failure_of
 
@@ -145,6 +146,18 @@ def test_what_one_interrogation_leaves_undone_keeps_no_other_of_its_model_from_b
     result = materialize(asked, instance, "derived_more", "derived_kinds")
     assert not result.success
     assert set(materialized(result)) >= {(other, batch) for batch in asked.batches}
+
+
+def test_a_hold_of_one_interrogation_hides_no_failure_of_another(
+    asked: AskedHolocron, instance: dg.DagsterInstance
+) -> None:
+    control(asked.holocron.lake, PAUSE, Scope("interrogation", "kinds"), author="Ann", reason="wait")
+    asked.ollama.on["Say more"] = malformed()
+    result = materialize(asked, instance, "derived_more", "derived_kinds")
+    run = instance.get_run_by_id(result.run_id)
+    assert run
+    assert run.status == DagsterRunStatus.FAILURE
+    assert "10 of 10 remain" in failure_of(instance, result.run_id).reason
 
 
 def test_what_cannot_be_completed_fails_with_counts_and_when_it_is_due(

@@ -187,8 +187,9 @@ def test_a_run_opens_no_more_partitions_than_its_items_need(
         return opens(lake, one, partition, **how)
 
     monkeypatch.setattr(model_run, "open_partition", counted)
-    assert derive(asked, instance, interrogations=["more"], items=2).success
-    assert len(opened) == 1
+    assert derive(asked, instance, items=2).success
+    assert len(opened) == 2, "one of each interrogation"
+    assert len(asked.ollama.chats) == 4
 
 
 def test_a_server_without_memory_fails_the_run_with_what_to_do(

@@ -19,7 +19,7 @@ from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, FILES, PAGES, SEED_TITLES
 from holocron_assets.orchestration.jobs import refresh as refresh_module
 from holocron_assets.orchestration.runs.waiting import FinishedRun, LocalRuns
-from holocron_assets.planning import loop
+from holocron_assets.planning import file_work, loop
 from holocron_assets.planning.work import Work, batches_to_fetch, entities_to_resolve
 
 pytestmark = pytest.mark.system
@@ -89,7 +89,7 @@ def test_refresh_lists_cuts_fetches_and_resolves(tmp_path: Path, instance: dg.Da
 
 @pytest.mark.parametrize("source", [None, "papers"])
 def test_refresh_lists_and_fetches_files(
-    tmp_path: Path, instance: dg.DagsterInstance, source: str | None
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, source: str | None
 ) -> None:
     with FileServer() as server:
         server.routes["/a.png"] = [answer(200, PNG, Content_Type="image/png")]
@@ -99,8 +99,11 @@ def test_refresh_lists_and_fetches_files(
         listed.write_text(json.dumps({"url": server.url("/a.png")}))
         text = f"kind: http_files\nname: papers\nenabled: true\nprivate_hosts: [127.0.0.1]\n{quick}\n"
         (holocron.sources_folder / "papers.yaml").write_text(f"{text}lists: [{{file: {listed}}}]\n")
+        # as if pages came all the time, each of which may show other files
+        monkeypatch.setattr(file_work, "list_is_due", lambda *_: True)
         result = refresh(holocron, instance, source)
         assert result.success, failure_message(result)
+    assert count_of_runs(instance, "list_files") == 1
     (found,) = read_partition(holocron.lake, FILES, holocron.lake.partitions(FILES)[0])
     assert (found["source"], found["status"]) == ("papers", "ok")
     assert count_of_runs(instance, "crawl_batch") == (source is None)

@@ -16,9 +16,12 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import Site
 
 _NOT_CONTENT = frozenset(
-    {"batch", "extraction_ms", "page_id", "position", "revision_id", "run_id", "signals_version"}
+    {
+        *("batch", "extraction_ms", "page_id", "position", "revision_id", "run_id", "signals_version"),
+        *("interlanguage_links", "merger_notices"),
+    }
 )
-"""Columns that say where a row is and how it was made: they do not change what the page says."""
+"""Columns that do not change what the page says: where a row is, how it was made, parts of its text."""
 
 
 @dataclass(frozen=True)

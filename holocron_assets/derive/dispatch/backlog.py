@@ -319,13 +319,18 @@ def _counted(
             continue
         if known is None or known[0] != state:
             if most_opened is not None and (
-                opened == most_opened or monotonic() > until or part.interrogation.kind in _ANSWERED_TO_COUNT
+                opened == most_opened or monotonic() > until or _asks_to_count(listings, part)
             ):
                 continue
             known = _COUNTS[key] = (state, count(lake, part))
             opened += 1
         counted[place] = replace(part, counts=known[1])
     return counted
+
+
+def _asks_to_count(listings: LakeListings, part: StalePartition) -> bool:
+    """Whether counting a partition's items asks about all that have their inputs."""
+    return part.interrogation.kind in _ANSWERED_TO_COUNT and not _may_wait(listings, part)
 
 
 def _may_wait(listings: LakeListings, part: StalePartition) -> bool:

@@ -328,6 +328,9 @@ class Supply:
             else:
                 shelf.opened = None
                 yield opened, None
+        if self.choice.is_used_up(share.interrogation.name):  # others have their turn
+            self._held.update(((share.interrogation.name, partition), 0) for partition in shelf.closed)
+            shelf.closed.clear()
 
     def _completion(self, interrogation: Interrogation, partition: str, shelf: _Shelf) -> Iterator[Step]:
         opened = self._open(interrogation, partition)

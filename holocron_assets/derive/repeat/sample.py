@@ -14,6 +14,7 @@ from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.files.parquet import MissingPartitionError
 from holocron_assets.lake.place.paths import Lake
 
+_MOST_PARTITIONS = 1_000
 _ENOUGH_PARTITIONS = 40
 """Partitions that a sample is drawn from, if they have enough items: 40 batches are 20,000 pages."""
 
@@ -32,7 +33,8 @@ def sample_items(lake: Lake, interrogation: Interrogation, count: int) -> list[I
     """
     superseded = superseded_pages(lake)
     rows: list[tuple[str, str, int | str]] = []
-    for number, partition in enumerate(sorted(lake.partitions(ROW_TABLES[interrogation.over]), key=_rank)):
+    partitions = nsmallest(_MOST_PARTITIONS, lake.partitions(ROW_TABLES[interrogation.over]), key=_rank)
+    for number, partition in enumerate(partitions):
         if number >= _ENOUGH_PARTITIONS and len(rows) >= count:
             break
         found = _row_ids(lake, interrogation, partition, superseded)

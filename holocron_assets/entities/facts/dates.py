@@ -24,6 +24,7 @@ _LONGEST_BEGINNING = 40
 _GROUPS = ("", "2", "3", "4", "5", "6")
 _TWO_YEARS = re.compile(r"\d+\S\d+")
 _NOT_DIGITS = re.compile(r"\D")
+_NEVER = re.compile(r"(?!)")
 
 
 class DateSpan(NamedTuple):
@@ -66,16 +67,19 @@ class _YearMonthDay(NamedTuple):
     day: int
 
 
-def find_dates(text: str, language: str = ENGLISH) -> list[DateSpan]:
+def find_dates(text: str, language: str = ENGLISH, *, in_prose: bool = False) -> list[DateSpan]:
     """The dates in a text, in order. No text raises an error.
 
     Args:
         text: clean text; only its first 2,000 characters are read.
         language: code of its language, as `language_code` gives it.
+        in_prose: whether it is a sentence. Then words before a date are of a clause, and name no event that
+            limits it.
     """
     text, patterns = text[:_LONGEST_READ], date_patterns(language)
     found = [_joined(text, atoms) for atoms in _neighbours(text, patterns)][:_MOST_FOUND]
     free = [0, *(atom.end for atom in found)]
+    patterns = patterns._replace(event=_NEVER) if in_prose else patterns
     return [_with_words_around(text, *each, patterns) for each in zip(free, found, strict=False)]
 
 

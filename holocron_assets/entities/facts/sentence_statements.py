@@ -105,7 +105,7 @@ def _values(entry: FactEntry, sentence: str, language: str) -> list[str]:
     if entry.value == "number":
         return _NUMBER.findall(sentence)
     if entry.value == "date":
-        return [one.written for one in find_dates(sentence, language)]
+        return [one.written for one in find_dates(sentence, language, in_prose=True)]
     if isinstance(entry.value, tuple):
         return [one for one in entry.value if _word(one).search(sentence)]
     return []

@@ -14,6 +14,8 @@ from holocron_assets.lake.declaration.schema import Row
 
 _NAMES = frozenset({"name", "mention"})
 _BETWEEN = str.maketrans("", "", " -")
+_WITH_DIGITS = frozenset({"isbn", "issn", "ean", "imdb", "wikidata"})
+"""Shipped keys of identifiers, all of whose values have digits. Those of people's rules may have none."""
 
 
 class _Said(NamedTuple):
@@ -118,6 +120,12 @@ def _singled_out_by(stated: Sequence[Row], singling_out: Sequence[Sequence[str]]
 
 
 def _identifiers(stated: Sequence[Row]) -> set[str]:
-    """The identifiers among facts: each has a digit. Many pages say "-", "unknown" or "IMDb profile"."""
     ids = ((each["key"], each["value"].casefold()) for each in stated if each["kind"] == "external_id")
-    return {f"{key}:{value.translate(_BETWEEN)}" for key, value in ids if any(map(str.isdigit, value))}
+    return {f"{key}:{value.translate(_BETWEEN)}" for key, value in ids if _is_id(key, value)}
+
+
+def _is_id(key: str, value: str) -> bool:
+    """Whether a value identifies something. Many pages say "-", "unknown" or "IMDb profile"."""
+    if any(map(str.isdigit, value)):
+        return True
+    return key not in _WITH_DIGITS and any(map(str.isalpha, value)) and not any(map(str.isspace, value))

@@ -10,7 +10,7 @@ create or replace temp macro unaccented(name) as array_to_string(list_transform(
 
 -- A name without case, accents, apostrophes, punctuation and variants of characters; its words stay apart.
 create or replace temp macro plain(name) as trim(regexp_replace(
-    regexp_replace(lower(unaccented(name)), '[''’`".\x{fe00}-\x{fe0f}\x{e0100}-\x{e01ef}]', '', 'g'),
+    regexp_replace(lower(unaccented(name)), '[\p{Cf}''’`".\x{fe00}-\x{fe0f}\x{e0100}-\x{e01ef}]', '', 'g'),
     '[^\p{L}\p{N}\p{M}]+', ' ', 'g'
 ));
 

@@ -224,7 +224,7 @@ def _all_asked_by_hand(
             context.log.warning(f"{one.name}: {getattr(error, 'description', None) or error}")
             unfinished.append(error)
     if unfinished:
-        raise unfinished[0]
+        raise next((one for one in unfinished if isinstance(one, dg.Failure)), unfinished[0])
 
 
 def _asked_by_hand(

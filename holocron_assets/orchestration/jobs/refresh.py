@@ -21,7 +21,7 @@ from holocron_assets.orchestration.runs.failures import clear_failures
 from holocron_assets.orchestration.runs.held import ended_when_held
 from holocron_assets.orchestration.runs.retries import LAKE
 from holocron_assets.orchestration.runs.waiting import LocalRuns, QueuedRuns, Runs
-from holocron_assets.planning.file_work import files_step
+from holocron_assets.planning.file_work import fetch_step, files_to_list
 from holocron_assets.planning.job_names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB, WAITING_TAGS
 from holocron_assets.planning.loop import crawl_step, knowledge_step
 from holocron_assets.planning.work import (
@@ -188,13 +188,14 @@ def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
 
 
 def _fetch_files(lake: Lake, source: FileSource, runs: Runs) -> None:
-    """List and fetch a source's files until nothing is left that can be done now."""
+    """List a source's files once, and fetch them until nothing is left that can be done now."""
 
     def run(work: Sequence[Work]) -> bool:
         _finish(runs, work)
         return bool(work)
 
-    while files_step(lake, [source], run, free=[source]):
+    run(files_to_list(lake, [source], now=utc_now()))
+    while fetch_step(lake, [source], run, free=[source]):
         refuse_held(lake, source=source.name)
 
 
