@@ -72,7 +72,7 @@ def extract_links(wikitext: str, site: Site, *, is_redirect: bool = False) -> Pa
     links: dict[str, PageTitle] = {}
     categories: dict[str, PageTitle] = {}
     for written, closing in dict.fromkeys(_LINK.findall(text)):
-        target = link_target(written, site)
+        target = _target(written, site)
         if target is None or (closing == "[[" and target.namespace != FILE_NAMESPACE):
             continue
         is_category = target.namespace == CATEGORY_NAMESPACE and not written.lstrip().startswith(":")
@@ -103,13 +103,12 @@ def _redirect(text: str, site: Site, *, is_redirect: bool) -> tuple[PageTitle | 
     match = _REDIRECT.match(text)
     if not match or not (is_redirect or match[1].lower() in words_of(site).redirects):
         return None, text
-    return link_target(match[2], site), text[match.end() :]
+    return _target(match[2], site), text[match.end() :]
 
 
 # pages of a wiki often link to the same titles, and this function takes most of the time
 @lru_cache(maxsize=1 << 16)
-def link_target(written: str, site: Site) -> PageTitle | None:
-    """The page that a link leads to, by what is written before its pipe; None for none of the wiki."""
+def _target(written: str, site: Site) -> PageTitle | None:
     written = written.strip()
     if written.startswith("#") or FILLER in written or _ADDRESS.match(written):
         return None
@@ -133,7 +132,7 @@ def page_links(page: Row, site: Site) -> PageLinks:
     if page.get("content_model") in (None, "wikitext"):
         found = extract_links(page.get("wikitext") or "", site, is_redirect=_is_redirect(page))
     reported = page.get("redirect_target")
-    redirect = found.redirect or (link_target(reported, site) if reported else None)
+    redirect = found.redirect or (_target(reported, site) if reported else None)
     not_links = {page["title"], redirect.title if redirect else None}
     links = _merged(found.links, _reported(page, "links"), "", site)
     return PageLinks(
@@ -167,7 +166,7 @@ def _reported(page: Row, column: str) -> Iterable[str]:
 def _merged(
     found: Iterable[PageTitle], reported: Iterable[str], prefix: str, site: Site
 ) -> tuple[PageTitle, ...]:
-    titles = [*found, *(link_target(f"{prefix}{text}", site) for text in reported)]
+    titles = [*found, *(_target(f"{prefix}{text}", site) for text in reported)]
     return tuple({title.title: title for title in titles if title}.values())
 
 

@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache
+from urllib.parse import unquote
 
-from holocron_assets.lake.titles import DEFAULT_SITE, Site
+from holocron_assets.lake.titles import DEFAULT_SITE, InvalidTitle, Site
 from holocron_assets.languages.language import ENGLISH, load_language
-from holocron_assets.signals.links import link_target
 
 _LINK = re.compile(r"\[\[([^\[\]|#]+(?:#[^\[\]|]*)?)(?:\|([^\[\]]*))?\]\](\w*)")
 _MARKS = re.compile(r"'{2,}")
@@ -32,13 +32,22 @@ def linked_names(wikitext: str, language: str = ENGLISH, site: Site = DEFAULT_SI
     prefixes = _PREFIXES | _namespaces(language)
     found: dict[str, set[str]] = defaultdict(set)
     for link in _LINK.finditer(wikitext):
-        target = link_target(link[1], site)
+        title = _title(link[1], site)
         name = _MARKS.sub("", (link[2] or link[1]).strip()) + link[3]
         leads_elsewhere = _leads_elsewhere(link[1].replace("_", " "), prefixes)
-        if target and not leads_elsewhere and len(name) >= _SHORTEST_NAME:
-            found[name].add(f"{target.title}#{target.fragment}" if target.fragment else target.title)
+        if title and not leads_elsewhere and len(name) >= _SHORTEST_NAME:
+            found[name].add(title)
     named = ((name, _one_of(titles)) for name, titles in found.items())
     return {name: title for name, title in named if title}
+
+
+def _title(written: str, site: Site) -> str | None:
+    """The title that a link leads to, with its fragment; None if no page can have it."""
+    try:
+        found = site.parse_title(unquote(written))
+    except InvalidTitle:
+        return None
+    return f"{found.title}#{found.fragment}" if found.fragment else found.title
 
 
 def _one_of(titles: AbstractSet[str]) -> str | None:
