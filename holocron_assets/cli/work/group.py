@@ -21,6 +21,9 @@ from holocron_assets.settings import groups_folder
 _NO_STEP = "group"
 """Not allowed as a step: a group in a group could run itself forever."""
 
+_CREATE_SOURCES = ("holocron import", "holocron files add")
+"""Commands that create the source that they name if it is new."""
+
 _SECONDS_OF_ITS_OWN, _SECONDS_TO_END = 1, 20
 """A step has the first to end by itself after Ctrl+C, and the second after SIGTERM, before it is killed."""
 
@@ -124,30 +127,22 @@ def _refuse_unknown_commands(name: str, found: Group) -> None:
     from holocron_assets.cli.main import main
 
     sources = {source.name for source in all_sources_of_any_kind()}
-    creating = [_command(main, "import"), _command(main, "files", "add")]
     for place, step in enumerate(found.steps):
         try:
-            command, source = _command_and_source(main, step.words)
+            path, source = _path_and_source(main, step.words)
         except (click.ClickException, ValueError) as error:
             message = error.format_message() if isinstance(error, click.ClickException) else str(error)
             raise _wrong(name, place, message) from error
-        if command in creating and source is not None:
-            sources.add(source)  # it creates the source if it is new
+        if path in _CREATE_SOURCES and source is not None:
+            sources.add(source)
         if source is not None and source not in sources:
             raise _wrong(
                 name, place, f"no source is called {source!r}; there are {', '.join(sorted(sources))}"
             )
 
 
-def _command(group: click.Group, *names: str) -> click.Command | None:
-    found: click.Command | None = group
-    for name in names:
-        found = found.get_command(click.Context(found), name) if isinstance(found, click.Group) else None
-    return found
-
-
-def _command_and_source(main: click.Command, words: list[str]) -> tuple[click.Command, str | None]:
-    """The command that a step runs, and the source that it names, if any.
+def _path_and_source(main: click.Command, words: list[str]) -> tuple[str, str | None]:
+    """The command that a step runs, as `holocron import`, and the source that it names, if any.
 
     Raises:
         click.ClickException: it is no command, or takes no such options.
@@ -168,7 +163,7 @@ def _command_and_source(main: click.Command, words: list[str]) -> tuple[click.Co
     if {*words} & {*context.help_option_names}:
         raise ValueError(f"`{path}` would only print its help")
     with _taking_any_path(command).make_context(command.name, list(words), context.parent) as parsed:
-        return command, parsed.params.get("source_name")
+        return path, parsed.params.get("source_name")
 
 
 def _taking_any_path(command: click.Command) -> click.Command:

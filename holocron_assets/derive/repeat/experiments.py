@@ -177,12 +177,12 @@ class _Asking:
     async def _ask_every_time(
         self, engine: Answerer, model: ChosenModel, report: Callable[[int, int], None]
     ) -> None:
+        self._drop_outdated(model)
         for time in range(1, self._experiment.times + 1):
             report(time, await self._ask_once(engine, model, time))
 
     async def _ask_once(self, engine: Answerer, model: ChosenModel, time: int) -> int:
         """Ask about every item without an outcome for this time, and count those with an answer."""
-        self._drop_outdated(model)
         done = {(row["partition"], row["item_id"]) for row in self._answers if row["time"] == time}
         waiting = [item for item in self._experiment.items if (item.partition, item.item_id) not in done]
         try:

@@ -32,9 +32,9 @@ from holocron_assets.planning.repair import repaired_tick
 from holocron_assets.settings import alerts_file, webhooks_file
 from holocron_assets.telemetry.logs import logger
 
-_SNAPSHOT_SECONDS = 10.0  # with the patience below, a tick ends before Dagster gives it up
 _LOG = logger(__name__)
 
+_SNAPSHOT_SECONDS = 10.0  # with the patience below, a tick ends before Dagster gives it up
 _PATIENCE_SECONDS = 40.0  # a process that sends holds the notices for 35 s at most, even if receivers hang
 _ABSENT = timedelta(minutes=10)
 """If ticks are further apart, it is not known whether there was a snapshot in between."""
