@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any
 
 from holocron_assets.derive.code.answers import plain_value
-from holocron_assets.derive.evidence.bundles import Bundle, EvidenceItem
 from holocron_assets.derive.evidence.page_parts import PageParts
 from holocron_assets.derive.evidence.queries import QueryRows
 from holocron_assets.lake.declaration.keys import content_hash
@@ -48,14 +47,12 @@ class PageToRead:
         title: its canonical title.
         source: its source.
         language: what its wiki says of its language, such as 'en'; None if it says nothing.
-        signals: its row of `page_signals`, without the columns about its place and origin.
         wikitext: its text as it was fetched.
     """
 
     title: str
     source: str
     language: str | None
-    signals: Mapping[str, Any]
     wikitext: str = field(repr=False)
     _parts: PageParts = field(repr=False, compare=False)
 
@@ -66,10 +63,20 @@ class PageToRead:
             title=page.page["title"],
             source=page.page["source"],
             language=page.site.language,
-            signals=frozen(_content(page.signals)),
             wikitext=page.page.get("wikitext") or "",
             _parts=page,
         )
+
+    @cached_property
+    def signals(self) -> Mapping[str, Any]:
+        """Its row of `page_signals`, without the columns about its place and origin."""
+        row: Mapping[str, Any] = frozen(_content(self._parts.signals))
+        return row
+
+    @property
+    def content(self) -> list[Any]:
+        """All that can be read of it, as JSON can hold it."""
+        return [self.title, self.source, self.language, self.wikitext, _content(self._parts.signals)]
 
     @property
     def text(self) -> str:
@@ -120,10 +127,7 @@ class CodeItem:
     @cached_property
     def content_hash(self) -> str:
         """The 128-bit xxhash of all that the function can read."""
-        pages = {
-            role: [page.title, page.source, page.language, page.wikitext, page.signals]
-            for role, page in self.pages.items()
-        }
+        pages = {role: page.content for role, page in self.pages.items()}
         return _hash([self.variables, pages, self.inputs])
 
 
@@ -139,13 +143,6 @@ def found_rows(found: QueryRows) -> FoundRows:
     """The rows that a query found for an item, as JSON can hold them."""
     rows = (dict(zip(found.columns, row, strict=True)) for row in found.rows)
     return FoundRows(tuple(plain_value(row) for row in rows))
-
-
-def whole_pages(pages: Mapping[str, PageParts]) -> Bundle:
-    """The whole text of pages: a quote in an answer of code must be in it."""
-    texts = [page.part(part) for page in pages.values() for part in ("infobox", "categories", "text")]
-    items = (EvidenceItem(number, "page", "page", text) for number, text in enumerate(texts, 1) if text)
-    return Bundle(tuple(items), ())
 
 
 def frozen(value: Any) -> Any:

@@ -15,6 +15,10 @@ SQL_VALUES = ("source", "batch", "title", "title_key", "page_id", "revision_id")
 """Columns of `pages` that a query may name."""
 
 
+QUOTABLE_PARTS = ("lead", "infobox", "categories", "text")
+"""The parts that have all of a page's text; 'sections' has titles alone."""
+
+
 def query_values(pages: "Mapping[str, PageParts]") -> dict[str, Any]:
     """The values that a query about an item may name.
 

@@ -40,7 +40,7 @@ def derived_rows(
             **common,
             "position": position,
             **values,
-            "supported": all(item.bundle.supports(values[name] or "") for name in quotes),
+            "supported": all(item.supports(values[name] or "") for name in quotes),
         }
         for position, values in enumerate(answer_rows(item.interrogation, answer))
     ]

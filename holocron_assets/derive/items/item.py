@@ -7,7 +7,8 @@ from typing import Any
 
 from holocron_assets.derive.code.given import CodeItem, FoundRows
 from holocron_assets.derive.evidence.bundles import Bundle
-from holocron_assets.derive.evidence.page_parts import PageParts
+from holocron_assets.derive.evidence.page_parts import QUOTABLE_PARTS, PageParts
+from holocron_assets.derive.evidence.quotes import is_quoted
 from holocron_assets.derive.interrogations.follow_ups import FollowUpDecision, decide
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.templates import rendered
@@ -45,6 +46,7 @@ class Item:
         gather: gathers its evidence again, cut to so many bytes.
         given: the data that code reads, or the passages to embed, instead of evidence; None where a model is
             asked to write.
+        quotable: the pages that code may quote. A model may quote its evidence.
     """
 
     interrogation: Interrogation
@@ -64,6 +66,7 @@ class Item:
     inputs_hash: str | None = None
     gather: Callable[[int], Bundle] = field(repr=False)
     given: FoundRows | CodeItem | PagePassages | None = field(default=None, repr=False)
+    quotable: Pages = field(default_factory=dict, repr=False)
 
     @property
     def user(self) -> str:
@@ -74,6 +77,12 @@ class Item:
     def estimated_tokens(self) -> int:
         """Tokens of the first request without its answer; a high estimate."""
         return estimate_tokens(self.system) + estimate_tokens(self.user) + 2 * TOKENS_OF_A_TURN
+
+    def supports(self, quote: str) -> bool:
+        """Whether a quote in its answer is in the text that the answer is from."""
+        # A page's lead is at hand, and most quotes are of it. To read its whole text takes a while.
+        texts = (page.part(part) for page in self.quotable.values() for part in QUOTABLE_PARTS)
+        return self.bundle.supports(quote) or any(is_quoted(quote, text) for text in texts)
 
     def result_key(self, digest: str) -> str:
         """A hash of all that the answer depends on: no model is asked twice with the same key.

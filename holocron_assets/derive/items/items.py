@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from holocron_assets.derive.code.given import CodeItem, FoundRows, code_item, found_rows, whole_pages
+from holocron_assets.derive.code.given import CodeItem, FoundRows, code_item, found_rows
 from holocron_assets.derive.evidence.bundles import Bundle, EvidenceError, Redact, build_bundle
 from holocron_assets.derive.evidence.chunks import Chunk, page_chunks
 from holocron_assets.derive.evidence.item_queries import asking_at_once
@@ -282,20 +282,20 @@ class _Maker:
                 given = self._given(read, variables)
             except QueryError as error:
                 problem, traceback, is_transient = str(error), traceback_of(error), error.is_transient
-        bundle = whole_pages(read.pages) if interrogation.rows.quotes else Bundle((), ())
         return Item(
             interrogation=interrogation,
             partition=self.partition,
             subject=subject,
-            bundle=bundle,
+            bundle=Bundle((), ()),
             system="",
             variables=variables,
             question="",
             problem=problem and f"{subject}: {problem}",
             traceback=traceback,
             is_transient=is_transient,
-            gather=lambda _: bundle,
+            gather=lambda _: Bundle((), ()),
             given=given,
+            quotable=read.pages if interrogation.rows.quotes else {},
             **known,
         )
 

@@ -23,6 +23,7 @@ from holocron_assets.entities.facts.sentences import (
 )
 from holocron_assets.entities.facts.vocabulary import FactEntry, load_vocabulary
 from holocron_assets.entities.names.linked_names import linked_names
+from holocron_assets.entities.names.naming import Names
 from holocron_assets.languages.language import language_code
 
 MOST_STATEMENTS = 60
@@ -124,6 +125,6 @@ def _plain(page: PageRead) -> Iterator[str]:
             yield sentence
 
 
-def _names(sentence: str, subjects: str, *, owner: bool = False) -> bool:
+def _names(sentence: str, subjects: Names, *, owner: bool = False) -> bool:
     """Whether a sentence names the subject."""
     return any(mentions(subjects, sentence, owner=owner))

@@ -5,7 +5,7 @@ Patterns are data: `vocabulary.yaml` has those of each key, `sentences.yaml` the
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +13,14 @@ from pathlib import Path
 from holocron_assets.derive.evidence.quotes import find_quote
 from holocron_assets.entities.data_files import read_data_file
 from holocron_assets.entities.facts.vocabulary import Relation, Vocabulary
+from holocron_assets.entities.names.naming import (
+    NAME,
+    Names,
+    Place,
+    plain_names,
+    without_parentheses,
+    words_of,
+)
 from holocron_assets.frozen_model import FrozenModel
 
 SENTENCES_FILE = Path(__file__).with_name("sentences.yaml")
@@ -20,8 +28,6 @@ SENTENCES_FILE = Path(__file__).with_name("sentences.yaml")
 LONGEST_SENTENCE = 800
 """Characters. A longer one is a list or a table, which no pattern reads."""
 
-_ANOTHER = "another"
-"""Group of a pattern of names that matches a longer name of another: 'Ben Solo' is not Han Solo."""
 _OWNER = "owner"
 """Group that matches a word that says whose something is: 'her' is no subject of a verb."""
 
@@ -29,9 +35,7 @@ _SHORTEST_NAME = 3
 """Characters of a part of a name that may stand for all of it."""
 
 _ASIDE = r"(?:\s*\([^)]*\))?(?:,[^,.]{1,120},)?"
-_NAME = r"[A-Z][\w'\u2019.-]*"
-_LISTED = rf"(?:(?:the\s+)?{_NAME}(?:\s+{_NAME}){{0,4}}(?:,\s+and\s+|,\s+|\s+and\s+)(?:the\s+)?){{0,6}}"
-_PARENTHESES = re.compile(r"\s*\([^)]*\)\s*$")
+_LISTED = rf"(?:(?:the\s+)?{NAME}(?:\s+{NAME}){{0,4}}(?:,\s+and\s+|,\s+|\s+and\s+)(?:the\s+)?){{0,6}}"
 _SENTENCE_END = re.compile(r"[.!?][\"'\u201d\u2019)\]]*\s+(?=[\"'\u201c(\[]*[A-Z0-9])|\n+")
 _LAST_WORD = re.compile(r"(\w+)$")
 _ANOTHER_SUBJECT = re.compile(
@@ -66,6 +70,11 @@ class Sentences(FrozenModel):
         own = next((each for each in self.genders if pronoun.lower() in each), None)
         others = [word for each in self.genders if each != own for word in each]
         return own is not None and re.search(rf"\b(?i:{_any(tuple(others))})\b", before) is not None
+
+    @cached_property
+    def pronoun(self) -> re.Pattern[str]:
+        """Finds a pronoun that may be a subject, or a word that says whose something is."""
+        return re.compile(rf"\b(?i:{_any(self.pronouns)}|(?P<{_OWNER}>{_any(self.possessives)}))\b")
 
     @cached_property
     def word(self) -> str:
@@ -119,7 +128,7 @@ class PageRead:
     @cached_property
     def short_title(self) -> str:
         """The title without what stands in parentheses."""
-        return _PARENTHESES.sub("", self.title).split("/")[0]
+        return without_parentheses(self.title).split("/")[0]
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -153,53 +162,52 @@ class PageRead:
             if sentence := self.text[start:end].strip():
                 yield sentence
 
-    def name(self, name: str) -> str:
-        """A pattern of the names of something that the page is about, or that it names.
+    def name(self, name: str) -> Names:
+        """The names of something that the page is about, or that it names.
 
         Args:
             name: its name. The page's own subject also goes by its first and last name alone.
         """
         if not self.is_own(name):
-            return name_pattern(name)
-        whole = name_pattern(self.short_title, name)
+            return Names(words_of(name))
         parts = self.names - {self.short_title, name}
-        if not parts:
-            return whole
-        part = name_pattern(*parts)
-        other_name = rf"(?:(?!{whole}){_NAME}\s+)+(?!{whole}){part}|{part}\s+(?!{whole}){_NAME}"
-        return rf"{whole}|(?P<{_ANOTHER}>{other_name})|{part}"
+        return Names(words_of(self.short_title, name), words_of(*parts))
 
-    def subject(self, name: str) -> str:
-        """A pattern of a name before its verb: also a pronoun, if it is the page's own subject.
+    def subject(self, name: str) -> Names:
+        """The names of something before its verb: also a pronoun, if it is the page's own subject.
 
         Args:
-            name: the name.
+            name: its name.
         """
-        if not self.is_own(name):
-            return name_pattern(name)
-        words = load_sentences()
-        pronouns = rf"{_any(words.pronouns)}|(?P<{_OWNER}>{_any(words.possessives)})"
-        return rf"{self.name(name)}|\b(?i:{pronouns})\b"
+        return replace(self.name(name), by_pronoun=self.is_own(name))
 
     @cached_property
     def _ends(self) -> list[int]:
         return [0, *_sentence_ends(self.text), len(self.text)]
 
 
-def mentions(names: str, sentence: str, *, owner: bool = False) -> Iterator[re.Match[str]]:
+def mentions(names: Names, sentence: str, *, owner: bool = False) -> Iterator[Place]:
     """Where a sentence has some names.
 
     Args:
-        names: a pattern, from `PageRead` or `name_pattern`.
+        names: what is looked for.
         sentence: the sentence.
         owner: whether a word that says whose something is counts as a name: "her", "its".
     """
-    words = load_sentences()
-    for found in re.finditer(names, sentence):
-        groups = found.groupdict()
-        is_another = groups.get(_ANOTHER) or (groups.get(_OWNER) and not owner)
-        if not is_another and not words.speaks_of_another(found[0], sentence[: found.start()]):
+    words, end = load_sentences(), 0
+    while found := _next_name(names, sentence, end, owner=owner):
+        end = found.end
+        if found.is_own and not words.speaks_of_another(sentence[found.start : end], sentence[: found.start]):
             yield found
+
+
+def _next_name(names: Names, sentence: str, start: int, *, owner: bool) -> Place | None:
+    """The first name or pronoun from an offset on."""
+    named = names.find(sentence, start)
+    said = load_sentences().pronoun.search(sentence, start) if names.by_pronoun else None
+    if said and (named is None or said.start() < named.start):
+        return Place(said.start(), said.end(), is_own=owner or not said[_OWNER])
+    return named
 
 
 def states_relation(
@@ -222,7 +230,7 @@ def states_relation(
 
 
 def _says(
-    patterns: Sequence[str], first: str, second: str, sentence: str, *, before_noun: bool = False
+    patterns: Sequence[str], first: Names, second: Names, sentence: str, *, before_noun: bool = False
 ) -> bool:
     """Whether a sentence says one of some patterns of two names, the second of which is a whole phrase."""
     return any(
@@ -233,17 +241,17 @@ def _says(
 
 
 @lru_cache(maxsize=64)
-def _all_between(first: str, second: str, sentence: str, *, before_noun: bool) -> tuple[str, ...]:
+def _all_between(first: Names, second: Names, sentence: str, *, before_noun: bool) -> tuple[str, ...]:
     """What stands between two names, wherever a sentence has the first before the second.
 
     All relations are looked for in the same places, one after another.
     """
     ends = re.compile(r"(?!['\u2019]s\b|-\w)" if before_noun else load_sentences().phrase_ends)
     return tuple(
-        sentence[one.end() : other.start()]
+        sentence[one.end : other.start]
         for other in mentions(second, sentence)
-        if ends.match(sentence, other.end())
-        for one in mentions(first, sentence[: other.start()])
+        if ends.match(sentence, other.end)
+        for one in mentions(first, sentence[: other.start])
     )
 
 
@@ -253,14 +261,14 @@ def _is_verb(pattern: re.Pattern[str], between: str) -> bool:
     return found is not None and not _ANOTHER_SUBJECT.search(found.group("chain") or "")
 
 
-def states_fact(pattern: str, value: str, sentence: str, subjects: str) -> bool:
+def states_fact(pattern: str, value: str, sentence: str, subjects: Names) -> bool:
     """Whether a sentence says a value of what some names or pronouns stand for.
 
     Args:
         pattern: one of the key's patterns.
         value: the value.
         sentence: the sentence.
-        subjects: a pattern of the names.
+        subjects: the names.
     """
     text = _spaced(re.escape(value.strip()))
     own = (
@@ -271,7 +279,7 @@ def states_fact(pattern: str, value: str, sentence: str, subjects: str) -> bool:
     compiled = re.compile(rf"\b(?:{own})" if own[:1].isalpha() else own, re.IGNORECASE)
     starts_with_verb = pattern.startswith("(was")
     for one in mentions(subjects, sentence, owner=True):
-        rest = sentence[one.end() :]
+        rest = sentence[one.end :]
         for found in compiled.finditer(rest):
             lead = rest[: found.start()]
             if starts_with_verb:
@@ -293,12 +301,10 @@ def _pattern(says: str) -> str:
     return _spaced(says).replace("WORD", load_sentences().word)
 
 
-@lru_cache(maxsize=4096)
 def name_pattern(*names: str) -> str:
     """A pattern of some names, in singular or plural, whatever they have in parentheses."""
-    plain = {_PARENTHESES.sub("", name.strip()) or name.strip() for name in names}
-    longest = sorted(filter(None, plain), key=lambda name: (-len(name), name))
-    return rf"(?<![\w-])(?:{'|'.join(_spaced(re.escape(name)) for name in longest)})(?:s|es)?(?!\w)"
+    plain = "|".join(_spaced(re.escape(name)) for name in plain_names(*names))
+    return rf"(?<![\w-])(?:{plain})(?:s|es)?(?!\w)"
 
 
 def _sentence_ends(text: str) -> Iterator[int]:

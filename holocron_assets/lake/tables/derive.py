@@ -57,7 +57,7 @@ LLM_RUNS = Table(
         SUBJECT,
         RESULT_KEY,
         Column("prompt_version", type_string, "Hash of prompts, examples and evidence rules"),
-        Column("evidence_hash", type_string, "Hash of the evidence that was shown, after redaction"),
+        Column("evidence_hash", type_string, "Hash of the evidence that a model read, after redaction"),
         MODEL,
         MODEL_DIGEST,
         Column("status", type_string, "'ok', 'failed' (will be tried again) or 'dead'"),
