@@ -4,6 +4,7 @@ Source: MediaWiki's title codec (`MediaWikiTitleCodec::splitTitleString`) and it
 capital links and namespaces.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -74,6 +75,8 @@ _SPECIAL_NAMESPACE = -1
 _LONGEST_NAME_BYTES = 255
 _LONGEST_SPECIAL_NAME_BYTES = 512
 _CACHED_TITLES = 1 << 16
+_KEPT_SITES = 16
+_SITE_COLUMNS = ("namespaces", "interwiki_prefixes", "title_case", "case_sensitive_namespaces", "language")
 _LAST_CODE_POINT = 0x10FFFF
 
 _DIRECTION_MARKS = re.compile("[\u200e\u200f\u202a-\u202e]+")
@@ -168,18 +171,8 @@ class Site:
         English names and aliases of the standard namespaces are known even if the row lacks them, as with an
         XML export.
         """
-        namespaces = list(row["namespaces"])
-        case_sensitive = row.get("case_sensitive_namespaces")
-        if case_sensitive is None:  # an older row
-            unsaid = dict.fromkeys(space["id"] for space in namespaces)
-            case_sensitive = case_sensitive_namespaces(row["title_case"], unsaid)
-        return cls(
-            local_names={space["id"]: space["name"] for space in namespaces},
-            namespace_numbers=dict(_known_names(namespaces)),
-            interwiki_prefixes=frozenset(prefix.lower() for prefix in row["interwiki_prefixes"]),
-            case_sensitive=frozenset(case_sensitive),
-            language=row.get("language"),
-        )
+        # Each site has the titles that it read, and equal rows have the same one.
+        return _site_of(json.dumps({name: row.get(name) for name in _SITE_COLUMNS}))
 
     def parse_title(self, text: str) -> PageTitle:
         """The title that a text names on this wiki.
@@ -239,6 +232,23 @@ class Site:
         prefix = prefix.rstrip(" ").lower()
         if colon and prefix and (prefix in self.namespace_numbers or prefix in self.interwiki_prefixes):
             raise InvalidTitle(text, f"the talk namespace holds no {prefix!r} prefix")
+
+
+@lru_cache(maxsize=_KEPT_SITES)
+def _site_of(columns: str) -> Site:
+    """The site that some columns of a row describe, as JSON."""
+    row = json.loads(columns)
+    namespaces, case_sensitive = row["namespaces"], row["case_sensitive_namespaces"]
+    if case_sensitive is None:  # an older row
+        unsaid = dict.fromkeys(space["id"] for space in namespaces)
+        case_sensitive = case_sensitive_namespaces(row["title_case"], unsaid)
+    return Site(
+        local_names={space["id"]: space["name"] for space in namespaces},
+        namespace_numbers=dict(_known_names(namespaces)),
+        interwiki_prefixes=frozenset(prefix.lower() for prefix in row["interwiki_prefixes"]),
+        case_sensitive=frozenset(case_sensitive),
+        language=row["language"],
+    )
 
 
 def case_sensitive_namespaces(title_case: str, cases: Mapping[int, str | None]) -> list[int]:

@@ -58,8 +58,8 @@ from holocron_assets.signals.links import link_rows
 _ENTITY_TYPES = frozenset(load_taxonomy().entity_worthy_types)
 
 _NOTED = 40
-_KEPT_FILES = 4
-"""Files of a batch whose rows stay in memory: its pages, and what most steps read beside them."""
+_KEPT_FILES = 5
+"""Files of a batch whose rows stay in memory: its pages, its site, and what most steps read beside them."""
 
 Inputs = Mapping[str, Sequence[Row]]
 
@@ -129,7 +129,7 @@ def _inputs(lake: Lake, derivation: Derivation, batch: str, rows_of: RowsByTable
     for table in derivation.optional_inputs:
         found[table.name] = rows_there(lake, table, batch)
     for table in derivation.source_inputs:
-        found[table.name] = read_partition(lake, table, source_of(batch))
+        found[table.name] = _rows(lake, table, source_of(batch))
     return found | dict(rows_of(batch))
 
 

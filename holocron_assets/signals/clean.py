@@ -145,7 +145,8 @@ class Cleaner:
         text = _without_line_markers(without_quotes(text))
         text = unmasked(decode_character_references(text))
         text = _EMPTY_BRACKETS.sub("", text) if "(" in text or "[" in text else text
-        text = _SPACES.sub(" ", text)
+        if "  " in text or "\t" in text or not text.isascii():
+            text = _SPACES.sub(" ", text)
         text = _BRACKET_START.sub("(", text) if "(" in text else text
         if any(mark in text for mark in _SPACED_MARKS):
             text = _SPACE_BEFORE_MARK.sub(r"\1", text)

@@ -13,6 +13,7 @@ FILLER = "\ufddf"
 # Markup that nowiki protects becomes noncharacters: later steps see text, and the end restores them
 _MARKUP = "[]{}|=<>'*#:;!"
 _NONCHARACTERS = "".join(map(chr, range(0xFDD0, 0xFDD0 + len(_MARKUP))))
+_NONCHARACTER = re.compile(f"[{_NONCHARACTERS}{FILLER}]")
 _PROTECT = str.maketrans(_MARKUP + "\n", _NONCHARACTERS + " ")
 _RESTORE = str.maketrans(_NONCHARACTERS, _MARKUP)
 
@@ -177,4 +178,6 @@ def protected(text: str, markup: str) -> str:
 
 def unmasked(text: str) -> str:
     """The text that a reader sees of a masked text: without fillers, and with nowiki's characters again."""
-    return text if text.isascii() else text.replace(FILLER, "").translate(_RESTORE)
+    if text.isascii() or not _NONCHARACTER.search(text):
+        return text
+    return text.replace(FILLER, "").translate(_RESTORE)

@@ -34,6 +34,7 @@ _ADDRESS = re.compile(
     r"|(?:bitcoin|geo|magnet|mailto|matrix|news|sips?|sms|tel|urn|xmpp):",
     re.IGNORECASE,
 )
+_KEPT_TEXTS = 512
 _PIPE_TEMPLATE = re.compile(r"\{\{\s*!\s*\}\}")
 
 
@@ -52,8 +53,9 @@ class PageLinks:
     redirect: PageTitle | None = None
 
 
+@lru_cache(maxsize=_KEPT_TEXTS)
 def extract_links(wikitext: str, site: Site, *, is_redirect: bool = False) -> PageLinks:
-    """Read the links of a page.
+    """Read the links of a page. Several steps read the same texts of a batch, one after another.
 
     Links in template arguments, references and file captions count; those in comments, nowiki, code and
     formulas do not. Links to other wikis, to sections of the page itself and to impossible titles are left

@@ -2,7 +2,12 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
+
+from holocron_assets.signals.hidden import masked
+
+_KEPT_TEXTS = 512
 
 # Most links and many templates have no bracket inside: they open and close at once.
 _TOKEN = re.compile(
@@ -61,12 +66,6 @@ class _Builder:
         self.counts[kind] += 1
         self.deepest = max(self.deepest, self.counts[_TEMPLATE])
 
-    def add(self, kind: str, start: int, end: int) -> None:
-        """Open a block that has no bracket inside, and close it at once."""
-        if kind == _TEMPLATE:
-            self.deepest = max(self.deepest, self.counts[_TEMPLATE] + 1)
-        self.blocks.append(Block(kind, start, end))
-
     def pop(self) -> tuple[str, int]:
         kind, start = self.open.pop()
         self.counts[kind] -= 1
@@ -94,9 +93,12 @@ def outline(text: str) -> Outline:
         The outline, in time linear in the text's length.
     """
     builder = _Builder()
+    add = builder.blocks.append
     for match in _TOKEN.finditer(text):
         if kind := _CLOSED[match.lastindex or 0]:
-            builder.add(kind, *match.span())
+            if kind == _TEMPLATE:
+                builder.deepest = max(builder.deepest, builder.counts[_TEMPLATE] + 1)
+            add(Block(kind, *match.span()))
             continue
         # the brackets of a table may have spaces before them
         brackets = match.group()[-2:]
@@ -106,6 +108,13 @@ def outline(text: str) -> Outline:
             builder.close(_CLOSES[brackets], match.end())
     unclosed = next((start for kind, start in builder.open if kind != _LINK), None)
     return Outline(tuple(builder.blocks), unclosed, builder.deepest)
+
+
+@lru_cache(maxsize=_KEPT_TEXTS)
+def masked_outline(wikitext: str) -> tuple[str, Outline]:
+    """Masked wikitext and its outline. Several steps read the same texts of a batch, one after another."""
+    text = masked(wikitext)
+    return text, outline(text)
 
 
 def nesting(text: str) -> int:

@@ -4,10 +4,9 @@ from dataclasses import dataclass, replace
 
 from holocron_assets.lake.titles import Site
 from holocron_assets.signals.clean import Cleaner
-from holocron_assets.signals.hidden import masked
 from holocron_assets.signals.infobox.template import Infobox, find_infobox
 from holocron_assets.signals.lead import SHORTEST_EXCERPT, Lead, find_lead
-from holocron_assets.signals.outline import Outline, outline
+from holocron_assets.signals.outline import Outline, masked_outline
 from holocron_assets.signals.paragraphs import Heading, read_blocks
 from holocron_assets.signals.vocabulary import VOCABULARY, words_of
 
@@ -57,8 +56,7 @@ def read_top(wikitext: str, site: Site, page_name: str) -> Top:
 
 def _read_top(wikitext: str, site: Site, page_name: str, *, is_cut: bool) -> Top | None:
     """The top of a page from the start of its text; None if the text is cut too short."""
-    text = masked(wikitext)
-    text_outline = outline(text)
+    text, text_outline = masked_outline(wikitext)
     if is_cut:
         # the rest of the page may close a template that is open here, or continue the last paragraph
         text = text[: text_outline.unclosed].rpartition("\n\n")[0]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from holocron_assets.signals.hidden import FILLER
 from holocron_assets.signals.infobox.template import template_name
-from holocron_assets.signals.outline import Block, outline
+from holocron_assets.signals.outline import Block, Outline
 from holocron_assets.signals.paragraphs import HEADING
 from holocron_assets.signals.vocabulary import VOCABULARY, normalised_name
 
@@ -54,13 +54,13 @@ class Markup:
     tables: dict[int, int]
 
     @classmethod
-    def of(cls, masked_text: str) -> "Markup":
-        """Find the shape of masked wikitext."""
+    def of(cls, masked_text: str, blocks: Outline) -> "Markup":
+        """Find the shape of masked wikitext with an outline."""
         text: list[str] = []
         shape: list[str] = []
         tables: dict[int, int] = {}
         position = length = 0
-        for block in outline(masked_text).blocks:
+        for block in blocks.blocks:
             between = masked_text[position : block.start]
             shown = masked_text[block.start : block.end]
             if not _shows_text(block, shown):

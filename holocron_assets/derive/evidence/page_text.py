@@ -10,8 +10,8 @@ from holocron_assets.derive.evidence.page_markup import Line, Markup, Span
 from holocron_assets.lake.titles import Site
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.extract import LONGEST_WIKITEXT
-from holocron_assets.signals.hidden import FILLER, masked
-from holocron_assets.signals.outline import outline
+from holocron_assets.signals.hidden import FILLER
+from holocron_assets.signals.outline import Outline, masked_outline, outline
 from holocron_assets.signals.paragraphs import HEADING
 from holocron_assets.signals.vocabulary import VOCABULARY
 
@@ -39,18 +39,19 @@ def page_text(wikitext: str, site: Site, page_name: str) -> str:
         page_name: the value of `{{PAGENAME}}`.
     """
     reader = _Reader(site, Cleaner(site, VOCABULARY.templates, page_name))
-    text = _tables_opened(masked(wikitext[:LONGEST_WIKITEXT]))
-    groups = reader.groups(Markup.of(text))
+    text, blocks = masked_outline(wikitext[:LONGEST_WIKITEXT])
+    opened = _tables_opened(text, blocks)
+    groups = reader.groups(Markup.of(opened, blocks if opened == text else outline(opened)))
     return "\n\n".join(_without_empty_sections(["\n".join(lines) for lines in groups]))
 
 
-def _tables_opened(text: str) -> str:
+def _tables_opened(text: str, blocks: Outline) -> str:
     """Masked wikitext in which a template that opens a table, as `{{Prettytable}}`, is a table's `{|`.
 
     It stands alone on a line outside all brackets, and the next line begins a row.
     """
     found = list(_TABLE_TEMPLATE.finditer(text))
-    outside = {block.start for block in outline(text).blocks} if found else set()
+    outside = {block.start for block in blocks.blocks} if found else set()
     for template in found:
         if template.start() in outside:
             opened = "{|" + FILLER * (len(template[1]) - 2)
@@ -106,7 +107,7 @@ class _Reader:
 
     def _table(self, text: str, depth: int) -> Iterator[list[str]]:
         """The rows of a table, and then of the tables inside it."""
-        inner = Markup.of(text[2:-2])
+        inner = Markup.of(text[2:-2], outline(text[2:-2]))
         own = inner.without_tables()
         rows = [[self._clean(own, cell) for cell in row] for row in own.rows()]
         if lines := [" | ".join(filter(None, cells)) for cells in rows if any(cells)]:

@@ -23,6 +23,7 @@ _LIMIT_NOTHING = ("about", "span")
 _LONGEST_BEGINNING = 40
 _GROUPS = ("", "2", "3", "4", "5", "6")
 _TWO_YEARS = re.compile(r"\d+\S\d+")
+_DIGIT = re.compile(r"\d")
 _NOT_DIGITS = re.compile(r"\D")
 _NEVER = re.compile(r"(?!)")
 
@@ -76,6 +77,8 @@ def find_dates(text: str, language: str = ENGLISH, *, in_prose: bool = False) ->
         in_prose: whether it is a sentence. Then words before a date are of a clause, and name no event that
             limits it.
     """
+    if not _DIGIT.search(text, 0, _LONGEST_READ):  # most texts have no date, and each date has a number
+        return []
     text, patterns = text[:_LONGEST_READ], date_patterns(language)
     found = [_joined(text, atoms) for atoms in _neighbours(text, patterns)][:_MOST_FOUND]
     free = [0, *(atom.end for atom in found)]

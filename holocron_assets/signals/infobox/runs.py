@@ -54,8 +54,9 @@ class Run(NamedTuple):
     def cut(self, first: int, last: int) -> "Run":
         """Some of its characters; a link, or text whose markup differs from it, keeps its whole place."""
         if self.title or len(self.text) != self.end - self.start:
-            return self._replace(text=self.text[first:last])
-        return self._replace(text=self.text[first:last], start=self.start + first, end=self.start + last)
+            return Run(self.text[first:last], self.title, self.is_italic, self.start, self.end)
+        start = self.start
+        return Run(self.text[first:last], None, self.is_italic, start + first, start + last)
 
 
 class Parameter(NamedTuple):

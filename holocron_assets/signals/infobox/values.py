@@ -13,10 +13,9 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from holocron_assets.lake.titles import Site
-from holocron_assets.signals.hidden import masked
 from holocron_assets.signals.infobox.runs import Run, matched_brackets, parameters, read_lines
 from holocron_assets.signals.infobox.template import OWN_LINE_PARAMETER, shown_name, template_name
-from holocron_assets.signals.outline import outline
+from holocron_assets.signals.outline import Outline, masked_outline
 from holocron_assets.signals.references import cited_works
 
 _FIRST_LENGTH = 24_000
@@ -86,9 +85,9 @@ def infobox_values(
         parts_at_commas: whether commas separate the values of a field, by its name as written.
     """
     for length in dict.fromkeys((_FIRST_LENGTH, _SECOND_LENGTH)):
-        text = masked(wikitext[:length])
+        text, blocks = masked_outline(wikitext[:length])
         is_cut = length < len(wikitext) and length == _FIRST_LENGTH
-        places = _places(text, template, site, is_cut=is_cut)
+        places = _places(text, blocks, template, site, is_cut=is_cut)
         if places is not None:
             return list(islice(_values(wikitext, text, places, site, parts_at_commas), _MOST_VALUES))
         if not is_cut:
@@ -96,9 +95,8 @@ def infobox_values(
     return []
 
 
-def _places(text: str, template: str, site: Site, *, is_cut: bool) -> list[_Place] | None:
+def _places(text: str, blocks: Outline, template: str, site: Site, *, is_cut: bool) -> list[_Place] | None:
     """The place of each field's value; the last one if a field is given twice. None without infobox."""
-    blocks = outline(text)
     places: list[_Place] | None = None
     for block in blocks.blocks:
         if block.kind == "template" and _is_called(text[block.start : block.end], template, site):
