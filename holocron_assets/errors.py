@@ -28,7 +28,7 @@ def details_of(error: "ValidationError") -> "list[ErrorDetails]":
     """
     found = error.errors()
     for details in found:
-        cause: BaseException | None = details.get("ctx", {}).get("error")
-        while cause:
+        cause = details.get("ctx", {}).get("error")  # a text, where pydantic itself reads the value
+        while isinstance(cause, BaseException):
             cause.__traceback__, cause = None, cause.__cause__ or cause.__context__
     return found

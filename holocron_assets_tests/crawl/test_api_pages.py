@@ -139,6 +139,15 @@ def test_links_are_not_read_out_of_what_is_not_wikitext() -> None:
         ({"ns": 0, "title": "Home", "pageid": "five"}, "failed", "not understood: pageid"),
         ({"ns": 0, "title": "Home", "pageid": 2**63}, "failed", "not understood: pageid"),
         ({"ns": 0, "title": "Home", "revisions": [{"revid": 1}]}, "failed", "revisions.0.timestamp"),
+        (
+            {
+                "ns": 0,
+                "title": "Home",
+                "revisions": [{"revid": 1, "timestamp": "-0001-11-30T00:00:00Z"}],  # PHP's date of zeros
+            },
+            "failed",
+            "revisions.0.timestamp",
+        ),
         ({"ns": 0, "title": "Home", "categories": "none"}, "failed", "not understood: categories"),
         ({}, "failed", "not understood: title"),
     ],
