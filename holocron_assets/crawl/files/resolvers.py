@@ -111,7 +111,7 @@ def by_imageinfo(label: str, wiki: WikiClient, artifact: Artifact) -> Iterable[C
     if unsendable(artifact.name):
         return
     asked = {"titles": artifact.name, "prop": "imageinfo", "iiprop": _ASKED_OF_A_WIKI}
-    for part in wiki.query(asked):
+    for part in islice(wiki.query(asked), 1):  # MediaWiki would go on with the file's earlier versions
         for page in part.get("pages", []):
             for info in page.get("imageinfo", [])[:1]:
                 if isinstance(info.get("url"), str):

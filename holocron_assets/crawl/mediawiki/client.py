@@ -341,6 +341,8 @@ class WikiClient:
         try:
             for answer, _ in self._follow(parameters) if asked else ():
                 answered.add(answer.query)
+                if len(asked) == 1:  # MediaWiki would go on with the file's earlier versions
+                    break
             found = {title: answered.find(title) for title in asked}
             return described_files({**page, "title": title} for title, page in found.items() if page)
         except ValueError as error:

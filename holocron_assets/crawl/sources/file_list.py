@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from holocron_assets.crawl.dumps.listing import dump_mark, listing_journal
+from holocron_assets.crawl.errors import WikiRefused
 from holocron_assets.crawl.files.artifact import artifact_key
 from holocron_assets.crawl.mediawiki.client import MOST_TITLES, WikiClient
 from holocron_assets.crawl.mediawiki.files import ReportedFile
@@ -101,7 +102,9 @@ def store_file_list(
 
     Raises:
         ListError: a list as a whole cannot be read. The old rows are kept.
-        WikiUnavailable, WikiRefused: the wiki gave no answer. What it listed so far is kept.
+        WikiUnavailable: the wiki gave no answer. What it listed so far is kept.
+        WikiRefused: the wiki will not answer. What it listed so far is kept, unless it will not go on from
+            where a killed listing stopped.
     """
     marks = {_SETTINGS: _settings(source), _READ: _read_mark(lake, source)}
     problems: list[str] = []
@@ -110,7 +113,10 @@ def store_file_list(
         return _written(lake, source, rows, marks, problems)
     # The journal holds what the wiki says of its files, whichever pages are read meanwhile.
     begun_as = {_SETTINGS: marks[_SETTINGS], "version": LIST_VERSION}
-    journal = listing_journal(lake.journal(FILE_LIST, source.name), begun_as)
+    path = lake.journal(FILE_LIST, source.name)
+    if source.wanted == "all":
+        _discard_old(source, Journal(path))
+    journal = listing_journal(path, begun_as)
     with journal:
         rows = (
             _all_files(source, client, journal)
@@ -145,10 +151,14 @@ def _all_files(source: FileSource, client: WikiClient, journal: Journal) -> list
     last = [record for record in journal.records() if "next" in record][-1:]
     place = last[0]["next"] if last else None
     if not last or place is not None:
-        for files, following in client.list_files(place):
-            now = utc_now()
-            rows = [_wiki_row(source, file, "all_files", now) for file in files]
-            journal.append({"rows": rows, "next": following})
+        try:
+            for files, following in client.list_files(place):
+                now = utc_now()
+                rows = [_wiki_row(source, file, "all_files", now) for file in files]
+                journal.append({"rows": rows, "next": following})
+        except WikiRefused:
+            journal.remove()
+            raise
     # A file that is uploaded again meanwhile may be listed twice: the later answer counts.
     return list({row["name"]: row for row in _journaled(journal)}.values())
 
@@ -212,6 +222,14 @@ def _standing(lake: Lake, source: FileSource) -> Sequence[Row]:
         footer and footer.code_version == LIST_VERSION and footer.inputs[_SETTINGS] == _settings(source)
     )
     return read_partition(lake, FILE_LIST, source.name) if is_usable else []
+
+
+def _discard_old(source: FileSource, journal: Journal) -> None:
+    """Throw a listing of all files away that is so old that the next one is due."""
+    first = next((row for record in journal.records() for row in record.get("rows", ())), None)
+    oldest = utc_now() - timedelta(minutes=source.list_every_minutes)
+    if first and FILE_LIST.revive(first)["listed_at"] < oldest:
+        journal.remove()
 
 
 def _journaled(journal: Journal) -> list[Row]:

@@ -1,5 +1,6 @@
 """Listing a wiki's files, and those that lists name."""
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -146,29 +147,60 @@ def test_a_listing_that_was_cut_off_asks_no_second_time_which_version_was_replac
 
 
 @pytest.mark.system
-def test_a_listing_that_was_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
+def cut_off_after_one(wiki: WikiOfFiles, lake: Lake) -> None:
+    """Let a listing end after its first answer; the wiki answers again."""
+    answers = []
+
+    def once(handler: Handler) -> None:
+        answers.append(handler.parameters)
+        if len(answers) > 1:
+            handler.reply(500, b"no", {"Content-Type": "text/html"})
+        else:
+            wiki.behave(handler)
+
+    wiki.fake.script[0] = once
+    with pytest.raises(WikiUnavailable):
+        listed(lake, of_wiki(wiki))
+    wiki.fake.script[0] = wiki.behave
+    wiki.fake.requests.clear()
+    (lake.root / "politeness").rename(lake.root / "politeness-before")  # the host is left alone for a while
+
+
+@pytest.mark.parametrize(
+    ("days", "starts"), [(0, ["2"]), (2, [None, "2"])], ids=["a moment ago", "before the next one is due"]
+)
+def test_a_listing_of_all_files_goes_on_unless_it_is_so_old_that_the_next_is_due(
+    days: int, starts: list[str | None], tmp_path: Path
+) -> None:
     lake = Lake(tmp_path)
     with wiki_of_files(A=b"a", B=b"b", C=b"c", D=b"d") as wiki:
-        source, answers = of_wiki(wiki), []
+        cut_off_after_one(wiki, lake)
+        with time_machine.travel(utc_now() + timedelta(days=days)):
+            assert len(listed(lake, of_wiki(wiki))) == 4
+    assert [request.parameters.get("place") for request in wiki.fake.requests] == starts
 
-        def once(handler: Any) -> None:
-            answers.append(handler.parameters)
-            if len(answers) > 1:
-                handler.reply(500, b"no", {"Content-Type": "text/html"})
-            else:
-                wiki.behave(handler)
 
-        wiki.fake.script[0] = once
-        with pytest.raises(WikiUnavailable):
-            listed(lake, source)
+def test_a_listing_that_the_wiki_will_not_go_on_with_begins_anew(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    with wiki_of_files(A=b"a", B=b"b", C=b"c", D=b"d") as wiki:
+        cut_off_after_one(wiki, lake)
+        refusal = {"error": {"code": "badcontinue", "info": "Invalid continue param."}}
+        said = json.dumps(refusal).encode()
+        wiki.fake.script[0] = lambda handler: handler.reply(200, said, {"Content-Type": "application/json"})
+        with pytest.raises(WikiRefused, match="badcontinue"):
+            listed(lake, of_wiki(wiki))
         wiki.fake.script[0] = wiki.behave
-        wiki.fake.requests.clear()
-        (lake.root / "politeness").rename(
-            lake.root / "politeness-before"
-        )  # the host is left alone for a while
-        found = listed(lake, source)
-    assert len(found) == 4
-    assert [request.parameters.get("place") for request in wiki.fake.requests] == ["2"]
+        assert len(listed(lake, of_wiki(wiki))) == 4
+
+
+def test_a_wiki_is_asked_once_about_one_file_though_it_would_go_on_with_earlier_versions(
+    tmp_path: Path,
+) -> None:
+    lake = Lake(tmp_path)
+    put_uses(lake, "wiki-000001", ("Salt", "File:A.png"))
+    with wiki_of_files(A=b"a") as wiki:
+        assert len(listed(lake, of_wiki(wiki, wanted="pages", pages_of=["wiki"]))) == 1
+    assert wiki.asked == ["File:A.png"]
 
 
 def test_only_files_that_pages_use_are_asked_about_and_each_only_once(tmp_path: Path) -> None:

@@ -42,8 +42,13 @@ class WikiOfFiles:
             is_more = start + self.list_limit < len(self.files)
             more = {"continue": {"place": str(start + self.list_limit)}} if is_more else {}
             return {"query": {"allimages": listed}, **more}
-        pages = [self._page(title) for title in parameters["titles"].split("|")]
-        return {"batchcomplete": True, "query": {"pages": pages}}
+        titles = parameters["titles"].split("|")
+        answer = {"query": {"pages": [self._page(title) for title in titles]}}
+        if (
+            titles[0] in self.files and len(titles) == 1
+        ):  # as MediaWiki does, which goes on with earlier versions
+            return {**answer, "continue": {"iistart": f"20{len(self.fake.requests):02}-01-01T00:00:00Z"}}
+        return {"batchcomplete": True, **answer}
 
     def _page(self, title: str) -> dict[str, Any]:
         if title not in self.files:
