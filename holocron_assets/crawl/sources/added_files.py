@@ -83,7 +83,8 @@ def add_to_list(lake: Lake, source: FileSource, records: Iterable[dict[str, Any]
             lines = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in new.values())
             before = path.read_text(encoding="utf-8")
             with replacing(path) as aside:
-                aside.write_text(before + ("\n" if before and not before.endswith("\n") else "") + lines)
+                between = "\n" if before and not before.endswith("\n") else ""
+                aside.write_text(f"{before}{between}{lines}", encoding="utf-8")
     return len(new), len(named) - len(new)
 
 

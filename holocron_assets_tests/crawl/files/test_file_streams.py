@@ -80,6 +80,17 @@ def test_a_206_from_another_byte_is_not_appended(server: FileServer, rig: Rig) -
     ]
 
 
+def test_a_206_with_more_bytes_than_it_states_is_no_file(server: FileServer, rig: Rig) -> None:
+    half = len(PNG) // 2
+    stated = f"bytes {half}-{len(PNG) - 1}/{len(PNG)}"
+    named = {"Transfer_Encoding": "chunked", "Content_Range": stated, "ETag": '"v1"'}
+    twice = PNG[half:] * 2
+    more = raw(head(206, named) + b"%x\r\n%b\r\n0\r\n\r\n" % (len(twice), twice))
+    made = rig.fetch(server.serve("/a.png", cut(PNG, half), more))
+    assert (made.verdict.kind, made.verdict.reason) == ("wrong", "size-mismatch")
+    assert (rig.objects(), rig.parts()) == ([], [])
+
+
 @pytest.mark.parametrize("total", [len(PNG) + 1, len(PNG) - 1, 10])
 def test_a_206_of_another_total_is_not_appended(total: int, server: FileServer, rig: Rig) -> None:
     other = answer(206, PNG[300_000:], Content_Range=f"bytes 300000-{len(PNG) - 1}/{total}", ETag='"v1"')

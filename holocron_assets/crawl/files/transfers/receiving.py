@@ -151,6 +151,9 @@ class Reception:
         if verdict.kind == "rest" and part.size < (verdict.length or 0):
             problem = f"{part.size} of {verdict.length} bytes came so far"
             return Verdict("wrong", "size-mismatch", problem, is_resumable=True)
+        if verdict.kind == "rest" and part.size > (verdict.length or part.size):
+            problem = f"{part.size} bytes came, and its Content-Range states {verdict.length}"
+            return Verdict("wrong", "size-mismatch", problem)
         if self._unpacking and (damage := self._unpacking.end_problem()):
             return Verdict("wrong", "encoded", damage)
         if wanted.size_bytes not in {None, part.size}:
