@@ -124,7 +124,7 @@ class Searcher:
         self._text = self._index.searcher()
         self._searcher = self._text.searcher()
         self._words = WordQueries(self._text.schema, self._searcher)
-        self._arrays: dict[str, SpaceArrays] = {}
+        self._arrays: dict[tuple[str, int], SpaceArrays] = {}
 
     def search(
         self,
@@ -215,10 +215,10 @@ class Searcher:
             vector = embedding.result()
         except NoVectorError as error:
             return [], str(error)
-        if vector.space not in self._arrays:
-            self._arrays[vector.space] = self._index.arrays(vector.space)
-        arrays = self._arrays[vector.space]
-        near = arrays.nearest(vector.numbers, _LISTED, {**wanted, "model": [vector.digest]})
+        space = vector.space, len(vector.numbers)
+        if space not in self._arrays:
+            self._arrays[space] = self._index.arrays(*space)
+        near = self._arrays[space].nearest(vector.numbers, _LISTED, {**wanted, "model": [vector.digest]})
         return near, (
             None if near else f"no passage that fits is embedded by this build of {vector.space}'s model"
         )

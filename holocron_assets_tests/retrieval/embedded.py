@@ -39,11 +39,11 @@ def space(key: str = "words", **changes: object) -> Interrogation:
     return Interrogation.model_validate(Space.model_validate({**declared, **changes}).declared())
 
 
-def word_vector(text: str) -> list[float]:
+def word_vector(text: str, dimensions: int = DIMENSIONS) -> list[float]:
     """The sum of the directions of a text's words."""
-    total = np.zeros(DIMENSIONS)
+    total = np.zeros(dimensions)
     for word in set(name_words(text)):
-        total += np.random.default_rng(zlib.crc32(word.encode())).standard_normal(DIMENSIONS)
+        total += np.random.default_rng(zlib.crc32(word.encode())).standard_normal(dimensions)
     return [float(number) for number in total]
 
 
@@ -52,6 +52,7 @@ def embedded_lake(
 ) -> Lake:
     """The lake of a folder, with the vectors of all of its passages; `inputs` are those of their files."""
     lake = Lake(root, (own.table,))
+    assert own.embedding
     for batch in lake.partitions(PAGE_CHUNKS):
         rows = [
             {
@@ -60,7 +61,7 @@ def embedded_lake(
                 "position": chunk["position"],
                 "chunk": None,
                 "passage_id": chunk["passage_id"],
-                "vector": packed_vector(word_vector(chunk["text"])),
+                "vector": packed_vector(word_vector(chunk["text"], own.embedding.dimensions)),
                 "supported": True,
                 "model": "words:1",
                 "model_digest": digest,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from embedded import DIGEST, embed, searched_sample
+from embedded import DIGEST, DIMENSIONS, embed, searched_sample
 
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
@@ -401,7 +401,7 @@ def test_a_rebuilt_index_gives_the_same_hits(changed: Lake) -> None:
 
 
 def test_the_nearest_of_an_exact_comparison_are_found(lake: Lake) -> None:
-    arrays = SearchIndex(lake).arrays("words")
+    arrays = SearchIndex(lake).arrays("words", DIMENSIONS)
     vector = embed("a ship that carried tea", {"words": 1}).numbers
     quick = arrays.nearest(vector, 10, {"model": [DIGEST]})
     exact = arrays.nearest(vector, len(arrays), {"model": [DIGEST]})

@@ -130,9 +130,9 @@ class SearchIndex:
         """
         return open_index(self._folder / self._pointed.text)
 
-    def arrays(self, space: str) -> SpaceArrays:
-        """The vectors of a space as they are now."""
-        groups = self._groups(self._pointed, space)
+    def arrays(self, space: str, dimensions: int) -> SpaceArrays:
+        """The vectors of a space as they are now; those of so many dimensions, while it changes them."""
+        groups = [one for one in self._groups(self._pointed, space) if one.dimensions == dimensions]
         return SpaceArrays(groups, self._pointed.codes)
 
     @property

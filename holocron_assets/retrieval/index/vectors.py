@@ -1,5 +1,7 @@
 """The arrays of one batch of one space: signs to scan, numbers of 8 bits to compare, and what each row is."""
 
+from base64 import b64decode
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -73,19 +75,21 @@ def write_arrays(
         folder: where.
         answers: of the space: title_key, passage_id, vector and model_digest of each passage.
         pages: the batch's pages, with the values of filters.
-        current: passages that count now; others are left out.
+        current: passages that count now; others are left out, and vectors of dimensions that fewer have.
         codes: the numbers of values so far; new values get the next.
 
     Returns:
         The number of passages.
     """
-    rows = [row for row in answers.to_pylist() if row["passage_id"] in current and row["title_key"] in pages]
+    rows = _of_one_length(
+        [row for row in answers.to_pylist() if row["passage_id"] in current and row["title_key"] in pages]
+    )
     values = [
         [_code(codes, name, pages[row["title_key"]][name]) for name in FILTERS]
         + [_code(codes, "model", row["model_digest"])]
         for row in rows
     ]
-    dimensions = len(rows[0]["vector"]) // 4 * 3 if rows else 0
+    dimensions = len(b64decode(rows[0]["vector"])) if rows else 0
     numbers = (
         unpacked_vectors((row["vector"] for row in rows), dimensions) if rows else np.empty((0, 64), np.int8)
     )
@@ -106,6 +110,12 @@ def signs_of(numbers: np.ndarray) -> np.ndarray:
     missing = -bits.shape[1] % 8
     filled = np.pad(bits, ((0, 0), (0, missing)))
     return np.ascontiguousarray(filled).view(np.uint64)
+
+
+def _of_one_length(rows: list[Row]) -> list[Row]:
+    """The rows whose vectors are as long as most: pages get vectors of new dimensions one by one."""
+    lengths = Counter(len(row["vector"]) for row in rows).most_common(1)
+    return [row for row in rows for length, _ in lengths if len(row["vector"]) == length]
 
 
 def _code(codes: Codes, name: str, value: str) -> int:

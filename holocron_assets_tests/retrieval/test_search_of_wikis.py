@@ -1,0 +1,50 @@
+"""Search of small wikis that are made for what is tested."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from embedded import DIMENSIONS, embed, embedded_lake, space, word_vector
+from test_spaces import cut
+from wiki_lake import BATCH, write_wiki
+
+from holocron_assets.derive.interrogations.settings import Embedding
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.retrieval.fusing import MEANING
+from holocron_assets.retrieval.index.index import SearchIndex
+from holocron_assets.retrieval.search import Searcher
+
+
+def wiki(lake: Lake, texts: Mapping[str, str], batch: str = BATCH) -> None:
+    """Write a batch of pages, cut into passages."""
+    write_wiki(lake, texts, batch)
+    cut(lake, batch)
+
+
+@pytest.mark.parametrize("dimensions", [8, 256, 1024])
+def test_a_space_of_any_multiple_of_8_dimensions_is_searched(tmp_path: Path, dimensions: int) -> None:
+    wiki(Lake(tmp_path), {"Varn": "'''Varn''' flew.", "Oll": "'''Oll''' was a mason."})
+    lake = embedded_lake(tmp_path, space(embedding=Embedding(dimensions=dimensions)))
+    SearchIndex(lake).update()
+    [nearest] = (
+        SearchIndex(lake)
+        .arrays("words", dimensions)
+        .nearest(word_vector("Oll was a mason.", dimensions), 1, {})
+    )
+    [passage] = [row for row in read_partition(lake, space().table, BATCH) if row["title"] == "Oll"]
+    assert nearest.passage_id == passage["passage_id"]
+
+
+def test_while_a_space_changes_its_dimensions_those_of_the_query_are_compared(tmp_path: Path) -> None:
+    table = space().table
+    wiki(Lake(tmp_path), {name: f"'''{name}''' flew." for name in ("Varn", "Oll", "Ash")})
+    wiki(Lake(tmp_path), {"Moor": "'''Moor''' flew."}, "wiki-000002")
+    before = read_partition(embedded_lake(tmp_path, space()), table, BATCH)
+    lake = embedded_lake(tmp_path, space(embedding=Embedding(dimensions=8)))
+    after = read_partition(lake, table, BATCH)
+    write_partition(lake, table, BATCH, [*after[:1], *before[1:]])
+    SearchIndex(lake).update()
+    assert {n: len(SearchIndex(lake).arrays("words", n)) for n in (8, DIMENSIONS)} == {8: 1, DIMENSIONS: 2}
+    found = Searcher(lake, embed).search("flew", by=[MEANING])
+    assert {hit.row["title"] for hit in found.hits} == {row["title"] for row in before[1:]}
