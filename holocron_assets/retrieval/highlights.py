@@ -1,6 +1,7 @@
 """Which words of a passage answer what was searched, for people."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache
 
@@ -18,7 +19,7 @@ _BEFORE = 60
 
 def highlights(text: str, searched: str) -> list[tuple[int, int]]:
     """The offsets of the words of a text that are searched: start and end of each, in order."""
-    words = [match[0] for match in _WORD.finditer(searched)]
+    words = [match[0] for match in _WORD.finditer(unicodedata.normalize("NFC", searched))]
     # Short words stand everywhere, and say little of what was searched.
     wanted = {_stem(word) for word in words if len(word) > _SHORT} or set(map(_stem, words))
     return [match.span() for match in _WORD.finditer(text) if _stem(match[0]) in wanted]

@@ -1,6 +1,7 @@
 """How well a name fits what is searched. Small errors of typing are forgiven."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
 
@@ -15,7 +16,7 @@ _ONE_ERROR, _TWO_ERRORS = 4, 8
 
 def name_words(text: str) -> list[str]:
     """The words of a name or of what is searched, without case and accents."""
-    return list(_analyzer().analyze(text))
+    return list(_analyzer().analyze(unicodedata.normalize("NFC", text)))
 
 
 def errors_forgiven(word: str) -> int:

@@ -6,6 +6,7 @@ Turtle and Flood, 1995). What is found, and in which order, is what a search of 
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from math import log
 from typing import Any, NamedTuple
@@ -20,6 +21,8 @@ _K1 = 1.2
 """Of BM25, as the index has it."""
 _FEW = 20_000
 """Passages that a word may be in so that all of them are looked at."""
+_QUOTATION_MARKS = str.maketrans(dict.fromkeys("“”„‟«»", '"'))
+"""Of phones and of other languages."""
 _PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
 
 
@@ -69,7 +72,8 @@ class WordQueries:
         return []
 
     def _clauses(self, text: str) -> Iterator[_Clause]:
-        pieces = {tuple(self._analyzer.analyze("".join(found))) for found in _PIECE.findall(text)} - {()}
+        typed = unicodedata.normalize("NFC", text).translate(_QUOTATION_MARKS)
+        pieces = {tuple(self._analyzer.analyze("".join(found))) for found in _PIECE.findall(typed)} - {()}
         for words in sorted(pieces):
             for field, boost in _BOOSTS.items():
                 yield self._clause(field, words, boost)

@@ -1,5 +1,6 @@
 """Search of small wikis that are made for what is tested."""
 
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from wiki_lake import BATCH, write_wiki
 from holocron_assets.derive.interrogations.settings import Embedding
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.retrieval.fusing import MEANING
+from holocron_assets.retrieval.fusing import MEANING, NAME, WORDS
+from holocron_assets.retrieval.highlights import highlights
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.search import Searcher
 
@@ -48,3 +50,27 @@ def test_while_a_space_changes_its_dimensions_those_of_the_query_are_compared(tm
     assert {n: len(SearchIndex(lake).arrays("words", n)) for n in (8, DIMENSIONS)} == {8: 1, DIMENSIONS: 2}
     found = Searcher(lake, embed).search("flew", by=[MEANING])
     assert {hit.row["title"] for hit in found.hits} == {row["title"] for row in before[1:]}
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """Two pages, indexed; each has the words of the other in another order."""
+    made = Lake(tmp_path)
+    wiki(made, {"Sébulba": "'''Sébulba''' raced on the Brine Road.", "Road": "A '''road''' of brine."})
+    SearchIndex(made).update()
+    return made
+
+
+@pytest.mark.parametrize("by", [NAME, WORDS])
+def test_letters_are_found_with_their_accents_apart(lake: Lake, by: str) -> None:
+    typed = unicodedata.normalize("NFD", "Sébulba")
+    assert len(typed) > len("Sébulba")
+    [hit] = Searcher(lake, embed).search(typed, by=[by]).hits
+    assert hit.row["title"] == "Sébulba"
+    assert [hit.row["text"][start:end] for start, end in highlights(hit.row["text"], typed)] == ["Sébulba"]
+
+
+@pytest.mark.parametrize("typed", ['"Brine Road"', "“Brine Road”", "„Brine Road“", "«Brine Road»"])
+def test_quotation_marks_of_any_kind_keep_words_in_a_row(lake: Lake, typed: str) -> None:
+    hits = Searcher(lake, embed).search(typed, by=[WORDS]).hits
+    assert [hit.row["title"] for hit in hits] == ["Sébulba"]
