@@ -185,9 +185,18 @@ def test_an_answer_is_whole_words_of_its_quote(said: str) -> None:
         ("12", "a crew of 12,500", False),
         ("7", "5.7 metres long", False),
         ("7", "it had 7, 8 or 9", True),
+        ("five", "twenty-five ships", False),
+        ("twenty", "twenty\u2011five ships", False),
+        ("twenty-five", "twenty-five ships", True),
+        ("Obi", "Obi-Wan was there", False),
+        ("Mara", "the captain\u2014Mara\u2014left", True),
+        ("12", "a 12-metre ship", True),
+        ("12", "the X-12 flew", False),
+        ("1990", "from 1990\u20131995", False),
+        ("-40", "between 20-40 ships", False),
     ],
 )
-def test_a_figure_may_touch_its_unit_and_a_word_others_where_no_spaces_are_written(
+def test_an_answer_is_whole_though_a_figure_may_touch_its_unit_and_some_scripts_write_no_spaces(
     said: str, text: str, *, is_there: bool
 ) -> None:
     assert (quoted({**ROW, "text": text}, text, said) is not None) is is_there

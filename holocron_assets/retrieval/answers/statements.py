@@ -17,6 +17,9 @@ _OF_WORDS = (
     r"\U00020000-\U0003ffff]"
 )
 """Letters and digits, but no letters of scripts that put no space between words, or before particles."""
+_HYPHEN = r"[-\u2010\u2011\u2013]"
+"""What joins two words or figures into one; a long dash parts them."""
+_JOINS = re.compile(f"{_OF_WORDS}|{_HYPHEN}")
 _FIGURE = re.compile(r"\W?\d[\d\W]*")
 
 RELATIONS = ("entity_facts", "entity_relations", "source_pages")
@@ -120,16 +123,17 @@ def quoted(row: Mapping[str, Any], quote: str, answer: str) -> Statement | None:
 def find_answer(answer: str, quote: str) -> int | None:
     """Where an answer stands in a quote as whole words and figures, whatever its case; None if it does not.
 
-    A figure may touch its unit, as in "12km", but is none in "5th", "R2D2" or "12,500". Scripts that put no
-    space between words have no whole ones.
+    Of words that a hyphen joins, one alone is not whole, as in "twenty-five". A figure may touch its unit, as
+    in "12km" or "12-metre", but is none in "5th", "R2D2", "12,500" or "12-15". Scripts that put no space
+    between words have no whole ones.
     """
     said = answer.strip().rstrip(".").casefold()
     if not said:
         return None
-    before = rf"(?<!{_OF_WORDS})" if re.match(_OF_WORDS, said) else ""
-    after = rf"(?!{_OF_WORDS})" if re.match(_OF_WORDS, said[-1]) else ""
+    before = rf"(?<!{_OF_WORDS})(?<!{_OF_WORDS}{_HYPHEN})" if _JOINS.match(said) else ""
+    after = rf"(?!{_HYPHEN}?{_OF_WORDS})" if _JOINS.match(said[-1]) else ""
     if _FIGURE.fullmatch(said):
-        before, after = rf"{before}(?<!\d[.,])", r"(?!\d|[.,]\d|(?:st|nd|rd|th)\b)"
+        before, after = rf"{before}(?<!\d[.,])", rf"(?!\d|[.,]\d|{_HYPHEN}\d|(?:st|nd|rd|th)\b)"
     found = re.search(f"{before}{re.escape(said)}{after}", quote.casefold())
     return found.start() if found else None
 
