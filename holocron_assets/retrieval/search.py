@@ -1,6 +1,6 @@
 """Search: by names, by words and by meaning, fused into one list of passages."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -152,7 +152,7 @@ class Searcher:
         # The model works on the vector meanwhile.
         vector = workers().submit(self._embed, text, self._spaces) if MEANING in by else None
         fusing = Fusing()
-        for rank, one in enumerate(self._with_words(text, wanted) if WORDS in by else (), 1):
+        for rank, one in enumerate(self._with_words(text, wanted, limit) if WORDS in by else (), 1):
             fusing.add(one.number, one.page, partial(self._row, one.address)).ranks[WORDS] = rank
         named = self._named(text, wanted, _NAMED) if NAME in by else []
         near, without_meaning = self._near(vector, wanted) if vector else ([], None)
@@ -187,25 +187,51 @@ class Searcher:
         Returns:
             Each passage with the places of the names in its text, the best passages first.
         """
-        query = self._narrowed(names_in_text(self._text.schema, names), {"source": [source]})
+        query, own = names_in_text(self._text.schema, names), title_key(source, without)
+
+        def best(passed_over: Collection[int]) -> Sequence[tuple[float, Any]]:
+            narrowed = self._narrowed(query, {"source": [source]}, {own, *passed_over})
+            return self._searcher.search(narrowed, _LISTED, count=False).hits
+
         found: dict[str, tuple[dict[str, Any], list[tuple[int, int]]]] = {}
-        for _, address in self._searcher.search(query, _LISTED, count=False).hits:
+        for _, address in self._of_pages(best, _LISTED):
             row = self._row(address)
-            places = places_of_names(row["text"], names)
-            if places and row["title"] != without:
+            if places := places_of_names(row["text"], names):
                 found.setdefault(row["title"], (row, places))
             if len(found) == limit:
                 break
         return list(found.values())
 
-    def _with_words(self, text: str, wanted: Mapping[str, Sequence[str]]) -> list[_WithWords]:
-        narrowed = partial(self._narrowed, wanted=wanted)
-        hits = self._words.best(text, _LISTED, narrowed)
+    def _with_words(self, text: str, wanted: Mapping[str, Sequence[str]], limit: int) -> list[_WithWords]:
+        def best(passed_over: Collection[int]) -> Sequence[tuple[float, Any]]:
+            narrowed = partial(self._narrowed, wanted=wanted, without=passed_over)
+            return self._words.best(text, _LISTED, narrowed)
+
+        hits = list(self._of_pages(best, min(limit, _LISTED)))
         addresses = [address for _, address in hits]
         numbers, pages = (self._searcher.fast_field_values(name, addresses) for name in ("passage", "page"))
         found = [_WithWords(*one) for one in zip(numbers, pages, addresses, strict=True)]
         scored = zip((round(score, _DIGITS) for score, _ in hits), found, strict=True)
         return [one for _, one in sorted(scored, key=lambda pair: (-pair[0], pair[1].number))]
+
+    def _of_pages(
+        self, best: Callable[[Collection[int]], Sequence[tuple[float, Any]]], pages: int
+    ) -> Iterator[tuple[float, Any]]:
+        """The best passages of so many pages, if there are so many; it may give more.
+
+        A long page may take all places of a list. Then the list is asked for again without the pages so far.
+
+        Args:
+            best: gives the first `_LISTED` passages without those of some pages, by their title keys.
+            pages: how many.
+        """
+        seen: set[int] = set()
+        is_full = True
+        while is_full and len(seen) < pages:
+            hits = best(seen)
+            yield from hits
+            seen.update(self._searcher.fast_field_values("page", [address for _, address in hits]))
+            is_full = len(hits) == _LISTED
 
     def _near(
         self, embedding: Future[QueryVector], wanted: Mapping[str, Sequence[str]]
@@ -245,16 +271,20 @@ class Searcher:
         hits = self._searcher.search(query, 1, count=False).hits
         return next((self._row(address) for _, address in hits), None)
 
-    def _narrowed(self, query: tantivy.Query, wanted: Mapping[str, Sequence[str]]) -> tantivy.Query:
+    def _narrowed(
+        self, query: tantivy.Query, wanted: Mapping[str, Sequence[str]], without: Collection[int] = ()
+    ) -> tantivy.Query:
         """The query with its conditions. Without any, what cannot be among the best is passed over."""
         schema, must = self._text.schema, tantivy.Occur.Must
         conditions = [
             tantivy.Query.const_score_query(tantivy.Query.term_set_query(schema, name, list(values)), 0.0)
             for name, values in wanted.items()
         ]
-        if not conditions:
-            return query
-        return tantivy.Query.boolean_query([(must, query), *((must, one) for one in conditions)])
+        clauses = [(must, one) for one in conditions]
+        if without:
+            pages = tantivy.Query.term_set_query(schema, "page", list(without))
+            clauses.append((tantivy.Occur.MustNot, pages))
+        return tantivy.Query.boolean_query([(must, query), *clauses]) if clauses else query
 
 
 _SEARCHERS: dict[Path, Searcher] = {}

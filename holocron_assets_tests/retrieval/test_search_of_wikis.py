@@ -9,9 +9,11 @@ from embedded import DIMENSIONS, embed, embedded_lake, space, word_vector
 from test_spaces import cut
 from wiki_lake import BATCH, write_wiki
 
+from holocron_assets.derive.evidence.specs import SearchEvidence
 from holocron_assets.derive.interrogations.settings import Embedding
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.retrieval.evidence import finding
 from holocron_assets.retrieval.fusing import MEANING, NAME, WORDS
 from holocron_assets.retrieval.highlights import highlights
 from holocron_assets.retrieval.index.index import SearchIndex
@@ -74,3 +76,34 @@ def test_letters_are_found_with_their_accents_apart(lake: Lake, by: str) -> None
 def test_quotation_marks_of_any_kind_keep_words_in_a_row(lake: Lake, typed: str) -> None:
     hits = Searcher(lake, embed).search(typed, by=[WORDS]).hits
     assert [hit.row["title"] for hit in hits] == ["Sébulba"]
+
+
+@pytest.fixture
+def with_long_pages(tmp_path: Path) -> Lake:
+    """Two pages of 150 passages that name Varn again and again, and 50 short ones that name it once."""
+    section = "\n\n== {} ==\n" + "Varn flew with Varn and saw Varn. " * 3
+    long = {title: "".join(map(section.format, range(150))) for title in ("Varn", "Saga")}
+    short = {
+        f"Ship {n}": f"This ship carried salt and tea, and now and then Varn. It has number {n}."
+        for n in range(50)
+    }
+    made = Lake(tmp_path)
+    wiki(made, {**long, **short})
+    SearchIndex(made).update()
+    return made
+
+
+def test_long_pages_leave_places_to_other_pages(with_long_pages: Lake) -> None:
+    searcher = Searcher(with_long_pages, embed)
+    assert len(searcher.search("Varn", 10, by=[WORDS]).hits) == 10
+    assert len(searcher.search("Varn", 100, by=[WORDS]).hits) == 52
+    named = searcher.naming(["Varn"], 10, source="wiki", without="Varn")
+    assert len(named) == 10
+    assert "Varn" not in {row["title"] for row, _ in named}
+
+
+def test_a_long_page_of_its_own_leaves_passages_as_evidence(with_long_pages: Lake) -> None:
+    with finding(with_long_pages, SearchEvidence(source="search", query="Varn", limit=3)) as find:
+        found = find("Varn", {("wiki", "Varn")})
+    assert found[0]["from_title"] == "Saga"
+    assert len(found) == 3

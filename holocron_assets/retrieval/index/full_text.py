@@ -102,7 +102,7 @@ def _schema() -> tantivy.Schema:
     for name in ("place", "text"):
         builder.add_text_field(name, tokenizer_name=_WORDS)
     builder.add_unsigned_field("passage", fast=True)
-    builder.add_integer_field("page", fast=True)
+    builder.add_integer_field("page", indexed=True, fast=True)
     builder.add_bytes_field("row", stored=True)
     return builder.build()
 
