@@ -1,22 +1,18 @@
 """How well a name fits what is searched. Small errors of typing are forgiven."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
 
 import tantivy
 from rapidfuzz.distance import OSA
 
-from holocron_assets.retrieval.index.full_text import names_analyzer, words_analyzer
+from holocron_assets.retrieval.index.full_text import name_words, words_analyzer
 
 _ONE_ERROR, _TWO_ERRORS = 4, 8
 """From so many letters on, one error or two are forgiven."""
-
-
-def name_words(text: str) -> list[str]:
-    """The words of a name or of what is searched, without case and accents."""
-    return list(_analyzer().analyze(unicodedata.normalize("NFC", text)))
+_MOST_WORDS = 8
+"""Words of a whole name that is looked for in a longer text."""
 
 
 def errors_forgiven(word: str) -> int:
@@ -34,6 +30,26 @@ def names_query(schema: tantivy.Schema, words: Sequence[str]) -> tantivy.Query:
             alike.append(tantivy.Query.fuzzy_term_query(schema, "names", word, distance=distance))
         each.append((tantivy.Occur.Should, tantivy.Query.disjunction_max_query(alike)))
     return tantivy.Query.boolean_query(each)
+
+
+def whole_names_query(schema: tantivy.Schema, words: Sequence[str]) -> tantivy.Query:
+    """A query of pages that have some words as a whole name, or some of them in a row: the longest first.
+
+    However many other names a page has, they do not matter here: BM25 counts them against it. The whole of
+    the words may have one error of typing.
+    """
+    size = len(words)
+    ends = ((at, end) for at in range(size) for end in range(at + 1, min(at + _MOST_WORDS, size) + 1))
+    wholes = {" ".join(words[at:end]) for at, end in [*ends, (0, size)]}
+    each = [
+        tantivy.Query.const_score_query(tantivy.Query.term_query(schema, "whole_names", one), float(len(one)))
+        for one in sorted(wholes)
+    ]
+    whole = " ".join(words)
+    if errors_forgiven(whole):
+        alike = tantivy.Query.fuzzy_term_query(schema, "whole_names", whole)
+        each.append(tantivy.Query.const_score_query(alike, float(len(whole)) - 0.5))
+    return tantivy.Query.disjunction_max_query(each)
 
 
 def names_in_text(schema: tantivy.Schema, names: Iterable[str]) -> tantivy.Query:
@@ -87,11 +103,6 @@ def _fewest_errors(word: str, others: Sequence[str]) -> int | None:
     allowed = errors_forgiven(word)
     nearest = min((OSA.distance(word, other, score_cutoff=allowed) for other in others), default=allowed + 1)
     return nearest if nearest <= allowed else None
-
-
-@cache
-def _analyzer() -> tantivy.TextAnalyzer:
-    return names_analyzer()
 
 
 @cache

@@ -15,15 +15,15 @@ from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.retrieval.asking import NoVectorError, QueryVector, query_vector
 from holocron_assets.retrieval.fusing import MEANING, NAME, WORDS, Fusing
-from holocron_assets.retrieval.index.full_text import FILTERS, passage_number, stored_row
+from holocron_assets.retrieval.index.full_text import FILTERS, name_words, passage_number, stored_row
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.index.nearest import Neighbour, SpaceArrays, workers
 from holocron_assets.retrieval.names import (
     fit_of_names,
-    name_words,
     names_in_text,
     names_query,
     places_of_names,
+    whole_names_query,
 )
 from holocron_assets.retrieval.word_queries import WordQueries
 
@@ -255,9 +255,11 @@ class Searcher:
         words = name_words(text)
         if not words:
             return []
-        query = self._narrowed(names_query(self._text.schema, words), wanted)
-        hits = self._searcher.search(query, max(_LISTED, limit), count=False).hits
-        rows = [self._row(address) for _, address in hits]
+        addresses = {}
+        for query in (names_query(self._text.schema, words), whole_names_query(self._text.schema, words)):
+            hits = self._searcher.search(self._narrowed(query, wanted), max(_LISTED, limit), count=False).hits
+            addresses |= {(address.segment_ord, address.doc): address for _, address in hits}
+        rows = [self._row(address) for address in addresses.values()]
         fits = [(row, *fit_of_names(row["names"], words)) for row in rows]
         ranked = sorted((one for one in fits if one[1] > 0), key=_by_fit)
         return ranked[:limit]

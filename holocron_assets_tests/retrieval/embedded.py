@@ -15,8 +15,8 @@ from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_CHUNKS
 from holocron_assets.retrieval.asking import QueryVector
+from holocron_assets.retrieval.index.full_text import name_words
 from holocron_assets.retrieval.index.index import SearchIndex
-from holocron_assets.retrieval.names import name_words
 
 if TYPE_CHECKING:
     from sample_holocron import Holocron

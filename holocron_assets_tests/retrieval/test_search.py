@@ -19,12 +19,13 @@ from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, PAGE_CHUNKS, P
 from holocron_assets.retrieval import word_queries
 from holocron_assets.retrieval.asking import NoVectorError, QueryVector
 from holocron_assets.retrieval.fusing import MEANING, NAME, WORDS
+from holocron_assets.retrieval.index.full_text import name_words
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.index.joined import groups_of
 from holocron_assets.retrieval.index.nearest import SpaceArrays
 from holocron_assets.retrieval.index.pointer import pointer_file
 from holocron_assets.retrieval.index.vectors import COLUMNS, NUMBERS, PASSAGE, Scanned, signs_of
-from holocron_assets.retrieval.names import fit_of_names, name_words, places_of_names
+from holocron_assets.retrieval.names import fit_of_names, places_of_names
 from holocron_assets.retrieval.search import Searcher, SearchError, searcher_of
 
 if TYPE_CHECKING:

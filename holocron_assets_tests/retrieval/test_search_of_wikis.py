@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 from embedded import DIMENSIONS, embed, embedded_lake, space, word_vector
 from test_spaces import cut
-from wiki_lake import BATCH, write_wiki
+from wiki_lake import BATCH, write_entities, write_wiki
 
 from holocron_assets.derive.evidence.specs import SearchEvidence
 from holocron_assets.derive.interrogations.settings import Embedding
+from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import ENTITY_ALIASES
 from holocron_assets.retrieval.evidence import finding
 from holocron_assets.retrieval.fusing import MEANING, NAME, WORDS
 from holocron_assets.retrieval.highlights import highlights
@@ -107,3 +109,26 @@ def test_a_long_page_of_its_own_leaves_passages_as_evidence(with_long_pages: Lak
         found = find("Varn", {("wiki", "Varn")})
     assert found[0]["from_title"] == "Saga"
     assert len(found) == 3
+
+
+@pytest.mark.parametrize(
+    "typed", ["Darth Vader", "Vader", "darth vader", "Darth Vadr", "who trained Darth Vader on the moon"]
+)
+def test_a_page_of_many_names_is_found_by_each_of_them_among_many_namesakes(
+    tmp_path: Path, typed: str
+) -> None:
+    made = Lake(tmp_path)
+    titles = ["Anakin Skywalker", *(f"Star Wars: Darth Vader {number}" for number in range(150))]
+    wiki(made, {title: f"'''{title}''' is here." for title in titles})
+    write_entities(made, "PersonCharacter", {"e1": titles[0]})
+    names = ["Darth Vader", "Vader", *(f"Name {number}" for number in range(40))]
+    write_partition(made, ENTITY_ALIASES, "PersonCharacter", [_alias("e1", name) for name in names])
+    SearchIndex(made).update()
+    hits = Searcher(made, embed).search(typed, by=[NAME]).hits
+    assert hits[0].row["title"] == "Anakin Skywalker"
+
+
+def _alias(entity_id: str, name: str) -> dict[str, object]:
+    of_page = {"source": "wiki", "from_title": "Anakin Skywalker", "revision_id": 100}
+    named = {"alias": name, "alias_key": title_key("wiki", name), "kind": "infobox"}
+    return {"entity_id": entity_id, "entity_type": "PersonCharacter", **of_page, **named}

@@ -10,7 +10,7 @@ from holocron_assets.lake.views.database import connect
 from holocron_assets.retrieval.answers.questions import Subject, keys_asked, subjects
 from holocron_assets.retrieval.answers.reading import Reader
 from holocron_assets.retrieval.answers.statements import RELATIONS, Statement, known_statements
-from holocron_assets.retrieval.names import name_words
+from holocron_assets.retrieval.index.full_text import name_words
 from holocron_assets.retrieval.search import Hit, Searcher
 
 NOT_HERE = "not in this wiki"

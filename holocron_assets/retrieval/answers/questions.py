@@ -14,7 +14,7 @@ from holocron_assets.retrieval.answers.wording import (
     wording_of_key,
     wording_of_question,
 )
-from holocron_assets.retrieval.names import name_words
+from holocron_assets.retrieval.index.full_text import name_words
 from holocron_assets.retrieval.search import Hit
 
 _PEOPLE = frozenset({"PersonCharacter", "Droid", "Organization", "Species"})

@@ -11,8 +11,7 @@ from pydantic import ConfigDict, RootModel
 
 from holocron_assets.entities.data_files import read_data_file
 from holocron_assets.frozen_model import FrozenModel
-from holocron_assets.retrieval.index.full_text import words_analyzer
-from holocron_assets.retrieval.names import name_words
+from holocron_assets.retrieval.index.full_text import name_words, words_analyzer
 
 VERBS_FILE = Path(__file__).with_name("verbs.yaml")
 

@@ -1,7 +1,9 @@
 """The full-text index of names and passages, by tantivy. One process writes; readers see whole commits."""
 
 import json
+import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +31,9 @@ def words_analyzer() -> tantivy.TextAnalyzer:
     return _analyzer(_LONGEST_WORD, *filters)
 
 
-def names_analyzer() -> tantivy.TextAnalyzer:
-    """How names become words: without case and accents."""
-    return _analyzer(_LONGEST_TITLE + 1, tantivy.Filter.lowercase(), tantivy.Filter.ascii_fold())
+def name_words(text: str) -> list[str]:
+    """The words of a name or of what is searched, without case and accents."""
+    return list(_names_analyzer().analyze(unicodedata.normalize("NFC", text)))
 
 
 def open_index(folder: Path) -> tantivy.Index:
@@ -39,7 +41,7 @@ def open_index(folder: Path) -> tantivy.Index:
     folder.mkdir(parents=True, exist_ok=True)
     index = tantivy.Index(_schema(), str(folder))
     index.register_tokenizer(_WORDS, words_analyzer())
-    index.register_tokenizer(_NAMES, names_analyzer())
+    index.register_tokenizer(_NAMES, _names_analyzer())
     return index
 
 
@@ -86,6 +88,11 @@ def stored_row(document: Any) -> dict[str, Any]:
     return row
 
 
+@cache
+def _names_analyzer() -> tantivy.TextAnalyzer:
+    return _analyzer(_LONGEST_TITLE + 1, tantivy.Filter.lowercase(), tantivy.Filter.ascii_fold())
+
+
 def _analyzer(longest: int, *filters: tantivy.Filter) -> tantivy.TextAnalyzer:
     """Splits texts into words; those of `longest` bytes of UTF-8 and more are left out."""
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
@@ -96,7 +103,7 @@ def _analyzer(longest: int, *filters: tantivy.Filter) -> tantivy.TextAnalyzer:
 
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
-    for name in ("batch", "passage_id", *FILTERS):
+    for name in ("batch", "passage_id", "whole_names", *FILTERS):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("names", tokenizer_name=_NAMES)
     for name in ("place", "text"):
@@ -110,7 +117,8 @@ def _schema() -> tantivy.Schema:
 def _page_document(batch: str, page: IndexedPage) -> tantivy.Document:
     names = list(dict.fromkeys([page.row["title"], page.row["name"], *page.row["names"]]))
     shown = {**_shown(page.row, page.passages[0] if page.passages else None), "names": names}
-    return _document(batch, page.row, shown, names=names)
+    wholes = [" ".join(name_words(name)) for name in names]
+    return _document(batch, page.row, shown, names=names, whole_names=wholes)
 
 
 def _passage_document(batch: str, page: Row, passage: Row) -> tantivy.Document:
