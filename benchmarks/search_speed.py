@@ -29,7 +29,7 @@ from holocron_assets.lake.declaration.keys import content_hash, title_key
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.retrieval.asking import NoVectorError, QueryVector, query_vector
 from holocron_assets.retrieval.index.contents import IndexedPage
-from holocron_assets.retrieval.index.full_text import IndexWriter, open_index
+from holocron_assets.retrieval.index.full_text import IndexWriter, index_to_write
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.index.pointer import Pointer
 from holocron_assets.retrieval.index.vectors import write_arrays
@@ -87,7 +87,7 @@ def make(lake: Lake, batches: Sequence[int]) -> None:
     """Index some batches, as `SearchIndex.update` does with those of a lake."""
     folder = lake.root / "search"
     pointer = SearchIndex(lake).read_pointer() or Pointer("benchmark", "text-1")
-    writer = IndexWriter(open_index(folder / pointer.text))
+    writer = IndexWriter(index_to_write(folder / pointer.text))
     for number in batches:
         name, generator = f"wiki-{number:06}", np.random.default_rng(number)
         pages = list(made_up(number, generator))

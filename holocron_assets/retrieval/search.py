@@ -15,7 +15,13 @@ from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.retrieval.asking import NoVectorError, QueryVector, query_vector
 from holocron_assets.retrieval.fusing import MEANING, NAME, WORDS, Fusing
-from holocron_assets.retrieval.index.full_text import FILTERS, name_words, passage_number, stored_row
+from holocron_assets.retrieval.index.full_text import (
+    FILTERS,
+    UnreadableIndexError,
+    name_words,
+    passage_number,
+    stored_row,
+)
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.index.nearest import Neighbour, SpaceArrays, workers
 from holocron_assets.retrieval.names import (
@@ -113,15 +119,16 @@ class Searcher:
             embed: makes the vector of what is searched.
 
         Raises:
-            SearchError: nothing is indexed yet.
+            SearchError: nothing is indexed yet, or the index is damaged.
         """
         self._index = SearchIndex(lake)
-        if not self._index.exists:
-            raise SearchError("nothing is indexed yet: `holocron run` makes the search index")
         self.state = self._index.state
-        self._spaces = self._index.spaces
+        try:
+            self._spaces = self._index.spaces
+            self._text = self._index.searcher()
+        except UnreadableIndexError as error:
+            raise SearchError(str(error)) from error
         self._embed = embed
-        self._text = self._index.searcher()
         self._searcher = self._text.searcher()
         self._words = WordQueries(self._text.schema, self._searcher)
         self._arrays: dict[tuple[str, int], SpaceArrays] = {}
@@ -239,11 +246,11 @@ class Searcher:
         """The passages that are near in meaning; or why there are none."""
         try:
             vector = embedding.result()
-        except NoVectorError as error:
+            space = vector.space, len(vector.numbers)
+            if space not in self._arrays:
+                self._arrays[space] = self._index.arrays(*space)
+        except (NoVectorError, UnreadableIndexError) as error:
             return [], str(error)
-        space = vector.space, len(vector.numbers)
-        if space not in self._arrays:
-            self._arrays[space] = self._index.arrays(*space)
         near = self._arrays[space].nearest(vector.numbers, _LISTED, {**wanted, "model": [vector.digest]})
         return near, (
             None if near else f"no passage that fits is embedded by this build of {vector.space}'s model"
@@ -297,7 +304,7 @@ def searcher_of(lake: Lake) -> Searcher:
     """A searcher of the index as it is now; the same as long as the index is the same.
 
     Raises:
-        SearchError: nothing is indexed yet.
+        SearchError: nothing is indexed yet, or the index is damaged.
     """
     known = _SEARCHERS.get(lake.root)
     if known is None or known.state != SearchIndex(lake).state:

@@ -1,10 +1,12 @@
 """Search of small wikis that are made for what is tested."""
 
+import shutil
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+import tantivy
 from embedded import DIMENSIONS, embed, embedded_lake, space, word_vector
 from test_spaces import cut
 from wiki_lake import BATCH, write_entities, write_wiki
@@ -19,7 +21,8 @@ from holocron_assets.retrieval.evidence import finding
 from holocron_assets.retrieval.fusing import MEANING, NAME, WORDS
 from holocron_assets.retrieval.highlights import highlights
 from holocron_assets.retrieval.index.index import SearchIndex
-from holocron_assets.retrieval.search import Searcher
+from holocron_assets.retrieval.index.pointer import pointer_file
+from holocron_assets.retrieval.search import Searcher, SearchError
 
 
 def wiki(lake: Lake, texts: Mapping[str, str], batch: str = BATCH) -> None:
@@ -132,3 +135,58 @@ def _alias(entity_id: str, name: str) -> dict[str, object]:
     of_page = {"source": "wiki", "from_title": "Anakin Skywalker", "revision_id": 100}
     named = {"alias": name, "alias_key": title_key("wiki", name), "kind": "infobox"}
     return {"entity_id": entity_id, "entity_type": "PersonCharacter", **of_page, **named}
+
+
+def _lose_text(folder: Path) -> None:
+    shutil.rmtree(folder / "text-1")
+
+
+def _lose_positions(folder: Path) -> None:
+    next(folder.glob("text-1/*.pos")).unlink()
+
+
+def _cut_terms(folder: Path) -> None:
+    file = next(folder.glob("text-1/*.term"))
+    file.write_bytes(file.read_bytes()[:-30])
+
+
+def _make_by_an_older_version(folder: Path) -> None:
+    shutil.rmtree(folder / "text-1")
+    (folder / "text-1").mkdir()
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("source")
+    tantivy.Index(builder.build(), str(folder / "text-1"))
+
+
+@pytest.mark.parametrize("damage", [_lose_text, _lose_positions, _cut_terms, _make_by_an_older_version])
+def test_an_index_that_cannot_be_read_says_so_and_the_next_update_makes_it_anew(
+    lake: Lake, damage: Callable[[Path], None]
+) -> None:
+    index = SearchIndex(lake)
+    assert not index.is_stale()
+    damage(lake.root / "search")
+    with pytest.raises(SearchError, match="`holocron run` makes it anew"):
+        Searcher(lake, embed)
+    assert index.is_stale()
+    assert index.update().replaced == (BATCH,)
+    assert not index.is_stale()
+    assert [hit.row["title"] for hit in Searcher(lake, embed).search("raced", by=[WORDS]).hits] == ["Sébulba"]
+
+
+def test_lost_vectors_leave_searches_without_meaning_until_the_next_update(lake: Lake) -> None:
+    embedded = embedded_lake(lake.root, space())
+    SearchIndex(embedded).update()
+    shutil.rmtree(embedded.root / "search" / "text-1-vectors")
+    found = Searcher(embedded, embed).search("raced")
+    assert found.without_meaning == "the vectors are damaged: `holocron run` makes them anew"
+    assert found.hits
+    assert SearchIndex(embedded).is_stale()
+    SearchIndex(embedded).update()
+    assert not SearchIndex(embedded).is_stale()
+    assert Searcher(embedded, embed).search("raced").without_meaning is None
+
+
+def test_a_pointer_that_cannot_be_read_is_as_none(lake: Lake) -> None:
+    pointer_file(lake).write_text("{")
+    with pytest.raises(SearchError, match="nothing is indexed yet"):
+        Searcher(lake, embed)

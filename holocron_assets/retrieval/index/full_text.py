@@ -31,18 +31,35 @@ def words_analyzer() -> tantivy.TextAnalyzer:
     return _analyzer(_LONGEST_WORD, *filters)
 
 
+class UnreadableIndexError(Exception):
+    """The index cannot be searched; the message says why, and what makes it anew."""
+
+
 def name_words(text: str) -> list[str]:
     """The words of a name or of what is searched, without case and accents."""
     return list(_names_analyzer().analyze(unicodedata.normalize("NFC", text)))
 
 
-def open_index(folder: Path) -> tantivy.Index:
+def index_to_write(folder: Path) -> tantivy.Index:
     """Open the index in a folder, or make an empty one there."""
     folder.mkdir(parents=True, exist_ok=True)
-    index = tantivy.Index(_schema(), str(folder))
-    index.register_tokenizer(_WORDS, words_analyzer())
-    index.register_tokenizer(_NAMES, _names_analyzer())
-    return index
+    return _with_analyzers(tantivy.Index(_schema(), str(folder)))
+
+
+def index_to_read(folder: Path) -> tantivy.Index:
+    """Open the index in a folder.
+
+    Raises:
+        UnreadableIndexError: it or a file of it is gone or damaged, or another version made it.
+    """
+    try:
+        index = tantivy.Index.open(str(folder))
+        if index.schema != _schema():
+            raise UnreadableIndexError("another version made the search index: `holocron run` makes it anew")
+        index.searcher().doc_freq("source", "")  # some files are opened only by a search
+    except (OSError, ValueError) as error:
+        raise UnreadableIndexError("the search index is damaged: `holocron run` makes it anew") from error
+    return _with_analyzers(index)
 
 
 class IndexWriter:
@@ -99,6 +116,12 @@ def _analyzer(longest: int, *filters: tantivy.Filter) -> tantivy.TextAnalyzer:
     for one in (tantivy.Filter.remove_long(longest), *filters):
         builder = builder.filter(one)
     return builder.build()
+
+
+def _with_analyzers(index: tantivy.Index) -> tantivy.Index:
+    index.register_tokenizer(_WORDS, words_analyzer())
+    index.register_tokenizer(_NAMES, _names_analyzer())
+    return index
 
 
 def _schema() -> tantivy.Schema:

@@ -32,7 +32,12 @@ from holocron_assets.retrieval.index.contents import (
     page_digests,
     pages_of_batch,
 )
-from holocron_assets.retrieval.index.full_text import IndexWriter, open_index
+from holocron_assets.retrieval.index.full_text import (
+    IndexWriter,
+    UnreadableIndexError,
+    index_to_read,
+    index_to_write,
+)
 from holocron_assets.retrieval.index.joined import Group, groups_of
 from holocron_assets.retrieval.index.nearest import SpaceArrays
 from holocron_assets.retrieval.index.pointer import Pointer, pointer_file, read_pointer
@@ -85,16 +90,16 @@ class SearchIndex:
         return self._pointer.is_file()
 
     def is_stale(self) -> bool:
-        """Whether a table that it is made from changed since the last update; quick."""
+        """Whether a table that it is made from changed since the last update, or it is damaged; quick."""
         pointer = self.read_pointer()
-        return pointer is None or pointer.version != self._version or pointer.mark != self.wanted_mark
+        return pointer is None or pointer.mark != self.wanted_mark or not self._is_usable(pointer)
 
     def update(self, *, anew: bool = False) -> IndexUpdate:
         """Index the batches that changed. Searches go on meanwhile, and see each commit whole.
 
         Args:
             anew: index all batches in a new folder; searches use the old one until the new one is whole. So
-                does an update by other code than the last one's.
+                does an update by other code than the last one's, and one of an index that is damaged.
 
         Raises:
             Timeout: another process updates it.
@@ -126,14 +131,21 @@ class SearchIndex:
         """The full-text index as it is now.
 
         Raises:
-            FileNotFoundError: nothing was indexed yet.
+            UnreadableIndexError: nothing was indexed yet, or it is damaged.
         """
-        return open_index(self._folder / self._pointed.text)
+        return index_to_read(self._folder / self._pointed.text)
 
     def arrays(self, space: str, dimensions: int) -> SpaceArrays:
-        """The vectors of a space as they are now; those of so many dimensions, while it changes them."""
-        groups = [one for one in self._groups(self._pointed, space) if one.dimensions == dimensions]
-        return SpaceArrays(groups, self._pointed.codes)
+        """The vectors of a space as they are now; those of so many dimensions, while it changes them.
+
+        Raises:
+            UnreadableIndexError: they are damaged.
+        """
+        try:
+            groups = [one for one in self._groups(self._pointed, space) if one.dimensions == dimensions]
+            return SpaceArrays(groups, self._pointed.codes)
+        except (OSError, ValueError) as error:
+            raise UnreadableIndexError("the vectors are damaged: `holocron run` makes them anew") from error
 
     @property
     def spaces(self) -> dict[str, int]:
@@ -151,7 +163,7 @@ class SearchIndex:
     def _pointed(self) -> Pointer:
         pointer = self.read_pointer()
         if pointer is None:
-            raise FileNotFoundError(f"{self._folder}: nothing is indexed yet")
+            raise UnreadableIndexError("nothing is indexed yet: `holocron run` makes the search index")
         return pointer
 
     @cached_property
@@ -163,13 +175,25 @@ class SearchIndex:
         return read_pointer(self._lake)
 
     def _begun(self, *, anew: bool) -> Pointer:
-        """The pointer to go on from; a new one, with another folder, if the code is another."""
+        """The pointer to go on from; a new one, with another folder, if that of before is of no use."""
         pointer = self.read_pointer()
-        if pointer is not None and pointer.version == self._version and not anew:
+        if pointer is not None and not anew and self._is_usable(pointer):
             return pointer
-        numbers = [int(path.name.split("-")[1]) for path in self._folder.glob("text-*")]
-        number = 1 + max(numbers, default=0)
+        names = [path.name for path in self._folder.glob("text-*")] + ([pointer.text] if pointer else [])
+        number = 1 + max((int(name.split("-")[1]) for name in names), default=0)
         return Pointer(self._version, f"text-{number}")
+
+    def _is_usable(self, pointer: Pointer) -> bool:
+        """Whether this code made what a pointer names, and all of it is there."""
+        if pointer.version != self._version:
+            return False
+        try:
+            index_to_read(self._folder / pointer.text)
+            for space in _vectors(pointer):
+                SpaceArrays(self._groups(pointer, space), pointer.codes)
+        except (UnreadableIndexError, OSError, ValueError):
+            return False
+        return True
 
     def _fingerprints(self, digests: Mapping[str, str]) -> dict[str, str]:
         """What each batch that has passages is indexed from, as a hash."""
@@ -189,7 +213,7 @@ class SearchIndex:
     ) -> None:
         """Index some batches, and forget those that are gone."""
         entries = {}
-        writer = IndexWriter(open_index(self._folder / pointer.text))
+        writer = IndexWriter(index_to_write(self._folder / pointer.text))
         for batch, own in pages.items():
             entries[batch] = {
                 "fingerprint": fingerprints[batch],
@@ -255,9 +279,10 @@ class SearchIndex:
 
     def _keep_from_now(self, before: Pointer, pointer: Pointer) -> None:
         """Let folders that a pointer does not name any more be as old as this moment: until now it did."""
-        for name in self._named(before) - self._named(pointer):
-            with suppress(FileNotFoundError):  # without vectors, there is no folder of them
-                os.utime(self._folder / name)
+        with suppress(FileNotFoundError):  # of what is damaged
+            for name in self._named(before) - self._named(pointer):
+                with suppress(FileNotFoundError):  # without vectors, there is no folder of them
+                    os.utime(self._folder / name)
 
     def _remove_unused(self, pointer: Pointer) -> None:
         """Remove folders that the pointer has not named for a while: a search under way may read them."""
