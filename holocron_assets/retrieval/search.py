@@ -237,7 +237,8 @@ class Searcher:
         while is_full and len(seen) < pages:
             hits = best(seen)
             yield from hits
-            seen.update(self._searcher.fast_field_values("page", [address for _, address in hits]))
+            pages_of: Sequence[Any] = self._searcher.fast_field_values("page", [one for _, one in hits])
+            seen.update(pages_of)
             is_full = len(hits) == _LISTED
 
     def _near(
@@ -262,7 +263,7 @@ class Searcher:
         words = name_words(text)
         if not words:
             return []
-        addresses = {}
+        addresses: dict[tuple[int, int], Any] = {}
         for query in (names_query(self._text.schema, words), whole_names_query(self._text.schema, words)):
             hits = self._searcher.search(self._narrowed(query, wanted), max(_LISTED, limit), count=False).hits
             addresses |= {(address.segment_ord, address.doc): address for _, address in hits}
