@@ -7,9 +7,10 @@ from functools import cache
 
 import tantivy
 
-from holocron_assets.retrieval.index.full_text import words_analyzer
+from holocron_assets.retrieval.index.full_text import SPACELESS, words_analyzer
 
 _WORD = re.compile(r"[^\W_]+")
+_SPACELESS = re.compile(f"[{SPACELESS}]")
 _ELLIPSIS = "…"
 _SHORT = 3
 """Letters of a word that is only marked where nothing longer is searched."""
@@ -22,7 +23,10 @@ def highlights(text: str, searched: str) -> list[tuple[int, int]]:
     words = [match[0] for match in _WORD.finditer(unicodedata.normalize("NFC", searched))]
     # Short words stand everywhere, and say little of what was searched.
     wanted = {_stem(word) for word in words if len(word) > _SHORT} or set(map(_stem, words))
-    return [match.span() for match in _WORD.finditer(text) if _stem(match[0]) in wanted]
+    whole = [match.span() for match in _WORD.finditer(text) if _stem(match[0]) in wanted]
+    within = [re.escape(word) for word in words if _SPACELESS.search(word)]
+    found = re.finditer("|".join(within), text) if within else ()
+    return sorted({*whole, *(match.span() for match in found)})
 
 
 def pieces(text: str, searched: str, longest: int) -> Iterator[tuple[str, bool]]:

@@ -8,12 +8,13 @@ Turtle and Flood, 1995). What is found, and in which order, is what a search of 
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from math import log
 from typing import Any, NamedTuple
 
 import tantivy
 
-from holocron_assets.retrieval.index.full_text import words_analyzer
+from holocron_assets.retrieval.index.full_text import signs_analyzer, words_analyzer
 
 _BOOSTS = {"text": 1.0, "place": 1.5}
 """A word counts more in a title or heading than in the text."""
@@ -47,7 +48,7 @@ class WordQueries:
         """Count the documents; deleted ones count for BM25 too, until segments are merged."""
         self._schema, self._searcher = schema, searcher
         self._documents = sum(count for _, count in searcher.terms_with_prefix("source", ""))
-        self._analyzer = words_analyzer()
+        self._analyzer, self._signs_analyzer = words_analyzer(), signs_analyzer()
 
     def best(
         self, text: str, limit: int, narrowed: Callable[[tantivy.Query], tantivy.Query]
@@ -55,7 +56,8 @@ class WordQueries:
         """The best passages with any of the words of a text: the score and address of each.
 
         Args:
-            text: words; those between quotation marks, and the parts of a compound, must stand in a row.
+            text: words; those between quotation marks, and the parts of a compound, must stand in a row. Of
+                scripts that put no space between words, each two letters must.
             limit: the most passages.
             narrowed: adds conditions to a query.
         """
@@ -73,10 +75,20 @@ class WordQueries:
 
     def _clauses(self, text: str) -> Iterator[_Clause]:
         typed = unicodedata.normalize("NFC", text).translate(_QUOTATION_MARKS)
-        pieces = {tuple(self._analyzer.analyze("".join(found))) for found in _PIECE.findall(typed)} - {()}
+        found = _PIECE.findall(typed)
+        pieces = {tuple(self._analyzer.analyze("".join(one))) for one in found} - {()}
         for words in sorted(pieces):
             for field, boost in _BOOSTS.items():
                 yield self._clause(field, words, boost)
+        for signs in sorted({signs for one in found for signs in self._signs(*one)}):
+            yield self._clause("signs", signs, 1.0)
+
+    def _signs(self, quoted: str, plain: str) -> Iterator[tuple[str, ...]]:
+        """Letters of such scripts that must stand in a row: all that are quoted, or each two."""
+        if together := tuple(self._signs_analyzer.analyze(quoted)):
+            yield together
+        apart = tuple(self._signs_analyzer.analyze(plain))
+        yield from pairwise(apart) if len(apart) > 1 else filter(None, [apart])
 
     def _clause(self, field: str, words: Sequence[str], boost: float) -> _Clause:
         if len(words) > 1:

@@ -190,3 +190,35 @@ def test_a_pointer_that_cannot_be_read_is_as_none(lake: Lake) -> None:
     pointer_file(lake).write_text("{")
     with pytest.raises(SearchError, match="nothing is indexed yet"):
         Searcher(lake, embed)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("東京", {"首都", "塔"}),
+        ('"東京の塔"', {"塔"}),
+        ("彼は東京の塔で働いていたが後に漂流船の船長になった", {"塔", "首都", "船"}),
+        ("船", {"船"}),
+        ("กรุงเทพ", {"Bangkok"}),
+        ("captain", {"Bangkok"}),
+    ],
+)
+def test_words_are_found_where_a_language_writes_no_spaces(
+    tmp_path: Path, typed: str, expected: set[str]
+) -> None:
+    made = Lake(tmp_path)
+    texts = {
+        "首都": "この国の首都は東京であり、長い歴史を持つ大きな都市として世界中の人々に知られている。",
+        "塔": "彼女は東京の塔に登って星を眺めながら銀河帝国の歴史について長い本を書いた最初の人である。",
+        "船": "漂流する船は長い間この海の上を静かに進み続けたので誰もその名前を覚えている者はいなかった。",
+        "Bangkok": "The captain saw พวกเขาเดินทางไปที่กรุงเทพมหานครเพื่อพบกับกัปตันเรือคนสุดท้าย in spring.",
+    }
+    wiki(made, texts)
+    SearchIndex(made).update()
+    hits = Searcher(made, embed).search(typed, by=[WORDS]).hits
+    assert {hit.row["title"] for hit in hits} == expected
+
+
+def test_a_word_without_spaces_around_it_is_marked() -> None:
+    text = "彼女は東京の塔に登って東京を見た。"
+    assert [text[start:end] for start, end in highlights(text, "東京 ship")] == ["東京", "東京"]

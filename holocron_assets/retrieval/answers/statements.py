@@ -10,12 +10,10 @@ import duckdb
 from holocron_assets.derive.evidence.quotes import find_quote
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.views.database import query
+from holocron_assets.retrieval.index.full_text import SPACELESS
 
 _LONGEST_LINE = 200
-_OF_WORDS = (
-    r"[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
-    r"\U00020000-\U0003ffff]"
-)
+_OF_WORDS = rf"[^\W\uac00-\ud7af{SPACELESS}]"
 """Letters and digits, but no letters of scripts that put no space between words, or before particles."""
 _HYPHEN = r"[-\u2010\u2011\u2013]"
 """What joins two words or figures into one; a long dash parts them."""

@@ -1,6 +1,7 @@
 """The full-text index of names and passages, by tantivy. One process writes; readers see whole commits."""
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -16,11 +17,18 @@ from holocron_assets.retrieval.index.contents import IndexedPage
 FILTERS = ("type", "continuity", "source", "state")
 """What a search can be narrowed to."""
 
+SPACELESS = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    r"\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Scripts that put no space between words, as ranges of a regular expression."""
+
 _WRITER_BYTES = 64_000_000
 _LONGEST_WORD = 60
 _LONGEST_TITLE = 255
 """Bytes of UTF-8 that a wiki's title has at most. Where a language writes no spaces, it may be one word."""
-_WORDS, _NAMES = "holocron_words", "holocron_names"
+_WORDS, _NAMES, _SIGNS = "holocron_words", "holocron_names", "holocron_signs"
+_SPACELESS = re.compile(f"[{SPACELESS}]")
 _SHOWN = ("title", "source", "type", "continuity", "state", "entity_id", "entity_type", "name", "revision_id")
 _PLACE = ("passage_id", "position", "headings", "text", "start_offset", "end_offset")
 
@@ -29,6 +37,12 @@ def words_analyzer() -> tantivy.TextAnalyzer:
     """How texts become words: without case, accents and the endings of English words."""
     filters = (tantivy.Filter.lowercase(), tantivy.Filter.ascii_fold(), tantivy.Filter.stemmer("english"))
     return _analyzer(_LONGEST_WORD, *filters)
+
+
+def signs_analyzer() -> tantivy.TextAnalyzer:
+    """The letters of scripts that put no space between words, one by one, each with its marks."""
+    letter = rf"[[\p{{Alphabetic}}\p{{N}}]&&[{SPACELESS}]]\p{{M}}*"
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.regex(letter)).build()
 
 
 class UnreadableIndexError(Exception):
@@ -121,6 +135,7 @@ def _analyzer(longest: int, *filters: tantivy.Filter) -> tantivy.TextAnalyzer:
 def _with_analyzers(index: tantivy.Index) -> tantivy.Index:
     index.register_tokenizer(_WORDS, words_analyzer())
     index.register_tokenizer(_NAMES, _names_analyzer())
+    index.register_tokenizer(_SIGNS, signs_analyzer())
     return index
 
 
@@ -131,6 +146,7 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field("names", tokenizer_name=_NAMES)
     for name in ("place", "text"):
         builder.add_text_field(name, tokenizer_name=_WORDS)
+    builder.add_text_field("signs", tokenizer_name=_SIGNS)
     builder.add_unsigned_field("passage", fast=True)
     builder.add_integer_field("page", indexed=True, fast=True)
     builder.add_bytes_field("row", stored=True)
@@ -147,6 +163,8 @@ def _page_document(batch: str, page: IndexedPage) -> tantivy.Document:
 def _passage_document(batch: str, page: Row, passage: Row) -> tantivy.Document:
     place = " ".join([page["title"], *passage["headings"]])
     fields = {"passage_id": [passage["passage_id"]], "place": [place], "text": [passage["text"]]}
+    # To look for letters takes most of an analyzer's time, and most passages have none of these.
+    fields["signs"] = [one for one in (place, passage["text"]) if _SPACELESS.search(one)]
     return _document(batch, page, _shown(page, passage), **fields)
 
 
