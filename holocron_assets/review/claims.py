@@ -59,11 +59,11 @@ def claims(
 def _claims(statements: Iterable[Statement], open_ids: Collection[str], *, of_others: bool) -> list[Claim]:
     alike: dict[tuple[str, str | None], list[Statement]] = {}
     for one in statements:
-        text, other_id = (one.row["title"], one.entity_id) if of_others else (one.value, one.to_id)
+        text, other_id = (one.entity_name, one.entity_id) if of_others else (one.value, one.to_id)
         alike.setdefault((text.casefold(), other_id), []).append(one)
     return [
         Claim(
-            found[0].row["title"] if of_others else found[0].value,
+            found[0].entity_name if of_others else found[0].value,
             other_id,
             found,
             any(one.is_disputed or one.statement_id in open_ids for one in found),

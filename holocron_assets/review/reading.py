@@ -72,9 +72,14 @@ class Reader:
         table = next((table for table in self.lake.derived_tables if table.name == name), None)
         return self.find(table, condition, values, within=within) if table else []
 
-    def entities(self, ids: Sequence[str]) -> dict[str, Row]:
-        """The current rows of some entities, by id, in the order of `ids`."""
-        found = self.find(ENTITIES, _WHERE_IT_STANDS, {"ids": list(ids)})
+    def entities(self, ids: Sequence[str], within: Iterable[str] | None = None) -> dict[str, Row]:
+        """The current rows of some entities, by id, in the order of `ids`.
+
+        Args:
+            ids: their ids.
+            within: their types, if they are known; all by default.
+        """
+        found = self.find(ENTITIES, _WHERE_IT_STANDS, {"ids": list(ids)}, within=within)
         rows = {row["entity_id"]: row for row in found}
         return {name: rows[name] for name in ids if name in rows}
 

@@ -24,6 +24,7 @@ class Statement:
         row: its row of `entity_facts` or `entity_relations`.
         statement_id: its id.
         entity_id: the entity that it is about.
+        entity_name: that entity's name. The page that says it may be another entity's.
         predicate: key of the fact, or name of the relation.
         value: value of the fact, or the page's name for the other entity.
         to_id: the other entity of a relation, if it is known.
@@ -35,6 +36,7 @@ class Statement:
     row: Row
     statement_id: str
     entity_id: str
+    entity_name: str
     predicate: str
     value: str
     to_id: str | None
@@ -85,38 +87,47 @@ def statements_of(
         within=types,
         columns="*, fact_id as statement_id",
     )
-    found = [_statement(row, decided) for row in facts]
-    return _with_disputes(found) + _relations(reader, condition, values, decided, types)
+    relations = _relations(reader, condition, values, types)
+    found = _statements(reader, [*facts, *relations], decided)
+    return _with_disputes(found[: len(facts)]) + found[len(facts) :]
 
 
 def relations_to(reader: Reader, entity_id: str, decided: Standing, most: int) -> list[Statement]:
     """At most `most` relations of others to this entity that count, the surest first within each name."""
     values = {"id": entity_id, "most": most, "statuses": sorted(STANDING), "accepted": _accepted(decided)}
     counting = "to_id = $id and (list_contains($statuses, status) or list_contains($accepted, relation_id))"
-    found = _relations(reader, counting, values, decided, None, limit=" limit $most")
-    return [one for one in found if one.is_standing]
+    found = _relations(reader, counting, values, None, limit=" limit $most")
+    return [one for one in _statements(reader, found, decided) if one.is_standing]
 
 
 def _accepted(decided: Standing) -> list[str]:
     return [name for name, row in decided.statements.items() if row["kind"] == "accept"]
 
 
-def _relations(  # noqa: PLR0913, PLR0917 - what is asked, of what, where, how many
+def _relations(
     reader: Reader,
     condition: str,
     values: dict[str, Any],
-    decided: Standing,
     within: Iterable[str] | None,
     limit: str = "",
-) -> list[Statement]:
-    rows = reader.find(
+) -> list[dict[str, Any]]:
+    return reader.find(
         ENTITY_RELATIONS,
         f"{condition} order by relation, confidence desc, relation_id{limit}",
         values,
         within=within,
         columns="*, relation_id as statement_id, from_id as entity_id",
     )
-    return [_statement(row, decided) for row in rows]
+
+
+def _statements(reader: Reader, rows: Sequence[Row], decided: Standing) -> list[Statement]:
+    ids, types = ({row[column] for row in rows} for column in ("entity_id", "entity_type"))
+    entities = reader.entities(sorted(ids), within=types)
+    # An entity may be gone since: then only its page is left to name it by.
+    return [
+        _statement(row, entities.get(row["entity_id"], {"name": row["title"]})["name"], decided)
+        for row in rows
+    ]
 
 
 def _with_disputes(facts: Sequence[Statement]) -> list[Statement]:
@@ -142,13 +153,14 @@ def by_predicate(statements: Iterable[Statement]) -> dict[str, Sequence[Statemen
     return dict(found)
 
 
-def _statement(row: Row, decided: Standing) -> Statement:
+def _statement(row: Row, entity_name: str, decided: Standing) -> Statement:
     decision = decided.statements.get(row["statement_id"])
     status = {"accept": "accepted", "reject": "rejected"}[decision["kind"]] if decision else row["status"]
     return Statement(
         row,
         row["statement_id"],
         row["entity_id"],
+        entity_name,
         row.get("fact_key") or row["relation"],
         row.get("value") or row.get("to_name") or "",
         row.get("to_id"),

@@ -79,7 +79,7 @@ def _stated(statements: Iterable[Statement]) -> Iterator[Event]:
         else:
             period = [row["start_time"], row["end_time"]]
             when = " to ".join(text or "?" for text in period)
-            what = f"{row['title']} {words} {one.value}"
+            what = f"{one.entity_name} {words} {one.value}"
         yield Event(row["calendar"], since, when, what, row["evidence"], row["title"], one.is_disputed)
 
 

@@ -4,17 +4,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from review_lake import BATCH, NEM, PERSON, fact, review_lake, write
+from review_lake import BATCH, NEM, OSK, PERSON, fact, review_lake, write
 
 from holocron_assets.derive.interrogations.loading import derived_tables
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITY_FACTS, PAGE_CHUNKS
+from holocron_assets.lake.tables import ENTITY_FACTS, ENTITY_RELATIONS, PAGE_CHUNKS
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.review.claims import Claim, claims
 from holocron_assets.review.entity_detail import EntityDetail, entity_detail
 from holocron_assets.review.statements import Statement, by_predicate
 from holocron_assets.review.timeline import Event, timeline
+from holocron_assets.review.web.relation_graph import relation_graph
 
 _ANSWERS = {table.name: table for table in derived_tables()}
 
@@ -35,14 +36,18 @@ def stated(key: str, value: str, **more: Any) -> Statement:
     row: dict[str, Any] = {"model": None, "qualifier": None, "unit": None, "calendar": None}
     row |= fact(f"fact-{key}-{value}", key, value, value, **more)
     is_disputed = row.get("is_disputed", False)
-    return Statement(row, row["fact_id"], NEM, key, value, None, row["status"], None, is_disputed)
+    return Statement(
+        row, row["fact_id"], NEM, "Nem Sixfinger", key, value, None, row["status"], None, is_disputed
+    )
 
 
 def related(relation: str, to_name: str, **more: Any) -> Statement:
     """A relation of Nem Sixfinger to another entity."""
     row = {"title": "Nem Sixfinger", "evidence": to_name, "calendar": None, "qualifier": None, "work": None}
     row |= {"start_time": None, "end_time": None, "starts_from": None, "ends_to": None, **more}
-    return Statement(row, f"{relation}-{to_name}", NEM, relation, to_name, "id", "stated", None)
+    return Statement(
+        row, f"{relation}-{to_name}", NEM, "Nem Sixfinger", relation, to_name, "id", "stated", None
+    )
 
 
 def of_one_key(*statements: Statement, open_ids: tuple[str, ...] = ()) -> list[Claim]:
@@ -204,6 +209,25 @@ def test_passages_of_other_pages_that_name_an_entity_are_shown_with_the_name_mar
         "Shoal-chess": [("A game of ", False), ("Nem Sixfinger", True), ("'s, played on boats.", False)],
         "Old Quay": [("The inn was called ", False), ("the leaky compass", True), (".", False)],
     }
+
+
+def test_a_relation_that_another_page_says_bears_the_name_of_the_entity_it_is_of(lake: Lake) -> None:
+    said = {"title": "Nem Sixfinger", "status": "stated", "method": "model", "to_name": "Nem Sixfinger"}
+    period = {"calendar": "drift", "start_time": "305 AF", "starts_from": 305.0}
+    between = {"from_id": OSK, "entity_type": "LocationPlace", "relation": "leads", "to_id": NEM}
+    row = {"relation_id": "relation-osk", **between, **said, **period}
+    write(lake, ENTITY_RELATIONS, "LocationPlace", [row])
+    detail = detail_of(lake)
+    [claim] = claims(by_predicate(detail.relations_to), detail.open_ids, of_others=True)["leads"]
+    assert (claim.text, claim.other_id) == ("Osk", OSK)
+    graph = relation_graph("Nem Sixfinger", NEM, [], detail.relations_to)
+    assert graph is not None
+    assert [node.name for group in graph.groups for node in group.nodes] == ["Osk"]
+    [event] = [event for era in detail.timeline for event in era.events]
+    assert event.what == "Osk leads Nem Sixfinger"
+    other = entity_detail(lake, OSK)
+    assert other is not None
+    assert other.timeline == detail.timeline, "its own page says the same"
 
 
 def test_a_disagreement_is_marked_on_the_timeline(lake: Lake) -> None:

@@ -109,7 +109,7 @@ def relation_graph(
     """
     own = _neighbours((one.to_id, one.value, one.predicate) for one in relations if one.to_id != entity_id)
     others = _neighbours(
-        (one.entity_id, one.row["title"], one.predicate)
+        (one.entity_id, one.entity_name, one.predicate)
         for one in of_others
         if one.entity_id not in own and one.entity_id != entity_id
     )

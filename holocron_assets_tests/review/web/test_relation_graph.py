@@ -17,12 +17,12 @@ _BOX_HEIGHT = 24
 
 def own(relation: str, to_id: str | None, name: str | None = None) -> Statement:
     name = name or f"Entity {to_id}"
-    return Statement({"title": "Me"}, f"{relation}-{to_id}", ME, relation, name, to_id, "stated", None)
+    return Statement({}, f"{relation}-{to_id}", ME, "Me", relation, name, to_id, "stated", None)
 
 
-def of_other(relation: str, other_id: str, title: str | None = None) -> Statement:
-    row = {"title": title or f"Entity {other_id}"}
-    return Statement(row, f"{relation}-{other_id}", other_id, relation, "Me", ME, "stated", None)
+def of_other(relation: str, other_id: str, name: str | None = None) -> Statement:
+    name = name or f"Entity {other_id}"
+    return Statement({}, f"{relation}-{other_id}", other_id, name, relation, "Me", ME, "stated", None)
 
 
 def drawn(graph: RelationGraph | None) -> dict[tuple[str, bool], list[str]]:
