@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from holocron_assets.decisions.log import standing
+from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
@@ -90,6 +91,11 @@ class EntityDetail:
     pictures: Sequence[Picture]
     decisions: Sequence[PastDecision]
     open_items: Sequence[Row]
+
+    @property
+    def fingerprint(self) -> str:
+        """A text that changes with the decisions that count about it or about one of its statements."""
+        return content_hash("\n".join(one.row["decision_id"] for one in self.decisions if not one.is_undone))
 
     @property
     def statements(self) -> list[Statement]:

@@ -146,6 +146,12 @@ class EntityPages:
     def _decided(self, request: Request, form: FormData) -> Response:
         with one_step(self.desk.lake):  # of two equal forms, the second finds that it is decided
             detail = self._detail(request)
+            if form.get("shown") != detail.fingerprint:
+                raise HTTPException(
+                    HTTPStatus.CONFLICT,
+                    "Nothing was recorded: since this page was shown, a person decided something about the "
+                    "entity or its statements, or took that back. Look at it again, then decide.",
+                )
             decision_id = self.desk.choose(form, self._choices(detail))
         return self.desk.decided(form, f"/entity/{quote(detail.entity['entity_id'])}?done={decision_id}")
 

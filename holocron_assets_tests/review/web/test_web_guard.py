@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 
 from holocron_assets.cli.main import main
 from holocron_assets.decisions.log import all_decisions
+from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.web.app import make_app
 from holocron_assets.review.web.desk import Desk
@@ -46,7 +47,8 @@ def page(lake: Lake) -> Iterator[TestClient]:
 
 
 def accept(page: TestClient, headers: dict[str, str] | None = None, **fields: str) -> int:
-    given = {"token": token_of(SESSION), "choice": "accept.fact-varn", "author": "Ada", **fields}
+    undecided = {"token": token_of(SESSION), "shown": content_hash("")}
+    given = {**undecided, "choice": "accept.fact-varn", "author": "Ada", **fields}
     return page.post(ENTITY, data=given, headers=headers or {}).status_code
 
 

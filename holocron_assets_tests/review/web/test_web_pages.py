@@ -119,9 +119,14 @@ def token_on(page: TestClient, address: str) -> str:
     return found[1]
 
 
+def hidden(page: TestClient, address: str) -> dict[str, str]:
+    """The hidden fields of the form of a page."""
+    return dict(re.findall(r'name="(token|shown)" value="([0-9a-f]+)"', page.get(address).text))
+
+
 def send(page: TestClient, address: str, **fields: str) -> str:
     """Send a form as its page would; gives where it leads to."""
-    answer = page.post(address, data={"token": token_on(page, address), **fields})
+    answer = page.post(address, data={**hidden(page, address), **fields})
     assert answer.status_code == 303, answer.text
     return answer.headers["location"]
 
@@ -335,6 +340,39 @@ def test_a_fact_is_accepted_on_the_entitys_page(page: TestClient, lake: Lake) ->
     assert all_decisions(lake)[0]["statement_id"] == "fact-varn"
 
 
+@pytest.mark.parametrize(
+    ("decided", "stale"),
+    [
+        ("suppress", "promote"),
+        ("accept.fact-varn", "reject.fact-varn"),
+        ("classify.Droid", "classify.Concept"),
+    ],
+)
+def test_a_form_that_shows_what_was_decided_otherwise_since_overrules_nobody(
+    page: TestClient, lake: Lake, decided: str, stale: str
+) -> None:
+    address = f"/entity/{NEM}"
+    shown = hidden(page, address)
+    send(page, address, choice=decided, author="Ada")
+    answer = page.post(address, data={**shown, "choice": stale, "author": "Bo"})
+    assert answer.status_code == 409
+    assert "Nothing was recorded: since this page was shown, a person decided something" in answer.text
+    assert [row["author"] for row in all_decisions(lake)] == ["Ada"]
+    send(page, address, choice=stale, author="Bo")
+    assert [row["author"] for row in all_decisions(lake)] == ["Ada", "Bo"], "who saw it may overrule it"
+
+
+def test_a_form_that_shows_a_decision_that_was_taken_back_since_is_refused(
+    page: TestClient, lake: Lake
+) -> None:
+    address = f"/entity/{NEM}"
+    send(page, address, choice="promote", author="Ada")
+    shown = hidden(page, address)
+    address_undone(page, lake)
+    answer = page.post(address, data={**shown, "choice": "accept.fact-varn", "author": "Bo"})
+    assert answer.status_code == 409
+
+
 def test_a_member_of_a_cluster_is_split_off(page: TestClient, lake: Lake) -> None:
     send(page, f"/entity/{NEM}", choice=f"split.{MENTIONED}", author="Ada")
     (row,) = all_decisions(lake)
@@ -502,7 +540,7 @@ def address_undone(page: TestClient, lake: Lake) -> str:
 
 @pytest.mark.parametrize("address", [CHESS, f"/entity/{NEM}"])
 def test_a_button_that_is_pressed_twice_decides_once(lake: Lake, page: TestClient, address: str) -> None:
-    fields = {"token": token_on(page, address), "choice": "classify.Droid", "author": "Ada"}
+    fields = {**hidden(page, address), "choice": "classify.Droid", "author": "Ada"}
     start = Barrier(4)
 
     def press(_: int) -> int:
