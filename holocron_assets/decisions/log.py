@@ -43,11 +43,13 @@ These are the names of namespaces that every wiki knows, whatever its language.
 TYPE_KINDS = ("classify", *SHARED)
 """The kinds of decisions about the types of pages."""
 
+LONGEST: Mapping[str, int] = {"author": 100, "reason": 1000}
+"""How many characters a text of a decision may have: both are shown in lists."""
+
 by_time = itemgetter("decided_at", "decision_id")
 """The order of decisions, as a key for sorting."""
 
 _LOG = AppendLog(DECISIONS, "decision_id", "decided_at")
-_LONGEST: Mapping[str, int] = {"author": 100, "reason": 1000}  # characters: both are shown in lists
 _LENGTH_OF_UNIQUE_PART = 12  # hexadecimal digits: as `id_at` makes them
 _NO_PART_OF_A_NAME = frozenset({"Cc", "Zl", "Zp"})  # Unicode's control characters and line breaks
 _DECIDES_IN: ContextVar[Path | None] = ContextVar("_DECIDES_IN", default=None)
@@ -239,7 +241,7 @@ def refuse_unsaid(what: str, author: str, reason: str) -> None:
     if not reason.strip():
         raise DecisionError(f"{what} needs a reason: say why, for those who come after")
     for name, text in (("author", author), ("reason", reason)):
-        if (length := len(text)) > (longest := _LONGEST[name]):
+        if (length := len(text)) > (longest := LONGEST[name]):
             raise DecisionError(
                 f"the {name} of {what} has at most {longest:,} characters; this one has {length:,}"
             )

@@ -6,6 +6,7 @@ from typing import Any
 
 from holocron_assets.classify.decided_types import decide_shared, decide_type, decide_types
 from holocron_assets.decisions.log import (
+    LONGEST,
     SHARED,
     TYPE_KINDS,
     DecisionError,
@@ -93,7 +94,8 @@ def _decide_alike(lake: Lake, choice: Choice, arguments: dict[str, Any]) -> Row:
         record(lake, [row])
         return row
     refuse_unsaid("a decision", arguments["author"], arguments["reason"])
-    arguments["reason"] += f"; one answer for {choice.answers}"
+    # Without room for all of it, what is added is cut: what a person typed is kept whole.
+    arguments["reason"] = f"{arguments['reason']}; one answer for {choice.answers}"[: LONGEST["reason"]]
     if choice.kind == "classify":
         return decide_types(lake, **arguments)[0]
     ids = arguments.pop("entity_ids")

@@ -46,8 +46,8 @@ def choices(lake: Lake, question: Row) -> dict[str, Choice]:
     return {choice.name: choice for choice in choices_of_alike(lake, question, TYPES)}
 
 
-def answer(lake: Lake, subject: str, name: str) -> Row:
-    return decide(lake, choices(lake, asked(lake, subject))[name], author="Ada", reason="I read them")
+def answer(lake: Lake, subject: str, name: str, reason: str = "I read them") -> Row:
+    return decide(lake, choices(lake, asked(lake, subject))[name], author="Ada", reason=reason)
 
 
 def answer_alone(lake: Lake, title: str, type_name: str) -> Row:
@@ -126,6 +126,14 @@ def test_an_answer_is_a_decision_about_each_with_the_reason_that_it_was_for_all(
     assert not set(SYSTEMS) & set(subjects(lake))
 
 
+@pytest.mark.parametrize("length", [980, 1000])
+def test_a_reason_as_long_as_one_may_be_is_kept_whole_with_what_room_is_left(lake: Lake, length: int) -> None:
+    typed = "x" * length
+    answer(lake, SYSTEM_QUESTION, f"classify.{PLACE}", reason=typed)
+    told = f"{typed}; one answer for {SYSTEM_QUESTION}"[:1000]
+    assert {row["reason"] for row in all_decisions(lake)} == {told}
+
+
 @pytest.mark.parametrize("kind", ["promote", "suppress"])
 def test_all_of_a_promotion_are_promoted_or_suppressed(lake: Lake, kind: str) -> None:
     answer(lake, PLANET_QUESTION, kind)
@@ -171,7 +179,7 @@ def test_if_one_decision_cannot_be_made_none_is(lake: Lake, subject: str) -> Non
     assert list(all_decisions(lake)) == []
 
 
-@pytest.mark.parametrize(("author", "reason"), [("", "I read them"), ("Ada", " "), ("Ada", "x" * 990)])
+@pytest.mark.parametrize(("author", "reason"), [("", "I read them"), ("Ada", " "), ("Ada", "x" * 1001)])
 def test_an_answer_without_author_or_with_an_unreadable_reason_is_refused_whole(
     lake: Lake, author: str, reason: str
 ) -> None:
