@@ -1,8 +1,11 @@
 """The pages that search passages, pages and entities, and that answer a question."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -32,7 +35,14 @@ class SearchPages:
         """Passages by names, words and meaning; without an index, entities by part of a name."""
         text = request.query_params.get("q", "").strip()
         wanted = {name: chosen for name in FILTERS if (chosen := request.query_params.getlist(name))}
-        values: dict[str, Any] = {"searched": text, "wanted": wanted, "found": [], "hits": [], "note": None}
+        values: dict[str, Any] = {
+            "searched": text,
+            "wanted": wanted,
+            "narrowed": partial(_narrowed, text, wanted),
+            "found": [],
+            "hits": [],
+            "note": None,
+        }
         if len(text) >= _SHORTEST:
             started = perf_counter()
             try:
@@ -55,6 +65,12 @@ class SearchPages:
             except HolocronError as error:
                 values["note"] = str(error)
         return self.desk.show(request, "answer.html", values)
+
+
+def _narrowed(text: str, wanted: Mapping[str, Sequence[str]], name: str, *values: str) -> str:
+    """The address of the same search with other values of one filter; of none, without that filter."""
+    given = {"q": [text], **wanted, name: values}
+    return f"/search?{urlencode(given, doseq=True)}"
 
 
 def _shown(hit: Hit, text: str) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """The pages that search and answer, as a browser gets them."""
 
 import html
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,17 @@ def test_a_hit_leads_to_its_entity_and_a_filter_narrows_the_search(page: TestCli
     narrowed = shown(page, "/search?q=Issa+Dorrane&type=VehicleCraft")
     assert narrowed.count('class="row"') < text.count('class="row"')
     assert 'class="badge chosen"' in narrowed
+
+
+def test_a_filter_keeps_the_others_and_is_taken_away_alone(page: TestClient) -> None:
+    narrowed = shown(page, "/search?q=Issa+Dorrane&type=VehicleCraft&type=PersonCharacter")
+    both = "/search?q=Issa+Dorrane&type=VehicleCraft&type=PersonCharacter&continuity=canon"
+    assert f'href="{both}"' in narrowed
+    links = re.findall(r'class="badge chosen" href="([^"]*)"', shown(page, both))
+    assert links == [
+        "/search?q=Issa+Dorrane&continuity=canon",
+        "/search?q=Issa+Dorrane&type=VehicleCraft&type=PersonCharacter",
+    ]
 
 
 def test_an_answer_shows_the_words_of_the_page(page: TestClient) -> None:
