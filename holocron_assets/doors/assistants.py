@@ -107,7 +107,7 @@ class Tools:
         """List facts with the words that say them: of one entity, or of all that have a key or a type."""
         check_narrowing(self._lake, {"type": types})
         entity_id = None if entity is None else entity_called(self._lake, entity)["entity_id"]
-        rows, total = questions.facts(entity_id, keys, types).part(self._lake, limit, skip)
+        rows, total = questions.facts(entity_id, keys or None, types or None).part(self._lake, limit, skip)
         what = ("entity_id", "name", "fact_key", "value", "number", "unit", "is_disputed")
         return {
             "total": total,

@@ -156,6 +156,12 @@ def test_a_fact_has_the_words_of_its_page(assistant: Assistant) -> None:
     assert len(more["facts"]) == 2 < more["total"]
 
 
+def test_an_empty_list_stands_for_any_key_or_type(assistant: Assistant) -> None:
+    found = assistant.asks("facts", entity="Issa Dorrane")
+    assert found["total"] > 1
+    assert assistant.asks("facts", entity="Issa Dorrane", keys=[], types=[]) == found
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "problem"),
     [
