@@ -39,7 +39,7 @@ def ask_sql(lake: Lake, sources: Sequence[Source], sql: str, read: _Read[_T]) ->
         try:
             with connect(lake, relations=named, more_views=frontier, kind="own") as connection:
                 return read(connection, sql)
-        except duckdb.Error:
+        except (duckdb.CatalogException, duckdb.BinderException):
             pass  # it may need other views' macros; if not, it fails again below, with the reason
     return _of_everything(lake, sources, sql, read)
 
