@@ -1,5 +1,6 @@
 """A whole export: the tables' files, their manifest, and their folder."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -20,6 +21,7 @@ FORMAT_VERSION = 1
 """Raised whenever the files would differ although the knowledge is the same."""
 
 _TRIES = 3
+_ABSOLUTE_IRI = re.compile(r"""[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f<>"{}|\\^`]*""")
 
 
 class Wanted(NamedTuple):
@@ -30,7 +32,7 @@ class Wanted(NamedTuple):
         tables: which tables, each once; if there are none, those that `contents.yaml` exports by default.
         everything: whether to include rows that do not count: suppressed entities, and statements that are
             proposed, rejected, in words that the vocabulary lacks, or not supported by their page.
-        base: the IRI under which JSON-LD has its entities and vocabulary; it ends in '/', '#' or ':'.
+        base: the absolute IRI that entities and vocabulary of JSON-LD begin with; it ends in '/', '#' or ':'.
     """
 
     format: Format = "parquet"
@@ -51,8 +53,8 @@ def export_lake(lake: Lake, target: Path, wanted: Wanted) -> dict[str, Any]:
         The manifest.
 
     Raises:
-        ExportError: the folder holds other files, there is no such table, or the lake was written to during
-            each attempt.
+        ExportError: the folder holds other files, there is no such table, the base is no IRI, or the lake was
+            written to during each attempt.
         DamagedPartitionError: a file of the lake cannot be read.
     """
     _refuse_unknown(wanted)
@@ -120,6 +122,11 @@ def _columns(selection: Selection) -> list[Mapping[str, str]]:
 def _refuse_unknown(wanted: Wanted) -> None:
     if wanted.format == "jsonld" and wanted.tables:
         raise ExportError("JSON-LD has all statements about entities in one file; name no tables")
+    if not _ABSOLUTE_IRI.fullmatch(wanted.base):
+        raise ExportError(
+            f"base {wanted.base!r} must be an absolute IRI, such as 'https://kb.example/': it begins with a "
+            'scheme, and has no white space and none of < > " { } | \\ ^ `'
+        )
     if not wanted.base.endswith(("/", "#", ":")):
         raise ExportError(f"base {wanted.base!r} must end in '/', '#' or ':', for names to be added to it")
     if unknown := sorted(set(wanted.tables) - contents().keys()):

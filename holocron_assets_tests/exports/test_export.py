@@ -160,6 +160,10 @@ def test_only_the_tables_that_are_named_are_exported_each_once(lake: Lake, tmp_p
         (Wanted("csv", ["tag"]), "no table 'tag'; the tables are pages, "),
         (Wanted("jsonld", ["tags"]), "name no tables"),
         (Wanted("jsonld", base="https://kb.example"), "must end in"),
+        *(
+            (Wanted("jsonld", base=base), "must be an absolute IRI")
+            for base in ("kb/", "", "//kb.example/", "https://kb example/", "https://kb.example/\n", 'kb:"/')
+        ),
     ],
 )
 def test_what_cannot_be_exported_is_refused(lake: Lake, tmp_path: Path, wanted: Wanted, problem: str) -> None:
