@@ -68,7 +68,8 @@ class Reconciliation:
     async def service(self, request: Request) -> Response:
         """The manifest; or candidates for `queries`, or values for `extend`, by GET or as a form."""
         try:
-            given = dict(request.query_params) if request.method == "GET" else await _form(request)
+            by_form = request.method == "POST"  # HEAD asks as GET does
+            given = await _form(request) if by_form else dict(request.query_params)
             found = await run_in_threadpool(self._answer, given, str(request.base_url))
         except RefusedError as error:
             return _refused(str(error), HTTPStatus.BAD_REQUEST)

@@ -136,6 +136,11 @@ def test_queries_come_by_get_as_well(client: TestClient) -> None:
     }
 
 
+def test_what_get_gives_is_there_for_head(client: TestClient) -> None:
+    answer = client.head("/reconcile")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+
+
 def test_namesakes_are_no_match_until_something_tells_them_apart(client: TestClient) -> None:
     homeworld = {"pid": "homeworld", "v": "Cassivane"}
     [first, second, *_] = asked(client, q={"query": "Issa Dorrane"})["q"]
