@@ -38,6 +38,9 @@ from holocron_assets.review.web.guard import checked_form
 from holocron_assets.review.web.relation_graph import relation_graph
 from holocron_assets.review.web.review_pages import address_of
 
+_TITLE_KEYS = range(-(2**63), 2**63)
+"""Whole numbers of 64 bits: DuckDB cannot compare others to a key."""
+
 
 @dataclass(frozen=True)
 class EntityPages:
@@ -90,8 +93,9 @@ class EntityPages:
         batch, key = request.path_params["batch"], request.path_params["title_key"]
         words = request.query_params.get("words", "")
         try:
+            number = int(key)
             with reading(self.desk.lake) as reader:
-                page = page_of(reader, batch, int(key))
+                page = page_of(reader, batch, number) if number in _TITLE_KEYS else None
         except (PartitionNameError, ValueError):
             page = None
         if page is None:

@@ -402,6 +402,8 @@ def test_a_title_leads_to_its_entity_or_to_its_place_in_the_queue(page: TestClie
         ("/entity/none", 404, "no entity of this id"),
         ("/text/..%2f..%2fetc/1", 404, "nothing at this address"),
         ("/text/sample-000001/none", 404, "no text of such a page"),
+        (f"/text/sample-000001/{2**63}", 404, "no text of such a page"),
+        (f"/text/sample-000001/{-(2**128)}", 404, "no text of such a page"),
         ("/text/a.b/1", 404, "no text of such a page"),
         ("/static/..%2fapp.py", 404, "nothing at this address"),
         ("/?page=99999999999999999999", 200, "Review queue"),
