@@ -115,7 +115,23 @@ def test_a_lead_that_offers_meanings_or_announces_a_list_is_reference(lead: str)
 def test_dates_of_life_speak_for_a_person_but_dates_of_a_magazine_do_not() -> None:
     assert by_lead("Ann Vessa (born 4 May 1970) sells maps.") == ("PersonCharacter", True)
     assert by_lead("Ann Vessa (b. 4 May 1970) sells maps.") == ("PersonCharacter", True)
+    assert by_lead("Ann Vessa (d. c. 1970) sold maps.") == ("PersonCharacter", True)
     assert by_lead("Vessa (1950 - 1990) was a magazine.") == ("WorkMedia", True)
+
+
+def test_a_span_of_years_makes_a_person_with_a_word_of_persons_only() -> None:
+    assert by_lead("Ann Vessa (1900-1970) was an English aviatrix.") == ("PersonCharacter", False)
+    assert by_lead("Ann Vessa (1900-1970) was an English painter.") == ("PersonCharacter", True)
+    aviatrix = "Ann Vessa (1900-1970) was an English aviatrix."
+    told = typed("Ann Vessa", aviatrix, lead_excerpt=f"{aviatrix} She flew to Thuum.")
+    assert (told["primary_type"], told["needs_review"]) == ("PersonCharacter", False)
+
+
+def test_a_season_is_a_work_if_it_is_one_of_a_show() -> None:
+    told = typed("Vessa", "Vessa is the second season of the television series Osk.")
+    assert (told["primary_type"], told["work_medium"], told["needs_review"]) == ("WorkMedia", "tv", False)
+    assert by_lead("The 2012 season was the 17th season of the Osk Series.") == ("WorkMedia", False)
+    assert by_lead("Vessa is a trading card.") == ("WorkMedia", True)
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,17 @@ ENGLISH = [
     ("Cat", "The cat is a small mammal.", ["Cats"], "Speciesbox", {"Species"}),
     ("Mouse", "A computer mouse is a pointing device.", ["Mice"], None, {"ObjectItem"}),
     ("Reeds", "The Reeds were an English rock band.", ["Rock groups"], None, {"Organization"}),
+    ("Cutty Sark", "Cutty Sark (1869-1922) was a clipper.", [], None, set()),
+    ("Route 9", "Route 9 (1926-1985) was a parkway.", [], None, set()),
+    ("Acme", "Acme Corp (d.b.a. Zenith) was a maker of anvils.", [], None, set()),
+    ("Vasa Line", "Vasa Line (1966-2013) was a Finnish ferry operator.", [], None, {"Organization"}),
+    ("1998 season", "The 1998 NFL season was the 79th regular season.", [], None, {"EventConflict"}),
+    ("Monsoon", "The monsoon was a rainy season.", [], None, {"TimePeriod"}),
+    ("Ace", "The ace is a playing card.", [], None, {"ObjectItem"}),
+    ("Notepad", "Notepad is a text editor.", [], None, {"ObjectItem"}),
+    ("Apache", "Apache is a web server.", [], None, {"ObjectItem"}),
+    ("VLC", "VLC is a media player.", [], None, {"ObjectItem"}),
+    ("Copper", "Copper is a conductor.", [], None, {"ObjectItem"}),
     ("Main Street Wiki", "Welcome to a wiki that anyone can edit.", [], None, set()),
 ]
 

@@ -149,6 +149,7 @@ def test_a_lead_is_read_by_the_grammar_of_its_language(code: str, lead: str, pag
         ("de", "Fern Kap war ein Schiffer."),
         ("fr", "Le Phare était une cellule rebelle."),
         ("es", "El Faro era un satélite espía."),
+        ("es", "La Ruta 9 (1926-1985) fue una alameda."),
     ],
 )
 def test_a_lead_that_names_a_role_or_nothing_known_is_left_to_review(code: str, lead: str) -> None:
