@@ -7,7 +7,8 @@ is read where a text shows its values: words of a list, dates and numbers.
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import chain, islice
 
 from holocron_assets.derive.code.given import CodeItem
@@ -89,7 +90,8 @@ def stated_facts(page: PageRead, page_type: str) -> Iterator[dict[str, str]]:
     keys = [(key, one) for key, one in load_vocabulary().facts.items() if not one.of or page_type in one.of]
     seen = set()
     for sentence in _plain(page):
-        values = [(key, entry, value) for key, entry in keys for value in _values(entry, sentence, language)]
+        in_sentence = _Values(sentence, language)
+        values = [(key, entry, value) for key, entry in keys for value in in_sentence.of(entry)]
         for key, entry, value in values if values and _names(sentence, subjects, owner=True) else ():
             stated = any(states_fact(one, value, sentence, subjects) for one in entry.says)
             if stated and (key, value) not in seen:
@@ -101,15 +103,30 @@ def _row(kind: str, key: str, other: str, to_title: str, sentence: str) -> dict[
     return {"kind": kind, "key": key, "other": other, "to_title": to_title, "evidence": sentence}
 
 
-def _values(entry: FactEntry, sentence: str, language: str) -> list[str]:
-    """What in a sentence may be a value of a key; nothing for a key whose values are any text."""
-    if entry.value == "number":
-        return _NUMBER.findall(sentence)
-    if entry.value == "date":
-        return [one.written for one in find_dates(sentence, language, in_prose=True)]
-    if isinstance(entry.value, tuple):
-        return [one for one in entry.value if _word(one).search(sentence)]
-    return []
+@dataclass(frozen=True)
+class _Values:
+    """What in a sentence may be a value. Many keys have values of one kind, which are searched for once."""
+
+    sentence: str
+    language: str
+
+    def of(self, entry: FactEntry) -> list[str]:
+        """Those of a key; none for a key whose values are any text."""
+        if entry.value == "number":
+            return self._numbers
+        if entry.value == "date":
+            return self._dates
+        if isinstance(entry.value, tuple):
+            return [one for one in entry.value if _word(one).search(self.sentence)]
+        return []
+
+    @cached_property
+    def _numbers(self) -> list[str]:
+        return _NUMBER.findall(self.sentence)
+
+    @cached_property
+    def _dates(self) -> list[str]:
+        return [one.written for one in find_dates(self.sentence, self.language, in_prose=True)]
 
 
 @cache
