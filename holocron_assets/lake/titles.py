@@ -75,7 +75,7 @@ _SPECIAL_NAMESPACE = -1
 _LONGEST_NAME_BYTES = 255
 _LONGEST_SPECIAL_NAME_BYTES = 512
 _CACHED_TITLES = 1 << 16
-_KEPT_SITES = 16
+_KEPT_SITES = 4
 _SITE_COLUMNS = ("namespaces", "interwiki_prefixes", "title_case", "case_sensitive_namespaces", "language")
 _LAST_CODE_POINT = 0x10FFFF
 

@@ -34,7 +34,7 @@ _ADDRESS = re.compile(
     r"|(?:bitcoin|geo|magnet|mailto|matrix|news|sips?|sms|tel|urn|xmpp):",
     re.IGNORECASE,
 )
-_KEPT_TEXTS = 512
+_KEPT_TEXTS, _LONGEST_KEPT = 512, 100_000
 _PIPE_TEMPLATE = re.compile(r"\{\{\s*!\s*\}\}")
 
 
@@ -53,7 +53,6 @@ class PageLinks:
     redirect: PageTitle | None = None
 
 
-@lru_cache(maxsize=_KEPT_TEXTS)
 def extract_links(wikitext: str, site: Site, *, is_redirect: bool = False) -> PageLinks:
     """Read the links of a page. Several steps read the same texts of a batch, one after another.
 
@@ -67,6 +66,11 @@ def extract_links(wikitext: str, site: Site, *, is_redirect: bool = False) -> Pa
         is_redirect: whether the wiki says that the page is a redirect; then its magic word may be of any
             language.
     """
+    read = _kept_links if len(wikitext) <= _LONGEST_KEPT else _extract_links
+    return read(wikitext, site, is_redirect=is_redirect)
+
+
+def _extract_links(wikitext: str, site: Site, *, is_redirect: bool) -> PageLinks:
     text = without_hidden(wikitext)
     redirect, text = _redirect(text, site, is_redirect=is_redirect)
     if "{{" in text:
@@ -80,6 +84,9 @@ def extract_links(wikitext: str, site: Site, *, is_redirect: bool = False) -> Pa
         is_category = target.namespace == CATEGORY_NAMESPACE and not written.lstrip().startswith(":")
         (categories if is_category else links).setdefault(target.title, target)
     return PageLinks(tuple(links.values()), tuple(categories.values()), redirect)
+
+
+_kept_links = lru_cache(maxsize=_KEPT_TEXTS)(_extract_links)
 
 
 class LinkExtractor(Protocol):

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from holocron_assets.signals.hidden import masked
 
 _KEPT_TEXTS = 512
+_LONGEST_KEPT = 24_000
+"""Characters. Only page_text reads more of a page, and each page once."""
 
 # Most links and many templates have no bracket inside: they open and close at once.
 _TOKEN = re.compile(
@@ -110,11 +112,17 @@ def outline(text: str) -> Outline:
     return Outline(tuple(builder.blocks), unclosed, builder.deepest)
 
 
-@lru_cache(maxsize=_KEPT_TEXTS)
 def masked_outline(wikitext: str) -> tuple[str, Outline]:
     """Masked wikitext and its outline. Several steps read the same texts of a batch, one after another."""
+    return (_kept_outline if len(wikitext) <= _LONGEST_KEPT else _masked_outline)(wikitext)
+
+
+def _masked_outline(wikitext: str) -> tuple[str, Outline]:
     text = masked(wikitext)
     return text, outline(text)
+
+
+_kept_outline = lru_cache(maxsize=_KEPT_TEXTS)(_masked_outline)
 
 
 def nesting(text: str) -> int:

@@ -28,13 +28,6 @@ _WORDS = (
 )
 
 
-def _found(names: Names, text: str) -> Iterator[tuple[int, int, bool]]:
-    end = 0
-    while found := names.find(text, end):
-        end = found.end
-        yield found
-
-
 def _found_by_pattern(page: PageRead, text: str) -> Iterator[tuple[int, int, bool]]:
     """The same, as one regular expression for all names of a page."""
 
@@ -62,7 +55,7 @@ def test_names_are_found_where_a_regular_expression_of_them_finds_them(
 ) -> None:
     text = "".join(word + space for word, space in zip(words, spaces, strict=False))
     page = PageRead(title, text)
-    assert list(_found(page.name(title), text)) == list(_found_by_pattern(page, text))
+    assert list(page.name(title).places(text)) == list(_found_by_pattern(page, text))
 
 
 @pytest.mark.parametrize(

@@ -150,14 +150,17 @@ def _all_files(source: FileSource, client: WikiClient, journal: Journal) -> list
     """The rows of all files of a wiki; the journal holds those that were listed before a kill."""
     last = [record for record in journal.records() if "next" in record][-1:]
     place = last[0]["next"] if last else None
-    if not last or place is not None:
+    is_resumed = place is not None
+    if not last or is_resumed:
         try:
             for files, following in client.list_files(place):
                 now = utc_now()
                 rows = [_wiki_row(source, file, "all_files", now) for file in files]
                 journal.append({"rows": rows, "next": following})
+                is_resumed = False
         except WikiRefused:
-            journal.remove()
+            if is_resumed:  # after an upgrade, say, a wiki may not know the place any more
+                journal.remove()
             raise
     # A file that is uploaded again meanwhile may be listed twice: the later answer counts.
     return list({row["name"]: row for row in _journaled(journal)}.values())

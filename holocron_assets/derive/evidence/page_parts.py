@@ -16,7 +16,7 @@ SQL_VALUES = ("source", "batch", "title", "title_key", "page_id", "revision_id")
 
 
 QUOTABLE_PARTS = ("lead", "infobox", "categories", "text")
-"""The parts that have all of a page's text; 'sections' has titles alone."""
+"""The parts with text of a page. Its lead is at hand, and to read its whole text takes a while."""
 
 
 def query_values(pages: "Mapping[str, PageParts]") -> dict[str, Any]:

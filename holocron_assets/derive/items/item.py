@@ -80,9 +80,10 @@ class Item:
 
     def supports(self, quote: str) -> bool:
         """Whether a quote in its answer is in the text that the answer is from."""
-        # A page's lead is at hand, and most quotes are of it. To read its whole text takes a while.
+        if not self.quotable:
+            return self.bundle.supports(quote)
         texts = (page.part(part) for page in self.quotable.values() for part in QUOTABLE_PARTS)
-        return self.bundle.supports(quote) or any(is_quoted(quote, text) for text in texts)
+        return any(is_quoted(quote, text) for text in texts)
 
     def result_key(self, digest: str) -> str:
         """A hash of all that the answer depends on: no model is asked twice with the same key.

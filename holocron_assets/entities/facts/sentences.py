@@ -194,20 +194,13 @@ def mentions(names: Names, sentence: str, *, owner: bool = False) -> Iterator[Pl
         sentence: the sentence.
         owner: whether a word that says whose something is counts as a name: "her", "its".
     """
-    words, end = load_sentences(), 0
-    while found := _next_name(names, sentence, end, owner=owner):
-        end = found.end
-        if found.is_own and not words.speaks_of_another(sentence[found.start : end], sentence[: found.start]):
+    words = load_sentences()
+    said = words.pronoun.finditer(sentence) if names.by_pronoun else ()
+    pronouns = (Place(one.start(), one.end(), is_own=owner or not one[_OWNER]) for one in said)
+    for found in names.places(sentence, pronouns):
+        before = sentence[: found.start]
+        if found.is_own and not words.speaks_of_another(sentence[found.start : found.end], before):
             yield found
-
-
-def _next_name(names: Names, sentence: str, start: int, *, owner: bool) -> Place | None:
-    """The first name or pronoun from an offset on."""
-    named = names.find(sentence, start)
-    said = load_sentences().pronoun.search(sentence, start) if names.by_pronoun else None
-    if said and (named is None or said.start() < named.start):
-        return Place(said.start(), said.end(), is_own=owner or not said[_OWNER])
-    return named
 
 
 def states_relation(

@@ -4,7 +4,7 @@ Each page has names of its own, and a regular expression of them takes longer to
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -54,41 +54,38 @@ class Names:
     parts: tuple[Words, ...] = ()
     by_pronoun: bool = False
 
-    def find(self, text: str, start: int) -> Place | None:
-        """The first place from an offset on that names it, or another by a name with a part of its own."""
-        for at in self._places(text, start):
-            if end := _end(self.whole, text, at):
-                return Place(at, end, is_own=True)
-            if self.parts and (end := self._end_of_another(text, at)):
-                return Place(at, end, is_own=False)
-            if end := _end(self.parts, text, at):
-                return Place(at, end, is_own=True)
-        return None
+    def places(self, text: str, pronouns: Iterable[Place] = ()) -> Iterator[Place]:
+        """Where a text names it, or another by a name with a part of its own, in order; in linear time.
 
-    def _places(self, text: str, start: int) -> Iterable[int]:
-        """Where a name may start. One of another starts with any capital letter."""
-        firsts = {words[0] for words in (*self.whole, *self.parts)}
-        found = {at for word in firsts for at in _occurrences(word, text, start)}
-        if found and self.parts:
-            found.update(capital.start() for capital in _CAPITAL.finditer(text, start))
-        return sorted(found)
-
-    def _end_of_another(self, text: str, at: int) -> int | None:
-        """Where a longer name ends that starts here: it has words before a part, or one after it."""
-        found, end = None, at
-        while not _end(self.whole, text, end) and (word := _WORD_AND_SPACES.match(text, end)):
-            end = word.end()
-            if not _end(self.whole, text, end):
-                found = _end(self.parts, text, end) or found
-        return found or self._end_with_word_after(text, at)
-
-    def _end_with_word_after(self, text: str, at: int) -> int | None:
-        end = _end(self.parts, text, at)
-        spaces = _SPACES.match(text, end) if end else None
-        if spaces is None or _end(self.whole, text, spaces.end()):
-            return None
-        word = _WORD_OF_NAME.match(text, spaces.end())
-        return word.end() if word else None
+        Args:
+            text: the text.
+            pronouns: places of words that stand for it too. A name that starts at one goes first.
+        """
+        said = {place.start: place for place in pronouns}
+        wholes = _found(self.whole, text)
+        parts = {at: end for at, end in _found(self.parts, text).items() if at not in wholes}
+        words = [word.start() for word in _CAPITAL.finditer(text)] if parts else ()
+        end = without = 0
+        for at in sorted({*said, *wholes, *parts, *words}):
+            if at < end:
+                continue
+            other = None
+            if at not in wholes and at >= without:
+                other, after = _last_part(text, at, wholes, parts)
+                without = without if other else after
+            other = other or _end_with_word_after(text, at, wholes, parts)
+            if whole := wholes.get(at):
+                place = Place(at, whole, is_own=True)
+            elif other:
+                place = Place(at, other, is_own=False)
+            elif part := parts.get(at):
+                place = Place(at, part, is_own=True)
+            elif at in said:
+                place = said[at]
+            else:
+                continue
+            end = place.end
+            yield place
 
 
 @lru_cache(maxsize=4096)
@@ -108,23 +105,55 @@ def without_parentheses(title: str) -> str:
     return _PARENTHESES.sub("", title)
 
 
-def _occurrences(word: str, text: str, start: int) -> Iterator[int]:
-    at = text.find(word, start)
+def _found(names: Iterable[Words], text: str) -> dict[int, int]:
+    """Where a text has some names as whole words: the end of each by its start, of the first that fits."""
+    found: dict[int, int] = {}
+    for words in names:
+        for at in _occurrences(words[0], text):
+            if at not in found and (end := _end(words, text, at)):
+                found[at] = end
+    return found
+
+
+def _occurrences(word: str, text: str) -> Iterator[int]:
+    at = text.find(word)
     while at >= 0:
         yield at
         at = text.find(word, at + 1)
 
 
-def _end(names: Iterable[Words], text: str, at: int) -> int | None:
-    """Where the first of some names ends that a text has at an offset, as whole words."""
-    if _JOINED.match(text, max(at - 1, 0), at):
+def _last_part(
+    text: str, at: int, wholes: Mapping[int, int], parts: Mapping[int, int]
+) -> tuple[int | None, int]:
+    """Where the last part ends that words of a longer name stand before; and the character after the words.
+
+    No part follows the words if there is none: from none of them does one need to be looked for again.
+    """
+    found, end = None, at
+    while end not in wholes and (word := _WORD_AND_SPACES.match(text, end)):
+        end = word.end()
+        found = parts.get(end, found)
+    return found, end
+
+
+def _end_with_word_after(
+    text: str, at: int, wholes: Mapping[int, int], parts: Mapping[int, int]
+) -> int | None:
+    """Where a longer name ends that starts with a part."""
+    spaces = _SPACES.match(text, parts[at]) if at in parts else None
+    if spaces is None or spaces.end() in wholes:
         return None
-    for words in names:
-        if (end := _end_of_words(words, text, at)) is None:
-            continue
-        for plural in _PLURALS:
-            if text.startswith(plural, end) and not _IN_WORD.match(text, end + len(plural)):
-                return end + len(plural)
+    word = _WORD_OF_NAME.match(text, spaces.end())
+    return word.end() if word else None
+
+
+def _end(words: Words, text: str, at: int) -> int | None:
+    """Where a name ends that a text has at an offset, in singular or plural and as whole words."""
+    if _JOINED.match(text, max(at - 1, 0), at) or (end := _end_of_words(words, text, at)) is None:
+        return None
+    for plural in _PLURALS:
+        if text.startswith(plural, end) and not _IN_WORD.match(text, end + len(plural)):
+            return end + len(plural)
     return None
 
 

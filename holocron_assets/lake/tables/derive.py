@@ -57,7 +57,11 @@ LLM_RUNS = Table(
         SUBJECT,
         RESULT_KEY,
         Column("prompt_version", type_string, "Hash of prompts, examples and evidence rules"),
-        Column("evidence_hash", type_string, "Hash of the evidence that a model read, after redaction"),
+        Column(
+            "evidence_hash",
+            type_string,
+            "Hash of the evidence that a model read, redacted; for code, of no text",
+        ),
         MODEL,
         MODEL_DIGEST,
         Column("status", type_string, "'ok', 'failed' (will be tried again) or 'dead'"),

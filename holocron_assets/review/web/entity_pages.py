@@ -153,8 +153,8 @@ class EntityPages:
             if form.get("shown") != detail.fingerprint:
                 raise HTTPException(
                     HTTPStatus.CONFLICT,
-                    "Nothing was recorded: since this page was shown, a person decided something about the "
-                    "entity or its statements, or took that back. Look at it again, then decide.",
+                    "Nothing was recorded: the entity, or what people decided about it or its statements, "
+                    "changed since this page was shown. Look at it again, then decide.",
                 )
             decision_id = self.desk.choose(form, self._choices(detail))
         return self.desk.decided(form, f"/entity/{quote(detail.entity['entity_id'])}?done={decision_id}")

@@ -146,7 +146,6 @@ def test_a_listing_that_was_cut_off_asks_no_second_time_which_version_was_replac
     assert names == ["1!A.png", "1!B.png"]
 
 
-@pytest.mark.system
 def cut_off_after_one(wiki: WikiOfFiles, lake: Lake) -> None:
     """Let a listing end after its first answer; the wiki answers again."""
     answers = []
@@ -166,6 +165,7 @@ def cut_off_after_one(wiki: WikiOfFiles, lake: Lake) -> None:
     (lake.root / "politeness").rename(lake.root / "politeness-before")  # the host is left alone for a while
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("days", "starts"), [(0, ["2"]), (2, [None, "2"])], ids=["a moment ago", "before the next one is due"]
 )
@@ -180,17 +180,40 @@ def test_a_listing_of_all_files_goes_on_unless_it_is_so_old_that_the_next_is_due
     assert [request.parameters.get("place") for request in wiki.fake.requests] == starts
 
 
+def refuses_to_go_on(handler: Handler) -> None:
+    said = json.dumps({"error": {"code": "badcontinue", "info": "Invalid continue param."}}).encode()
+    handler.reply(200, said, {"Content-Type": "application/json"})
+
+
+@pytest.mark.system
 def test_a_listing_that_the_wiki_will_not_go_on_with_begins_anew(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     with wiki_of_files(A=b"a", B=b"b", C=b"c", D=b"d") as wiki:
         cut_off_after_one(wiki, lake)
-        refusal = {"error": {"code": "badcontinue", "info": "Invalid continue param."}}
-        said = json.dumps(refusal).encode()
-        wiki.fake.script[0] = lambda handler: handler.reply(200, said, {"Content-Type": "application/json"})
+        wiki.fake.script[0] = refuses_to_go_on
         with pytest.raises(WikiRefused, match="badcontinue"):
             listed(lake, of_wiki(wiki))
         wiki.fake.script[0] = wiki.behave
+        wiki.fake.requests.clear()
         assert len(listed(lake, of_wiki(wiki))) == 4
+    assert [request.parameters.get("place") for request in wiki.fake.requests] == [None, "2"]
+
+
+def test_a_listing_that_the_wiki_refuses_on_its_way_keeps_what_was_listed(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    with wiki_of_files(A=b"a", B=b"b", C=b"c", D=b"d") as wiki:
+
+        def once(handler: Handler) -> None:
+            wiki.fake.script[0] = refuses_to_go_on
+            wiki.behave(handler)
+
+        wiki.fake.script[0] = once
+        with pytest.raises(WikiRefused):
+            listed(lake, of_wiki(wiki))
+        wiki.fake.script[0] = wiki.behave
+        wiki.fake.requests.clear()
+        assert len(listed(lake, of_wiki(wiki))) == 4
+    assert [request.parameters.get("place") for request in wiki.fake.requests] == ["2"]
 
 
 def test_a_wiki_is_asked_once_about_one_file_though_it_would_go_on_with_earlier_versions(

@@ -356,7 +356,7 @@ def test_a_form_that_shows_what_was_decided_otherwise_since_overrules_nobody(
     send(page, address, choice=decided, author="Ada")
     answer = page.post(address, data={**shown, "choice": stale, "author": "Bo"})
     assert answer.status_code == 409
-    assert "Nothing was recorded: since this page was shown, a person decided something" in answer.text
+    assert "Nothing was recorded: the entity, or what people decided about it" in answer.text
     assert [row["author"] for row in all_decisions(lake)] == ["Ada"]
     send(page, address, choice=stale, author="Bo")
     assert [row["author"] for row in all_decisions(lake)] == ["Ada", "Bo"], "who saw it may overrule it"
