@@ -11,7 +11,7 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import FILE_NAMESPACE, InvalidTitle, PageTitle, Site
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.extract import LONGEST_WIKITEXT
-from holocron_assets.signals.hidden import apart, at_length, unmasked
+from holocron_assets.signals.hidden import FILLER, apart, at_length, references, replaced, unmasked
 from holocron_assets.signals.vocabulary import VOCABULARY, words_of
 
 _MEDIA_NAMESPACE = -2
@@ -75,21 +75,25 @@ def file_use_rows(page: Row, site: Site, lead_offset: int | None) -> list[Row]:
 
 
 def _uses(text: str, site: Site, lead_offset: int) -> Iterator[_Use]:
-    parts = [part for part in apart(text) if part.tag in {"gallery", "ref"}]
-    galleries = [(part.start, part.end) for part in parts if part.tag == "gallery"]
-    yield from _linked(text, galleries, site, lead_offset)
+    galleries = [part for part in apart(text) if part.tag == "gallery"]
+    # A list of references, and a gallery, may hold references.
+    cited = list(references(text))
+    shown = replaced(text, ((part.start, part.end, FILLER * (part.end - part.start)) for part in cited))
+    yield from _linked(text, shown, [(part.start, part.end) for part in galleries], site, lead_offset)
     for match in _VALUE.finditer(text):
         written = unmasked(match[1]).strip()
         if _FILE_NAME.fullmatch(written) and (named := _named_file(written, site)):
             yield _Use(match.start(), "infobox" if match.start() < lead_offset else "text", named)
-    for part in parts:
-        if part.tag == "gallery":
-            yield from _of_gallery(text, part.inner_start, part.inner_end, site)
-        else:
-            yield from _cited(text, part.inner_start, part.inner_end)
+    for part in galleries:
+        yield from _of_gallery(shown, part.inner_start, part.inner_end, site)
+    for part in cited:
+        yield from _cited(text, part.inner_start, part.inner_end)
 
 
-def _linked(text: str, galleries: Sequence[tuple[int, int]], site: Site, lead_offset: int) -> Iterator[_Use]:
+def _linked(
+    text: str, shown: str, galleries: Sequence[tuple[int, int]], site: Site, lead_offset: int
+) -> Iterator[_Use]:
+    """Files that links show; a caption has no words of its references, which `shown` leaves out."""
     for match in _LINK.finditer(text):
         if ":" not in match[1] or (target := _file(unmasked(match[1]), site)) is None:
             continue
@@ -99,7 +103,7 @@ def _linked(text: str, galleries: Sequence[tuple[int, int]], site: Site, lead_of
             yield _Use(match.start(), "media", _file_title(target.name, site))
         else:
             role = "infobox" if match.start() < lead_offset else "text"
-            yield _Use(match.start(), role, target.title, _caption(match[2], site))
+            yield _Use(match.start(), role, target.title, _caption(shown[slice(*match.span(2))], site))
 
 
 def _cited(text: str, start: int, end: int) -> Iterator[_Use]:
@@ -147,10 +151,10 @@ def _caption(options: str, site: Site) -> str | None:
 
 
 def _parts(options: str) -> Iterator[str]:
-    """The parts between the bars that stand in no link."""
+    """The parts between the bars that stand in no link and no template."""
     start = depth = 0
     for place, character in enumerate(options):
-        depth += (character == "[") - (character == "]")
+        depth = max(depth + (character in "[{") - (character in "]}"), 0)
         if character == "|" and depth == 0:
             yield options[start:place]
             start = place + 1

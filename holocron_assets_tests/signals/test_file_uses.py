@@ -114,6 +114,23 @@ def test_an_address_counts_that_a_reference_cites_without_the_sentences_end() ->
     ]
 
 
+def test_references_in_a_list_of_references_and_in_a_gallery_count() -> None:
+    listed = 'It sank.<ref name="q" /><references><ref name="q">[http://q.example/1 x]</ref></references>'
+    assert uses(listed) == [("reference", "http://q.example/1", None)]
+    cited = ("reference", "http://a.example/z", None)
+    shown = "<gallery>\nA.png|A boat<ref>http://a.example/z</ref> at sea\n</gallery>"
+    assert uses(shown) == [("gallery", "File:A.png", "A boat at sea"), cited]
+    linked = "[[File:A.png|thumb|A boat<ref>http://a.example/z</ref>]]"
+    assert uses(linked) == [("text", "File:A.png", "A boat"), cited]
+
+
+def test_a_template_in_a_caption_is_left_out_as_a_whole() -> None:
+    assert uses("[[File:A.png|thumb|Issa in {{Film|IV|year}}]]") == [("text", "File:A.png", "Issa in")]
+    assert uses("[[File:A.png|thumb|see {{lang|de|Der Film}} now|right]]") == [
+        ("text", "File:A.png", "see now")
+    ]
+
+
 def test_comments_and_nowiki_show_nothing() -> None:
     assert uses("<!-- [[File:A.png]] --><nowiki>[[File:B.png]]</nowiki><pre>x=C.png|</pre>") == []
 
