@@ -85,7 +85,9 @@ class ServerLock:
     def release(self, force: bool = False) -> None:  # noqa: FBT001, FBT002 - FileLock's own
         """Release the lock once; by force, release it entirely."""
         with self._counting:
-            self.lock_counter = 0 if force else max(self.lock_counter - 1, 0)
+            if not self.lock_counter:  # by its name, the session would release what another object holds
+                return
+            self.lock_counter = 0 if force else self.lock_counter - 1
             if not self.lock_counter:
                 self._session.unlock(self.name)
 
