@@ -253,7 +253,6 @@ def test_vectors_that_come_train_the_model_and_it_sees_them(sample: Holocron) ->
     by_rules = {RULE_CLASSIFICATIONS.name: "1"}
     lake = embedded_lake(sample.lake.root, space(), inputs=by_rules)
     assert stale_type_models(lake, [SAMPLE]) == [SAMPLE]
-    assert stale_type_predictions(lake, [SAMPLE]) == []
     store_type_model(lake, SAMPLE)
     kind = f"meaning by words {DIGEST[:8]}"
     assert any(row["feature"].startswith(kind) for row in model_rows(sample))
@@ -262,6 +261,17 @@ def test_vectors_that_come_train_the_model_and_it_sees_them(sample: Holocron) ->
     said = {reason["feature"] for row in predictions(sample).values() for reason in row["reasons"]}
     assert kind in said
     assert stale_type_models(lake, [SAMPLE]) == []
+
+
+def test_vectors_of_a_batch_that_come_after_its_predictions_make_these_anew(sample: Holocron) -> None:
+    by_rules = {RULE_CLASSIFICATIONS.name: "1"}
+    lake = embedded_lake(sample.lake.root, space(), inputs=by_rules)
+    lake.file(space().table, SAMPLE_BATCH).unlink()
+    store_type_model(lake, SAMPLE)
+    store_type_predictions(lake, SAMPLE)
+    assert stale_type_predictions(lake, [SAMPLE]) == []
+    embedded_lake(sample.lake.root, space(), inputs=by_rules)
+    assert stale_type_predictions(lake, [SAMPLE]) == [SAMPLE]
 
 
 def test_a_persons_decision_teaches(sample: Holocron) -> None:

@@ -203,14 +203,20 @@ def _open_pages(listings: LakeListings, batch: str) -> int:
     return known[1]
 
 
-def _inputs(listings: LakeListings, source: str, batches: Iterable[str]) -> dict[str, str]:
-    """What a source's predictions are made from: its model, and its batches; empty while it has no model."""
+def _inputs(listings: LakeListings, source: str, batches: Sequence[str]) -> dict[str, str]:
+    """What a source's predictions are made from; empty while it has no model.
+
+    That is the model, and the batches with their vectors, which may come later than the rest. Infoboxes of
+    other batches that name a page wait for the next training: each batch would make all others anew.
+    """
     model = listings.footer(TYPE_MODEL, source)
     if model is None:
         return {}
     found = {TYPE_MODEL.name: model.content_id}
-    tables = (PAGE_SIGNALS, RULE_CLASSIFICATIONS)
-    return found | {batch: _contents(listings, tables, batch) for batch in batches}
+    tables, meanings = (PAGE_SIGNALS, RULE_CLASSIFICATIONS), Meanings(listings, batches)
+    return found | {
+        batch: f"{_contents(listings, tables, batch)} {meanings.content_id(batch)}" for batch in batches
+    }
 
 
 def _current_pages(lake: Lake, source: str) -> Mapping[str, set[int]]:
