@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +14,7 @@ ROOTS = (PROJECT_FOLDER, PACKAGE, TESTS, PACKAGE / "orchestration", PROJECT_FOLD
 
 _PATH = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|yaml|sql|md|toml|lock|html|css|js))`")
 _MODULE = re.compile(r"\bholocron_assets(?:\.\w+)+")
+_DEFINED = re.compile(r"^\s*(?:async )?def (\w+)", re.MULTILINE)
 _FUNCTION = re.compile(r"`([a-z_]\w*)\(\)`")
 _PEOPLES_OWN = re.compile(r"(^|/)(NAME|KEY|my\w*|mywiki|monday)\b|^(FILE|FOLDER)")
 _OF_OTHERS = {
@@ -32,8 +33,13 @@ _OF_OTHERS = {
 }
 
 
-def pages() -> Iterator[tuple[str, str]]:
+@cache
+def pages() -> Sequence[tuple[str, str]]:
     """Texts of docs, and of docstrings, each with its place."""
+    return list(_pages())
+
+
+def _pages() -> Iterator[tuple[str, str]]:
     for page in (*PROJECT_FOLDER.glob("*.md"), *(PROJECT_FOLDER / "docs").rglob("*.md")):
         yield page.name, page.read_text(encoding="utf-8")
     for module in PACKAGE.rglob("*.py"):
@@ -52,13 +58,8 @@ def files() -> frozenset[str]:
 @cache
 def functions() -> frozenset[str]:
     """Names of all functions and methods of the package and its tests."""
-    trees = (
-        ast.parse(file.read_text(encoding="utf-8"))
-        for root in (PACKAGE, TESTS)
-        for file in root.rglob("*.py")
-    )
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return frozenset(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, kinds))
+    texts = (file.read_text(encoding="utf-8") for root in (PACKAGE, TESTS) for file in root.rglob("*.py"))
+    return frozenset(name for text in texts for name in _DEFINED.findall(text))
 
 
 def is_there(place: str, named: str) -> bool:

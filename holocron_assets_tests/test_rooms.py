@@ -1,7 +1,8 @@
 """Who may import whom. Rooms know those below them, and only the top knows Dagster."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from holocron_assets.settings import PROJECT_FOLDER
@@ -64,8 +65,13 @@ def room_of(module: Path) -> str:
     return module.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imported(module: Path) -> Iterator[str]:
+@cache
+def imported(module: Path) -> Sequence[str]:
     """Full names of the modules that a module imports, wherever in it."""
+    return list(_imported(module))
+
+
+def _imported(module: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

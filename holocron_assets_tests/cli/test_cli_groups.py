@@ -62,6 +62,7 @@ def test_steps_are_commands_and_the_exit_code_says_how_they_went(holocron: Holoc
     ]
 
 
+@pytest.mark.system
 def test_steps_may_name_sources_of_files_and_one_that_a_step_makes(holocron: Holocron) -> None:
     papers = "kind: http_files\nname: papers\nenabled: false\nlists: [{file: list.csv}]\n"
     text = f"{papers}politeness: {{contact: tests@example.org}}\n"

@@ -173,6 +173,7 @@ def test_what_code_answers_keeps_to_its_limit_too(lake: Lake, now: datetime) -> 
     assert (session.remaining, session.outcome) == (2, "paused")
 
 
+@pytest.mark.system
 def test_a_run_keeps_no_partition_whose_work_is_over(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each has the texts of its pages; a run may work on thousands."""
     names, opened, most = batches(lake, 6, 3), WeakSet[PartitionWork](), [0]

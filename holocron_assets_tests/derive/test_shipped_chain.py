@@ -96,6 +96,7 @@ def lake(tmp_path: Path) -> Lake:
     return lake
 
 
+@pytest.mark.system
 def test_events_become_a_timeline_and_the_timeline_two_sentences(lake: Lake) -> None:
     assert len(ask(lake, "page_events", BATCH, events)) == 3
     # What is not on the page is in no timeline, and an entity without events has none.

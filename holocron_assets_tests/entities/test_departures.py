@@ -28,6 +28,7 @@ def standing(wiki: WikiWithFacts) -> dict[str, str]:
     return {row["entity_type"]: row["entity_id"] for row in rows}
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("before", "after", "names"),
     [(PERSON, DROID, ("PersonCharacter", "Droid")), (DROID, PERSON, ("Droid", "PersonCharacter"))],
@@ -44,6 +45,7 @@ def test_a_page_of_another_type_takes_its_id_along_in_one_run(
     assert wiki.resolve() == [], "one run was enough"
 
 
+@pytest.mark.system
 def test_the_type_that_an_entity_leaves_says_where_it_goes(tmp_path: Path) -> None:
     wiki = resolved(tmp_path, PERSON)
     assert read_partition(wiki.lake, ENTITY_DEPARTURES, "PersonCharacter") == []
@@ -69,6 +71,7 @@ def test_an_entity_in_dispute_leaves_only_once_a_person_suppresses_it(tmp_path: 
     assert wiki.resolve() == [], "one run was enough"
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("is_resolved_between", [False, True], ids=["at once", "one after the other"])
 def test_an_entity_that_a_person_promoted_leaves_with_its_id_when_a_person_types_its_page(
     tmp_path: Path, *, is_resolved_between: bool

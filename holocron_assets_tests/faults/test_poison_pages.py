@@ -157,6 +157,7 @@ def test_why_prints_the_traceback_of_a_page_that_a_parser_raises_on_until_it_is_
     assert "Traceback" not in why(holocron, "Poison")
 
 
+@pytest.mark.system
 @pytest.mark.fault(10, "no memory for a page, or a disk that fails while it is read")
 @pytest.mark.parametrize(("error", "deaths"), [(MemoryError, 4), (OSError, None)])
 def test_what_may_be_the_machines_fault_is_tried_again(

@@ -274,6 +274,7 @@ for number in range(400):
 """
 
 
+@pytest.mark.system
 def test_processes_that_append_during_packing_lose_and_double_nothing(
     lake: Lake, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

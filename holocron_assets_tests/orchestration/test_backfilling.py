@@ -346,6 +346,7 @@ def test_of_a_run_over_several_partitions_only_those_failed_that_its_steps_name(
     assert failed_partitions(instance, "entities", ["Droid", "Species"]) == []
 
 
+@pytest.mark.system
 def test_stale_are_those_that_the_lake_lacks_or_would_make_otherwise(
     holocron: Holocron, instance: dg.DagsterInstance
 ) -> None:

@@ -145,6 +145,7 @@ def test_the_policy_and_the_pools_of_the_settings_make_jobs_and_sensors(
     assert (sensors, jobs) == (wanted_sensors, wanted_jobs)
 
 
+@pytest.mark.system
 def test_a_step_that_waits_for_a_place_in_a_pool_sleeps_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

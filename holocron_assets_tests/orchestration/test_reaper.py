@@ -224,6 +224,7 @@ def test_a_run_whose_pod_failed_before_its_process_began_is_not_given_a_day(
     assert reap_dead_runs(many, Lake(tmp_path)) == [run.run_id]
 
 
+@pytest.mark.system
 def test_a_run_that_began_and_has_no_lock_is_not_given_a_day(
     many: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,6 +192,7 @@ def test_a_disk_that_is_gone_for_a_moment_does_not_end_the_daemon(
     assert f"it is tried again later: {problem}" in capsys.readouterr().err
 
 
+@pytest.mark.system
 def test_processes_are_started_again_after_a_disk_was_full_and_none_is_left(tmp_path: Path) -> None:
     command = [sys.executable, "-c", ON_A_FULL_DISK, str(tmp_path)]
     with subprocess.Popen(  # noqa: S603 - our own command

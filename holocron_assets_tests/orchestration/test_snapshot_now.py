@@ -76,6 +76,7 @@ def test_a_run_that_failed_is_a_failure_of_the_last_day(finished_sample: Holocro
     assert status.runs_problem is None
 
 
+@pytest.mark.system
 def test_why_a_run_failed_is_read_once_for_all_snapshots_and_no_instance_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,6 +85,7 @@ def test_holocrons_configuration_uses_these_storages(instance: dg.DagsterInstanc
     assert isinstance(instance.run_storage, RunStorage)
 
 
+@pytest.mark.system
 def test_dagsters_own_storage_reads_and_continues_what_these_wrote(home: Path) -> None:
     with dagster_at(home) as ours:
         ran = materialized(ours)
@@ -135,6 +136,7 @@ def test_who_watches_a_run_is_called_for_each_event(home: Path, instance: dg.Dag
             assert seen.wait(SECONDS), f"event {number}"
 
 
+@pytest.mark.system
 def test_processes_that_have_the_files_open_see_each_others_events(
     home: Path, instance: dg.DagsterInstance
 ) -> None:
@@ -176,6 +178,7 @@ def test_a_run_that_another_process_has_begun_keeps_the_events_of_both(
     assert said[-2:] == ["of the other process", "of this one"]
 
 
+@pytest.mark.system
 def test_tables_are_checked_once_a_process_and_again_when_another_file_is_there(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -263,6 +263,7 @@ def cut_off_listing(lake: Lake) -> Iterator[tuple[WikiOfFiles, FileSource]]:
         yield wiki, source
 
 
+@pytest.mark.system
 def test_a_listing_that_was_cut_off_goes_on_though_more_pages_were_read_meanwhile(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     with cut_off_listing(lake) as (wiki, source):
@@ -274,6 +275,7 @@ def test_a_listing_that_was_cut_off_goes_on_though_more_pages_were_read_meanwhil
     assert not list_is_due(lake, source, utc_now())
 
 
+@pytest.mark.system
 def test_a_listing_that_was_cut_off_long_ago_asks_about_every_file_again(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     with cut_off_listing(lake) as (wiki, source), time_machine.travel(utc_now() + timedelta(days=2)):

@@ -3,6 +3,7 @@
 from pathlib import Path
 from time import sleep
 
+import pytest
 from file_server import Asked, Behaviour, FileServer, Wire, file
 from reading_rig import BATCH, a_list, reading, wanted
 
@@ -34,6 +35,7 @@ def taken(waiting: Waiting, times: int) -> list[str]:
     return [f"{item['host']}{item['number']}" for group in groups if group for item in group]
 
 
+@pytest.mark.system
 def test_files_of_a_fast_host_do_not_wait_for_those_of_a_slow_one(tmp_path: Path) -> None:
     with FileServer() as slow, FileServer() as fast:
         names = [(slow, f"/{number}.png") for number in range(40)]

@@ -70,6 +70,7 @@ async def soon(is_so: Callable[[], bool]) -> None:
     raise AssertionError("it did not happen within ten seconds")
 
 
+@pytest.mark.system
 def test_the_least_recently_used_model_leaves(model_file: Path, tmp_path: Path) -> None:
     async def work(borrowing: Borrowing) -> None:
         for model in (ONE, TWO, ONE, THREE):

@@ -93,6 +93,7 @@ def load(url: str) -> None:
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
+@pytest.mark.system
 @pytest.mark.fault(9, "SIGKILL of the process that started the embedded server")
 def test_nothing_is_left_when_the_starter_is_killed(starter: Starter, children_of: Children) -> None:
     process = starter()
@@ -125,6 +126,7 @@ def test_a_model_does_not_outlive_its_server_not_even_while_it_is_loaded(
     loading.wait()
 
 
+@pytest.mark.system
 @pytest.mark.fault(9, "the embedded server's owner gone, others joined it")
 def test_a_second_process_joins_and_the_next_starts_its_own_when_the_first_is_gone(
     starter: Starter, children_of: Children
@@ -140,6 +142,7 @@ def test_a_second_process_joins_and_the_next_starts_its_own_when_the_first_is_go
     assert children_of(third.pid)
 
 
+@pytest.mark.system
 def test_the_server_ends_with_the_block(tmp_path: Path, model_file: Path, children_of: Children) -> None:
     before = set(children_of(os.getpid()))
     with embedded_server(Lake(tmp_path), environment_of(tmp_path, model_file)) as url:
@@ -153,6 +156,7 @@ def test_the_server_ends_with_the_block(tmp_path: Path, model_file: Path, childr
     assert not is_alive(model)
 
 
+@pytest.mark.system
 @pytest.mark.fault(9, "another server at a dead one's port")
 def test_a_port_file_of_a_dead_server_is_not_believed(tmp_path: Path, model_file: Path) -> None:
     environment = environment_of(tmp_path, model_file)
