@@ -7,7 +7,8 @@ from functools import cache
 
 import tantivy
 
-from holocron_assets.retrieval.index.full_text import SPACELESS, words_analyzer
+from holocron_assets.retrieval.index.full_text import words_analyzer
+from holocron_assets.retrieval.index.signs import SPACELESS
 
 _WORD = re.compile(r"[^\W_]+")
 _SPACELESS = re.compile(f"[{SPACELESS}]")

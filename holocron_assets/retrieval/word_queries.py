@@ -8,13 +8,14 @@ Turtle and Flood, 1995). What is found, and in which order, is what a search of 
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 from math import log
 from typing import Any, NamedTuple
 
 import tantivy
 
-from holocron_assets.retrieval.index.full_text import signs_analyzer, words_analyzer
+from holocron_assets.retrieval.index.full_text import words_analyzer
+from holocron_assets.retrieval.index.signs import has_signs, signs_analyzer, unbroken_runs
 
 _BOOSTS = {"text": 1.0, "place": 1.5}
 """A word counts more in a title or heading than in the text."""
@@ -22,9 +23,12 @@ _K1 = 1.2
 """Of BM25, as the index has it."""
 _FEW = 20_000
 """Passages that a word may be in so that all of them are looked at."""
-_QUOTATION_MARKS = str.maketrans(dict.fromkeys("“”„‟«»", '"'))
+_QUOTATION_MARKS = str.maketrans(dict.fromkeys("“”„‟«»「」『』", '"'))
 """Of phones and of other languages."""
 _PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
+
+_Row = tuple[tuple[int, str], ...]
+"""Words that must stand in a row, each with its place there."""
 
 
 class _Clause(NamedTuple):
@@ -57,7 +61,7 @@ class WordQueries:
 
         Args:
             text: words; those between quotation marks, and the parts of a compound, must stand in a row. Of
-                scripts that put no space between words, each two letters must.
+                scripts that put no space between words, each two letters must, with nothing between them.
             limit: the most passages.
             narrowed: adds conditions to a query.
         """
@@ -76,27 +80,31 @@ class WordQueries:
     def _clauses(self, text: str) -> Iterator[_Clause]:
         typed = unicodedata.normalize("NFC", text).translate(_QUOTATION_MARKS)
         found = _PIECE.findall(typed)
-        pieces = {tuple(self._analyzer.analyze("".join(one))) for one in found} - {()}
+        pieces = {tuple(enumerate(self._analyzer.analyze("".join(one)))) for one in found} - {()}
         for words in sorted(pieces):
             for field, boost in _BOOSTS.items():
                 yield self._clause(field, words, boost)
         for signs in sorted({signs for one in found for signs in self._signs(*one)}):
             yield self._clause("signs", signs, 1.0)
 
-    def _signs(self, quoted: str, plain: str) -> Iterator[tuple[str, ...]]:
-        """Letters of such scripts that must stand in a row: all that are quoted, or each two."""
-        if together := tuple(self._signs_analyzer.analyze(quoted)):
-            yield together
-        apart = tuple(self._signs_analyzer.analyze(plain))
-        yield from pairwise(apart) if len(apart) > 1 else filter(None, [apart])
+    def _signs(self, quoted: str, plain: str) -> Iterator[_Row]:
+        """Letters of such scripts that must stand in a row: each two of a run, or all that is quoted."""
+        if any(map(has_signs, runs := unbroken_runs(quoted))):
+            letters = list(map(self._signs_analyzer.analyze, runs))
+            starts = accumulate((len(run) + 1 for run in letters), initial=0)  # the index has a gap, too
+            yield tuple(chain.from_iterable(map(enumerate, letters, starts)))
+        for run in filter(has_signs, unbroken_runs(plain)):
+            each = self._signs_analyzer.analyze(run)
+            yield from map(tuple, map(enumerate, pairwise(each) if len(each) > 1 else [each]))
 
-    def _clause(self, field: str, words: Sequence[str], boost: float) -> _Clause:
-        if len(words) > 1:
-            phrase = tantivy.Query.phrase_query(self._schema, field, [*words])
+    def _clause(self, field: str, row: _Row, boost: float) -> _Clause:
+        if len(row) > 1:
+            phrase = tantivy.Query.phrase_query(self._schema, field, [*row])
             return _Clause(0, 0.0, tantivy.Query.boost_query(phrase, boost))
-        documents = self._searcher.doc_freq(field, words[0])
+        [(_, word)] = row
+        documents = self._searcher.doc_freq(field, word)
         rarity = log(1 + (self._documents - documents + 0.5) / (documents + 0.5))
-        term = tantivy.Query.term_query(self._schema, field, words[0])
+        term = tantivy.Query.term_query(self._schema, field, word)
         return _Clause(documents, boost * rarity * (_K1 + 1), tantivy.Query.boost_query(term, boost))
 
 

@@ -77,7 +77,9 @@ def test_letters_are_found_with_their_accents_apart(lake: Lake, by: str) -> None
     assert [hit.row["text"][start:end] for start, end in highlights(hit.row["text"], typed)] == ["Sébulba"]
 
 
-@pytest.mark.parametrize("typed", ['"Brine Road"', "“Brine Road”", "„Brine Road“", "«Brine Road»"])
+@pytest.mark.parametrize(
+    "typed", ['"Brine Road"', "“Brine Road”", "„Brine Road“", "«Brine Road»", "『Brine Road』"]
+)
 def test_quotation_marks_of_any_kind_keep_words_in_a_row(lake: Lake, typed: str) -> None:
     hits = Searcher(lake, embed).search(typed, by=[WORDS]).hits
     assert [hit.row["title"] for hit in hits] == ["Sébulba"]
@@ -212,6 +214,41 @@ def test_words_are_found_where_a_language_writes_no_spaces(
         "塔": "彼女は東京の塔に登って星を眺めながら銀河帝国の歴史について長い本を書いた最初の人である。",
         "船": "漂流する船は長い間この海の上を静かに進み続けたので誰もその名前を覚えている者はいなかった。",
         "Bangkok": "The captain saw พวกเขาเดินทางไปที่กรุงเทพมหานครเพื่อพบกับกัปตันเรือคนสุดท้าย in spring.",
+    }
+    wiki(made, texts)
+    SearchIndex(made).update()
+    hits = Searcher(made, embed).search(typed, by=[WORDS]).hits
+    assert {hit.row["title"] for hit in hits} == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("京大", {"Kyoto University"}),
+        ("東京", {"Tower"}),
+        ("第4章", {"Chapter"}),
+        ("第3章", set()),
+        ('"北京、大阪"', {"Cities"}),
+        ('"東京 tower"', {"Tower"}),
+        ('"Tower 大阪"', set()),
+        ("「京大の学」", {"Kyoto University"}),
+        ("『京大学』", set()),
+        ("「・」", set()),
+        ('"Cities 北京"', set()),
+        ("นคร", {"Bangkok"}),
+    ],
+)
+def test_letters_with_something_between_them_stand_in_no_row(
+    tmp_path: Path, typed: str, expected: set[str]
+) -> None:
+    made = Lake(tmp_path)
+    texts = {
+        "Sea": "They saw 東 of the sea and 京 too.",
+        "Tower": "He saw 東京 Tower and 大阪 from afar.",
+        "Kyoto University": "彼は京大の学生だった。",
+        "Cities": "北京、大阪とその他の町。",
+        "Chapter": "これは第4章である。",
+        "Bangkok": "มหา\u200bน\u200bคร",
     }
     wiki(made, texts)
     SearchIndex(made).update()

@@ -10,7 +10,7 @@ import duckdb
 from holocron_assets.derive.evidence.quotes import find_quote
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.views.database import query
-from holocron_assets.retrieval.index.full_text import SPACELESS
+from holocron_assets.retrieval.index.signs import SPACELESS
 
 _LONGEST_LINE = 200
 _OF_WORDS = rf"[^\W\uac00-\ud7af{SPACELESS}]"

@@ -1,7 +1,6 @@
 """The full-text index of names and passages, by tantivy. One process writes; readers see whole commits."""
 
 import json
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -13,22 +12,16 @@ import tantivy
 from holocron_assets.lake.declaration.keys import content_hash, title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.retrieval.index.contents import IndexedPage
+from holocron_assets.retrieval.index.signs import has_signs, signs_analyzer, unbroken_runs
 
 FILTERS = ("type", "continuity", "source", "state")
 """What a search can be narrowed to."""
-
-SPACELESS = (
-    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-    r"\uff66-\uff9f\U00020000-\U0003ffff"
-)
-"""Scripts that put no space between words, as ranges of a regular expression."""
 
 _WRITER_BYTES = 64_000_000
 _LONGEST_WORD = 60
 _LONGEST_TITLE = 255
 """Bytes of UTF-8 that a wiki's title has at most. Where a language writes no spaces, it may be one word."""
 _WORDS, _NAMES, _SIGNS = "holocron_words", "holocron_names", "holocron_signs"
-_SPACELESS = re.compile(f"[{SPACELESS}]")
 _SHOWN = ("title", "source", "type", "continuity", "state", "entity_id", "entity_type", "name", "revision_id")
 _PLACE = ("passage_id", "position", "headings", "text", "start_offset", "end_offset")
 
@@ -37,12 +30,6 @@ def words_analyzer() -> tantivy.TextAnalyzer:
     """How texts become words: without case, accents and the endings of English words."""
     filters = (tantivy.Filter.lowercase(), tantivy.Filter.ascii_fold(), tantivy.Filter.stemmer("english"))
     return _analyzer(_LONGEST_WORD, *filters)
-
-
-def signs_analyzer() -> tantivy.TextAnalyzer:
-    """The letters of scripts that put no space between words, one by one, each with its marks."""
-    letter = rf"[[\p{{Alphabetic}}\p{{N}}]&&[{SPACELESS}]]\p{{M}}*"
-    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.regex(letter)).build()
 
 
 class UnreadableIndexError(Exception):
@@ -163,8 +150,10 @@ def _page_document(batch: str, page: IndexedPage) -> tantivy.Document:
 def _passage_document(batch: str, page: Row, passage: Row) -> tantivy.Document:
     place = " ".join([page["title"], *passage["headings"]])
     fields = {"passage_id": [passage["passage_id"]], "place": [place], "text": [passage["text"]]}
-    # To look for letters takes most of an analyzer's time, and most passages have none of these.
-    fields["signs"] = [one for one in (place, passage["text"]) if _SPACELESS.search(one)]
+    # Most passages have none of these letters. The index leaves a gap between two values: letters that stand
+    # apart are not in a row then. What is empty parts the place from the text once more.
+    with_signs = [one for one in (place, passage["text"]) if has_signs(one)]
+    fields["signs"] = [run for one in with_signs for run in (*unbroken_runs(one), "")]
     return _document(batch, page, _shown(page, passage), **fields)
 
 
