@@ -2,16 +2,16 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 
 import tantivy
 
 from holocron_assets.retrieval.index.full_text import words_analyzer
-from holocron_assets.retrieval.index.signs import SPACELESS
+from holocron_assets.retrieval.index.signs import has_signs, signs_analyzer, unbroken_runs
 
 _WORD = re.compile(r"[^\W_]+")
-_SPACELESS = re.compile(f"[{SPACELESS}]")
 _ELLIPSIS = "…"
 _SHORT = 3
 """Letters of a word that is only marked where nothing longer is searched."""
@@ -21,13 +21,12 @@ _BEFORE = 60
 
 def highlights(text: str, searched: str) -> list[tuple[int, int]]:
     """The offsets of the words of a text that are searched: start and end of each, in order."""
-    words = [match[0] for match in _WORD.finditer(unicodedata.normalize("NFC", searched))]
+    runs = unbroken_runs(unicodedata.normalize("NFC", searched))
+    words = _WORD.findall(" ".join(run for run in runs if not has_signs(run)))
     # Short words stand everywhere, and say little of what was searched.
     wanted = {_stem(word) for word in words if len(word) > _SHORT} or set(map(_stem, words))
     whole = [match.span() for match in _WORD.finditer(text) if _stem(match[0]) in wanted]
-    within = [re.escape(word) for word in words if _SPACELESS.search(word)]
-    found = re.finditer("|".join(within), text) if within else ()
-    return sorted({*whole, *(match.span() for match in found)})
+    return _joined([*whole, *(place for run in runs if has_signs(run) for place in _of_run(text, run))])
 
 
 def pieces(text: str, searched: str, longest: int) -> Iterator[tuple[str, bool]]:
@@ -67,6 +66,35 @@ def excerpt(text: str, marks: Sequence[tuple[int, int]], longest: int) -> Iterat
         yield f" {_ELLIPSIS}", False
 
 
+def _of_run(text: str, run: str) -> list[tuple[int, int]]:
+    """Where a text has a run of letters without spaces; where it never does, each two of them."""
+    pairs = ("".join(pair) for pair in pairwise(_signs_analyzer().analyze(run)))
+    return _places(text, [run]) or _places(text, pairs)
+
+
+def _places(text: str, wanted: Iterable[str]) -> list[tuple[int, int]]:
+    """Where a text has some of what is wanted, also where one begins within the other."""
+    either = "|".join(map(re.escape, sorted(wanted, key=len, reverse=True)))
+    found = [match.span(1) for match in re.finditer(f"(?=({either}))", text, re.IGNORECASE)] if either else []
+    # With another mark, the last letter is another one.
+    return [(start, end) for start, end in found if not _is_mark(text[end : end + 1])]
+
+
+def _is_mark(letter: str) -> bool:
+    return letter != "" and unicodedata.category(letter).startswith("M")
+
+
+def _joined(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Places in order; those that overlap as one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(places):
+        if joined and start < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
+
+
 def _stem(word: str) -> str:
     return next(iter(_analyzer().analyze(word)), word)
 
@@ -74,3 +102,8 @@ def _stem(word: str) -> str:
 @cache
 def _analyzer() -> tantivy.TextAnalyzer:
     return words_analyzer()
+
+
+@cache
+def _signs_analyzer() -> tantivy.TextAnalyzer:
+    return signs_analyzer()

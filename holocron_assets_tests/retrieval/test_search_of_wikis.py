@@ -256,6 +256,18 @@ def test_letters_with_something_between_them_stand_in_no_row(
     assert {hit.row["title"] for hit in hits} == expected
 
 
-def test_a_word_without_spaces_around_it_is_marked() -> None:
-    text = "彼女は東京の塔に登って東京を見た。"
-    assert [text[start:end] for start, end in highlights(text, "東京 ship")] == ["東京", "東京"]
+@pytest.mark.parametrize(
+    ("text", "typed", "expected"),
+    [
+        ("彼女は東京の塔に登って東京を見た。", "東京 ship", ["東京", "東京"]),
+        ("彼女は東京塔に登って東京を見た。", "東京 東京塔", ["東京塔", "東京"]),
+        ("彼は東京の塔で、長く働いた。", "彼は東京の塔で働いていた", ["彼は東京の塔で", "働いた"]),
+        ("กรณีนี้เกิดขึ้นที่กรุงเทพ", "กรุงเทพ", ["กรุงเทพ"]),
+        ("กรุงเทพ", "กร", []),
+        ("នៅក្រុងភ្នំពេញ", "ភ្នំពេញ", ["ភ្នំពេញ"]),
+        ("He saw 東京Tower and the tower.", "京tower", ["京Tower"]),
+        ("首都は東京", "船", []),
+    ],
+)
+def test_letters_without_spaces_around_them_are_marked(text: str, typed: str, expected: list[str]) -> None:
+    assert [text[start:end] for start, end in highlights(text, typed)] == expected
