@@ -94,8 +94,8 @@ def make(lake: Lake, batches: Sequence[int]) -> None:
         rows = {page.row["title_key"]: page.row for page in pages}
         current = frozenset(passage["passage_id"] for page in pages for passage in page.passages)
         arrays = f"vectors/minilm/{name}-{perf_counter_ns()}"
-        write_arrays(folder / arrays, answers(pages, generator), rows, current, pointer.codes)
-        spaces = {"minilm": {"folder": arrays, "vectors": BATCH}}
+        written = write_arrays(folder / arrays, answers(pages, generator), rows, current, pointer.codes)
+        spaces = {"minilm": {"folder": arrays, **written._asdict()}}
         pointer.batches[name] = {
             "fingerprint": "",
             "passages": writer.replace(name, pages),

@@ -250,9 +250,11 @@ class Searcher:
             space = vector.space, len(vector.numbers)
             if space not in self._arrays:
                 self._arrays[space] = self._index.arrays(*space)
+            near = self._arrays[space].nearest(vector.numbers, _LISTED, {**wanted, "model": [vector.digest]})
         except (NoVectorError, UnreadableIndexError) as error:
             return [], str(error)
-        near = self._arrays[space].nearest(vector.numbers, _LISTED, {**wanted, "model": [vector.digest]})
+        except OSError as error:  # a file was lost since the arrays were opened
+            return [], f"the vectors cannot be read: {error.strerror}"
         return near, (
             None if near else f"no passage that fits is embedded by this build of {vector.space}'s model"
         )

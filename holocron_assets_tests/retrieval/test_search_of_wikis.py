@@ -1,5 +1,6 @@
 """Search of small wikis that are made for what is tested."""
 
+import json
 import shutil
 import unicodedata
 from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ from holocron_assets.retrieval.fusing import MEANING, NAME, WORDS
 from holocron_assets.retrieval.highlights import highlights
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.index.pointer import pointer_file
+from holocron_assets.retrieval.index.vectors import NUMBERS
 from holocron_assets.retrieval.search import Searcher, SearchError
 
 
@@ -185,6 +187,40 @@ def test_lost_vectors_leave_searches_without_meaning_until_the_next_update(lake:
     assert SearchIndex(embedded).is_stale()
     SearchIndex(embedded).update()
     assert not SearchIndex(embedded).is_stale()
+    assert Searcher(embedded, embed).search("raced").without_meaning is None
+
+
+def test_vectors_that_are_cut_off_leave_searches_without_meaning_until_the_next_update(lake: Lake) -> None:
+    wiki(lake, {"Moor": "'''Moor''' raced."}, "wiki-000002")
+    embedded = embedded_lake(lake.root, space())
+    SearchIndex(embedded).update()
+    opened = Searcher(embedded, embed)
+    assert len(opened.search("raced", by=[MEANING]).hits) == 2
+    numbers = next(embedded.root.glob(f"search/text-1-vectors/words/wiki-000002-*/{NUMBERS}"))
+    cut_off = numbers.read_bytes()[: DIMENSIONS // 2]
+    numbers.unlink()
+    lost = opened.search("raced")
+    assert lost.hits
+    assert lost.without_meaning == "the vectors cannot be read: No such file or directory"
+    numbers.write_bytes(cut_off)
+    found = Searcher(embedded, embed).search("raced")
+    assert found.without_meaning == "the vectors are damaged: `holocron run` makes them anew"
+    assert SearchIndex(embedded).is_stale()
+    SearchIndex(embedded).update()
+    assert not SearchIndex(embedded).is_stale()
+    assert len(Searcher(embedded, embed).search("raced", by=[MEANING]).hits) == 2
+
+
+def test_vectors_of_a_version_that_told_no_dimensions_are_made_anew(lake: Lake) -> None:
+    embedded = embedded_lake(lake.root, space())
+    SearchIndex(embedded).update()
+    file = pointer_file(embedded)
+    older = json.loads(file.read_text())
+    del older["batches"][BATCH]["spaces"]["words"]["dimensions"]
+    file.write_text(json.dumps({**older, "version": "older"}))
+    found = Searcher(embedded, embed).search("raced")
+    assert found.without_meaning == "the vectors are damaged: `holocron run` makes them anew"
+    assert SearchIndex(embedded).update().replaced == (BATCH,)
     assert Searcher(embedded, embed).search("raced").without_meaning is None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from time import time
 from typing import Any
 
@@ -38,7 +39,7 @@ from holocron_assets.retrieval.index.full_text import (
     index_to_read,
     index_to_write,
 )
-from holocron_assets.retrieval.index.joined import Group, groups_of
+from holocron_assets.retrieval.index.joined import Batch, Group, groups_of
 from holocron_assets.retrieval.index.nearest import SpaceArrays
 from holocron_assets.retrieval.index.pointer import Pointer, pointer_file, read_pointer
 from holocron_assets.retrieval.index.vectors import write_arrays
@@ -142,7 +143,7 @@ class SearchIndex:
             UnreadableIndexError: they are damaged.
         """
         try:
-            groups = [one for one in self._groups(self._pointed, space) if one.dimensions == dimensions]
+            groups = [one for one in self._whole_groups(self._pointed, space) if one.dimensions == dimensions]
             return SpaceArrays(groups, self._pointed.codes)
         except (OSError, ValueError) as error:
             raise UnreadableIndexError("the vectors are damaged: `holocron run` makes them anew") from error
@@ -190,7 +191,7 @@ class SearchIndex:
         try:
             index_to_read(self._folder / pointer.text)
             for space in _vectors(pointer):
-                SpaceArrays(self._groups(pointer, space), pointer.codes)
+                SpaceArrays(self._whole_groups(pointer, space), pointer.codes)
         except (UnreadableIndexError, OSError, ValueError):
             return False
         return True
@@ -240,9 +241,9 @@ class SearchIndex:
             space = table.name.removeprefix(SPACE_PREFIX)
             # The numbers of values, and so the arrays, belong to one folder of the full-text index.
             folder = f"{pointer.text}-vectors/{space}/{batch}-{fingerprint[:12]}"
-            vectors = write_arrays(self._folder / folder, answers, rows, current, pointer.codes)
-            if vectors:
-                spaces[space] = {"folder": folder, "vectors": vectors}
+            written = write_arrays(self._folder / folder, answers, rows, current, pointer.codes)
+            if written.vectors:
+                spaces[space] = {"folder": folder, **written._asdict()}
         return spaces
 
     def _vectors_of(self, table: Table, batch: str) -> Any:
@@ -266,9 +267,18 @@ class SearchIndex:
 
     def _groups(self, pointer: Pointer, space: str) -> list[Group]:
         entries = {name: batch["spaces"].get(space) for name, batch in pointer.batches.items()}
-        return groups_of(
-            {name: (self._folder / one["folder"], one["vectors"]) for name, one in entries.items() if one}
-        )
+        return groups_of({name: self._batch(entry) for name, entry in entries.items() if entry})
+
+    def _batch(self, entry: Mapping[str, Any]) -> Batch:
+        # An earlier version wrote no dimensions. With none, the vectors count as damaged.
+        return Batch(self._folder / entry["folder"], entry["vectors"], entry.get("dimensions", 0))
+
+    def _whole_groups(self, pointer: Pointer, space: str) -> list[Group]:
+        """The groups of a space; fails as `Batch.check` does."""
+        groups = self._groups(pointer, space)
+        for batch in chain.from_iterable(group.batches for group in groups):
+            batch.check()
+        return groups
 
     def _named(self, pointer: Pointer) -> set[str]:
         """The folders that a pointer names."""
@@ -279,10 +289,9 @@ class SearchIndex:
 
     def _keep_from_now(self, before: Pointer, pointer: Pointer) -> None:
         """Let folders that a pointer does not name any more be as old as this moment: until now it did."""
-        with suppress(FileNotFoundError):  # of what is damaged
-            for name in self._named(before) - self._named(pointer):
-                with suppress(FileNotFoundError):  # without vectors, there is no folder of them
-                    os.utime(self._folder / name)
+        for name in self._named(before) - self._named(pointer):
+            with suppress(FileNotFoundError):  # what is lost; and without vectors, there is no folder of them
+                os.utime(self._folder / name)
 
     def _remove_unused(self, pointer: Pointer) -> None:
         """Remove folders that the pointer has not named for a while: a search under way may read them."""

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.retrieval.index.vectors import NUMBERS, Scanned
@@ -15,44 +16,71 @@ from holocron_assets.retrieval.index.vectors import NUMBERS, Scanned
 _BATCHES = 64
 
 
-@dataclass(frozen=True)
-class Group:
-    """Some batches of a space.
+class Batch(NamedTuple):
+    """The vectors of one batch.
 
     Attributes:
-        folder: of their joined arrays; a single batch's own.
-        batches: the folder of each batch, and the number of its passages.
+        folder: of its arrays.
+        passages: how many.
         dimensions: numbers of each vector.
     """
 
     folder: Path
-    batches: Sequence[tuple[Path, int]]
+    passages: int
     dimensions: int
+
+    def check(self) -> None:
+        """See that its numbers are all there; no other array tells.
+
+        Raises:
+            ValueError: they are not.
+            FileNotFoundError: the file is gone.
+        """
+        size = (self.folder / NUMBERS).stat().st_size
+        if size != self.passages * self.dimensions:
+            raise ValueError(f"{self.folder / NUMBERS} has {size} bytes")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some batches of a space, of one number of dimensions.
+
+    Attributes:
+        folder: of their joined arrays; a single batch's own.
+        batches: each of them.
+    """
+
+    folder: Path
+    batches: Sequence[Batch]
+
+    @property
+    def dimensions(self) -> int:
+        """Numbers of each vector."""
+        return self.batches[0].dimensions
 
     def join(self) -> None:
         """Write the joined arrays, unless they are there."""
         last = Scanned.files(self.folder)[-1]
         if not last.is_file():
-            Scanned.joined([Scanned.read(folder) for folder, _ in self.batches]).write(self.folder)
+            Scanned.joined([Scanned.read(folder) for folder, *_ in self.batches]).write(self.folder)
 
 
-def groups_of(batches: Mapping[str, tuple[Path, int]]) -> list[Group]:
+def groups_of(batches: Mapping[str, Batch]) -> list[Group]:
     """The groups of some batches of one space, in the order of their names.
 
     Args:
-        batches: the folder of each batch by name, and the number of its passages.
+        batches: each by its name.
     """
-    found: dict[tuple[str, int, int], list[tuple[Path, int]]] = defaultdict(list)
-    for name, (folder, passages) in sorted(batches.items()):
+    found: dict[tuple[str, int, int], list[Batch]] = defaultdict(list)
+    for name, batch in sorted(batches.items()):
         source, _, number = name.rpartition("-")
-        dimensions = (folder / NUMBERS).stat().st_size // passages
-        found[source, int(number) // _BATCHES, dimensions].append((folder, passages))
-    return [Group(_folder(own), own, key[-1]) for key, own in found.items()]
+        found[source, int(number) // _BATCHES, batch.dimensions].append(batch)
+    return [Group(_folder(own), own) for own in found.values()]
 
 
-def _folder(batches: Sequence[tuple[Path, int]]) -> Path:
-    first = batches[0][0]
+def _folder(batches: Sequence[Batch]) -> Path:
+    first = batches[0].folder
     if len(batches) == 1:
         return first
-    names = content_hash("\n".join(folder.name for folder, _ in batches))
+    names = content_hash("\n".join(batch.folder.name for batch in batches))
     return first.with_name(f"joined-{names[:12]}")

@@ -69,8 +69,8 @@ class SpaceArrays:
         self._scanned = [Scanned.read(group.folder) for group in groups]
         self._starts = [0, *accumulate(map(len, self._scanned))]
         batches = list(chain.from_iterable(group.batches for group in groups))
-        self._folders = [folder for folder, _ in batches]
-        self._batch_starts = np.cumsum([0, *(passages for _, passages in batches)])
+        self._folders = [batch.folder for batch in batches]
+        self._batch_starts = np.cumsum([0, *(batch.passages for batch in batches)])
 
     def __len__(self) -> int:
         """The number of passages."""

@@ -19,7 +19,7 @@ class Pointer:
         mark: of the tables, when nothing was stale.
         codes: numbers of the values of filters; see `vectors`.
         batches: of each batch its `fingerprint`, its number of `passages`, and its `spaces`: of each the
-            `folder` and the number of `vectors`.
+            `folder`, the number of `vectors` and their `dimensions`.
     """
 
     version: str

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -66,20 +67,30 @@ class Scanned:
         return len(self.passages)
 
 
+class Written(NamedTuple):
+    """What was written of a batch.
+
+    Attributes:
+        vectors: how many.
+        dimensions: numbers of each.
+    """
+
+    vectors: int
+    dimensions: int
+
+
 def write_arrays(
     folder: Path, answers: pa.Table, pages: Mapping[int, Row], current: frozenset[str], codes: Codes
-) -> int:
+) -> Written:
     """Write the arrays of a batch into an empty folder.
 
     Args:
         folder: where.
         answers: of the space: title_key, passage_id, vector and model_digest of each passage.
         pages: the batch's pages, with the values of filters.
-        current: passages that count now; others are left out, and vectors of dimensions that fewer have.
+        current: passages that count now. The others are left out. So are vectors that are longer or shorter
+            than most of the batch.
         codes: the numbers of values so far; new values get the next.
-
-    Returns:
-        The number of passages.
     """
     rows = _of_one_length(
         [row for row in answers.to_pylist() if row["passage_id"] in current and row["title_key"] in pages]
@@ -101,7 +112,7 @@ def write_arrays(
     ).write(folder)
     with replacing(folder / NUMBERS) as aside:
         aside.write_bytes(numbers.tobytes())
-    return len(rows)
+    return Written(*numbers.shape)
 
 
 def signs_of(numbers: np.ndarray) -> np.ndarray:
