@@ -119,7 +119,7 @@ class Searcher:
             embed: makes the vector of what is searched.
 
         Raises:
-            SearchError: nothing is indexed yet, or the index is damaged.
+            SearchError: nothing is indexed yet, or the index is damaged or cannot be read now.
         """
         self._index = SearchIndex(lake)
         self.state = self._index.state
@@ -128,6 +128,8 @@ class Searcher:
             self._text = self._index.searcher()
         except UnreadableIndexError as error:
             raise SearchError(str(error)) from error
+        except OSError as error:
+            raise SearchError(f"the search index cannot be read now: {error.strerror}") from error
         self._embed = embed
         self._searcher = self._text.searcher()
         self._words = WordQueries(self._text.schema, self._searcher)
@@ -253,7 +255,7 @@ class Searcher:
             near = self._arrays[space].nearest(vector.numbers, _LISTED, {**wanted, "model": [vector.digest]})
         except (NoVectorError, UnreadableIndexError) as error:
             return [], str(error)
-        except OSError as error:  # a file was lost since the arrays were opened
+        except OSError as error:  # also of a file that was lost since the arrays were opened
             return [], f"the vectors cannot be read: {error.strerror}"
         return near, (
             None if near else f"no passage that fits is embedded by this build of {vector.space}'s model"

@@ -1,9 +1,12 @@
 """Search of small wikis that are made for what is tested."""
 
 import json
+import os
+import resource
 import shutil
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -177,10 +180,21 @@ def test_an_index_that_cannot_be_read_says_so_and_the_next_update_makes_it_anew(
     assert [hit.row["title"] for hit in Searcher(lake, embed).search("raced", by=[WORDS]).hits] == ["Sébulba"]
 
 
-def test_lost_vectors_leave_searches_without_meaning_until_the_next_update(lake: Lake) -> None:
+def _lose_vectors(folder: Path) -> None:
+    shutil.rmtree(folder / "text-1-vectors")
+
+
+def _empty_signs(folder: Path) -> None:
+    next(folder.glob("text-1-vectors/words/*/signs.npy")).write_bytes(b"")
+
+
+@pytest.mark.parametrize("damage", [_lose_vectors, _empty_signs])
+def test_lost_vectors_leave_searches_without_meaning_until_the_next_update(
+    lake: Lake, damage: Callable[[Path], None]
+) -> None:
     embedded = embedded_lake(lake.root, space())
     SearchIndex(embedded).update()
-    shutil.rmtree(embedded.root / "search" / "text-1-vectors")
+    damage(embedded.root / "search")
     found = Searcher(embedded, embed).search("raced")
     assert found.without_meaning == "the vectors are damaged: `holocron run` makes them anew"
     assert found.hits
@@ -222,6 +236,37 @@ def test_vectors_of_a_version_that_told_no_dimensions_are_made_anew(lake: Lake) 
     assert found.without_meaning == "the vectors are damaged: `holocron run` makes them anew"
     assert SearchIndex(embedded).update().replaced == (BATCH,)
     assert Searcher(embedded, embed).search("raced").without_meaning is None
+
+
+@contextmanager
+def _files_left(count: int) -> Iterator[None]:
+    """Let this process open only so many more files."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = max(int(file.name) for file in Path("/proc/self/fd").iterdir())
+    taken: list[int] = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + count + 1, limits[1]))
+    try:
+        with suppress(OSError):
+            while True:
+                taken.append(os.open(os.devnull, os.O_RDONLY))
+        for _ in range(count):
+            os.close(taken.pop())
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        for one in taken:
+            os.close(one)
+
+
+@pytest.mark.parametrize("files", [1, 2])  # the texts cannot be opened, or the vectors
+def test_an_index_that_cannot_be_read_for_a_moment_is_not_made_anew(lake: Lake, files: int) -> None:
+    embedded = embedded_lake(lake.root, space())
+    SearchIndex(embedded).update()
+    with _files_left(files), pytest.raises(OSError, match="Too many open files"):
+        SearchIndex(embedded).is_stale()
+    assert not SearchIndex(embedded).is_stale()
+    with _files_left(1), pytest.raises(SearchError, match="cannot be read now: Too many open files"):
+        Searcher(embedded, embed)
 
 
 def test_a_pointer_that_cannot_be_read_is_as_none(lake: Lake) -> None:

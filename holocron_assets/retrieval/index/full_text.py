@@ -1,6 +1,8 @@
 """The full-text index of names and passages, by tantivy. One process writes; readers see whole commits."""
 
 import json
+import os
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -22,6 +24,8 @@ _LONGEST_WORD = 60
 _LONGEST_TITLE = 255
 """Bytes of UTF-8 that a wiki's title has at most. Where a language writes no spaces, it may be one word."""
 _WORDS, _NAMES, _SIGNS = "holocron_words", "holocron_names", "holocron_signs"
+_OF_SYSTEM = re.compile(r"Os \{ code: (\d+)")
+"""What tantivy says of an error of the system. Of a file that is gone it says something else."""
 _SHOWN = ("title", "source", "type", "continuity", "state", "entity_id", "entity_type", "name", "revision_id")
 _PLACE = ("passage_id", "position", "headings", "text", "start_offset", "end_offset")
 
@@ -52,13 +56,17 @@ def index_to_read(folder: Path) -> tantivy.Index:
 
     Raises:
         UnreadableIndexError: it or a file of it is gone or damaged, or another version made it.
+        OSError: the system cannot read it now.
     """
     try:
         index = tantivy.Index.open(str(folder))
         if index.schema != _schema():
             raise UnreadableIndexError("another version made the search index: `holocron run` makes it anew")
         index.searcher().doc_freq("source", "")  # some files are opened only by a search
-    except (OSError, ValueError) as error:
+    except ValueError as error:  # tantivy has no other, whatever went wrong
+        if of_system := _OF_SYSTEM.search(str(error)):
+            code = int(of_system[1])
+            raise OSError(code, os.strerror(code)) from error
         raise UnreadableIndexError("the search index is damaged: `holocron run` makes it anew") from error
     return _with_analyzers(index)
 

@@ -49,6 +49,8 @@ _COMMITTED = 20
 """Batches between two commits."""
 _KEPT_SECONDS = 600
 """How long folders stay that the pointer does not name any more."""
+_DAMAGE = (FileNotFoundError, ValueError, EOFError)
+"""Errors by which arrays tell that they are damaged: gone, cut off, empty."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,7 @@ class SearchIndex:
 
         Raises:
             UnreadableIndexError: nothing was indexed yet, or it is damaged.
+            OSError: the system cannot read it now.
         """
         return index_to_read(self._folder / self._pointed.text)
 
@@ -141,11 +144,12 @@ class SearchIndex:
 
         Raises:
             UnreadableIndexError: they are damaged.
+            OSError: the system cannot read them now.
         """
         try:
             groups = [one for one in self._whole_groups(self._pointed, space) if one.dimensions == dimensions]
             return SpaceArrays(groups, self._pointed.codes)
-        except (OSError, ValueError) as error:
+        except _DAMAGE as error:
             raise UnreadableIndexError("the vectors are damaged: `holocron run` makes them anew") from error
 
     @property
@@ -185,14 +189,18 @@ class SearchIndex:
         return Pointer(self._version, f"text-{number}")
 
     def _is_usable(self, pointer: Pointer) -> bool:
-        """Whether this code made what a pointer names, and all of it is there."""
+        """Whether this code made what a pointer names, and all of it is there.
+
+        Raises:
+            OSError: the system cannot read it now. That is no reason to make it anew.
+        """
         if pointer.version != self._version:
             return False
         try:
             index_to_read(self._folder / pointer.text)
             for space in _vectors(pointer):
                 SpaceArrays(self._whole_groups(pointer, space), pointer.codes)
-        except (UnreadableIndexError, OSError, ValueError):
+        except (UnreadableIndexError, *_DAMAGE):
             return False
         return True
 
