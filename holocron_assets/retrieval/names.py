@@ -7,7 +7,7 @@ from functools import cache
 import tantivy
 from rapidfuzz.distance import OSA
 
-from holocron_assets.retrieval.index.full_text import name_words, words_analyzer
+from holocron_assets.retrieval.index.full_text import LONGEST_TITLE, name_words, words_analyzer
 
 _ONE_ERROR, _TWO_ERRORS = 4, 8
 """From so many letters on, one error or two are forgiven."""
@@ -36,17 +36,17 @@ def whole_names_query(schema: tantivy.Schema, words: Sequence[str]) -> tantivy.Q
     """A query of pages that have some words as a whole name, or some of them in a row: the longest first.
 
     However many other names a page has, they do not matter here: BM25 counts them against it. The whole of
-    the words may have one error of typing.
+    the words may have one error of typing, unless it is longer than any title.
     """
-    size = len(words)
+    size, whole = len(words), " ".join(words)
+    is_title = len(whole) <= LONGEST_TITLE
     ends = ((at, end) for at in range(size) for end in range(at + 1, min(at + _MOST_WORDS, size) + 1))
-    wholes = {" ".join(words[at:end]) for at, end in [*ends, (0, size)]}
+    wholes = {" ".join(words[at:end]) for at, end in ends} | ({whole} if is_title else set())
     each = [
         tantivy.Query.const_score_query(tantivy.Query.term_query(schema, "whole_names", one), float(len(one)))
         for one in sorted(wholes)
     ]
-    whole = " ".join(words)
-    if errors_forgiven(whole):
+    if is_title and errors_forgiven(whole):
         alike = tantivy.Query.fuzzy_term_query(schema, "whole_names", whole)
         each.append(tantivy.Query.const_score_query(alike, float(len(whole)) - 0.5))
     return tantivy.Query.disjunction_max_query(each)

@@ -36,6 +36,8 @@ from holocron_assets.retrieval.word_queries import WordQueries
 _LISTED = 100
 """Passages of each list that are fused."""
 _NAMED = 20
+_LONGEST = 2_000
+"""Characters of what is searched. Names that are written almost so take memory for each of its words."""
 _DIGITS = 3
 """Of the scores of words that are compared; those that are equal come by the numbers of the passages."""
 
@@ -147,15 +149,21 @@ class Searcher:
         """Find passages.
 
         Args:
-            text: words, a name or a question. Quotation marks keep words together.
+            text: words, a name or a question. Quotation marks keep words together. It has at most 2,000
+                characters, unless no names are searched.
             limit: the most hits.
             wanted: values of 'type', 'continuity', 'source' or 'state', of which a hit has one each.
             a_page: the most hits of one page.
             by: the lists that are fused: pages by 'name', passages by 'words' and by 'meaning'.
+
+        Raises:
+            SearchError: the text is too long, or the search is narrowed by something else.
         """
         wanted = {name: list(values) for name, values in (wanted or {}).items() if values}
         if unknown := wanted.keys() - set(FILTERS):
             raise SearchError(f"{', '.join(sorted(unknown))}: a search is narrowed by {', '.join(FILTERS)}")
+        if NAME in by and len(text) > _LONGEST:
+            raise SearchError(f"a search has at most {_LONGEST:,} characters, and this one has {len(text):,}")
         if not any(map(str.isalnum, text)):
             return Found((), None)
         # The model works on the vector meanwhile.
@@ -176,7 +184,7 @@ class Searcher:
     def names(
         self, text: str, limit: int = 10, *, wanted: Mapping[str, Sequence[str]] | None = None
     ) -> list[Hit]:
-        """Find pages by their names, titles and redirects alone, the best first."""
+        """Find pages by their names, titles and redirects alone, the best first; by a long text, none."""
         return [
             Hit(row, fit, {NAME: rank}, name)
             for rank, (row, fit, name) in enumerate(self._named(text, wanted or {}, limit), 1)
@@ -265,7 +273,7 @@ class Searcher:
         self, text: str, wanted: Mapping[str, Sequence[str]], limit: int
     ) -> list[tuple[dict[str, Any], float, str]]:
         words = name_words(text)
-        if not words:
+        if not words or len(text) > _LONGEST:
             return []
         addresses: dict[tuple[int, int], Any] = {}
         for query in (names_query(self._text.schema, words), whole_names_query(self._text.schema, words)):

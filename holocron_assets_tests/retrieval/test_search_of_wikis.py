@@ -27,6 +27,7 @@ from holocron_assets.retrieval.highlights import highlights
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.index.pointer import pointer_file
 from holocron_assets.retrieval.index.vectors import NUMBERS
+from holocron_assets.retrieval.names import whole_names_query
 from holocron_assets.retrieval.search import Searcher, SearchError
 
 
@@ -136,6 +137,23 @@ def test_a_page_of_many_names_is_found_by_each_of_them_among_many_namesakes(
     SearchIndex(made).update()
     hits = Searcher(made, embed).search(typed, by=[NAME]).hits
     assert hits[0].row["title"] == "Anakin Skywalker"
+
+
+def test_only_what_may_be_a_title_is_compared_as_a_whole_with_names_that_are_almost_so(lake: Lake) -> None:
+    schema = SearchIndex(lake).searcher().schema
+    words = ["raced"] * 40
+    assert "Fuzzy" in repr(whole_names_query(schema, words))
+    assert "Fuzzy" not in repr(whole_names_query(schema, words * 2))
+
+
+def test_a_search_of_too_many_characters_says_how_many_it_may_have(lake: Lake) -> None:
+    searcher = Searcher(lake, embed)
+    longest = "raced ".ljust(2_000, "x")
+    assert searcher.search(longest, by=[NAME, WORDS]).hits
+    with pytest.raises(SearchError, match="at most 2,000 characters, and this one has 2,001"):
+        searcher.search(longest + "x")
+    assert searcher.search(longest + "x", by=[WORDS]).hits  # as evidence, it may be a whole passage
+    assert not searcher.names("raced " * 400)
 
 
 def _alias(entity_id: str, name: str) -> dict[str, object]:

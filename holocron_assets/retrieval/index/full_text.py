@@ -19,10 +19,11 @@ from holocron_assets.retrieval.index.signs import has_signs, signs_analyzer, unb
 FILTERS = ("type", "continuity", "source", "state")
 """What a search can be narrowed to."""
 
+LONGEST_TITLE = 255
+"""Bytes of UTF-8 that a wiki's title has at most. Where a language writes no spaces, it may be one word."""
+
 _WRITER_BYTES = 64_000_000
 _LONGEST_WORD = 60
-_LONGEST_TITLE = 255
-"""Bytes of UTF-8 that a wiki's title has at most. Where a language writes no spaces, it may be one word."""
 _WORDS, _NAMES, _SIGNS = "holocron_words", "holocron_names", "holocron_signs"
 _OF_SYSTEM = re.compile(r"Os \{ code: (\d+)")
 """What tantivy says of an error of the system. Of a file that is gone it says something else."""
@@ -116,7 +117,7 @@ def stored_row(document: Any) -> dict[str, Any]:
 
 @cache
 def _names_analyzer() -> tantivy.TextAnalyzer:
-    return _analyzer(_LONGEST_TITLE + 1, tantivy.Filter.lowercase(), tantivy.Filter.ascii_fold())
+    return _analyzer(LONGEST_TITLE + 1, tantivy.Filter.lowercase(), tantivy.Filter.ascii_fold())
 
 
 def _analyzer(longest: int, *filters: tantivy.Filter) -> tantivy.TextAnalyzer:
