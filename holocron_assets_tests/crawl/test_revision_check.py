@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from changing_wiki import ChangingWiki, changing_wiki, source_of
 from crawl_rows import outcome, put_manifest, put_outcomes, put_seeds, put_site
-from fake_mediawiki import page
+from fake_mediawiki import Behaviour, Handler, api, page
 
 from holocron_assets.crawl.changes import revision_check
 from holocron_assets.crawl.changes.revision_check import (
@@ -105,6 +105,46 @@ def test_a_check_of_a_wiki_that_refuses_every_page_ends_with_the_refusal(tmp_pat
         start_pass(lake, "wiki", "person", utc_now())
         with pytest.raises(WikiRefused, match="forbids"):
             check(lake, wiki, politeness=polite)
+    assert unfinished_pass(lake, "wiki") is not None
+
+
+def failing_for(wiki: ChangingWiki, *titles: str) -> Behaviour:
+    """Answer 500 to each request that names one of these titles."""
+
+    def behave(handler: Handler) -> None:
+        asked = handler.parameters.get("titles", "").split("|")
+        (page(500, "too heavy") if set(titles) & set(asked) else api(wiki.answer))(handler)
+
+    return behave
+
+
+def test_titles_that_make_the_wiki_fail_do_not_keep_the_others_from_being_checked(tmp_path: Path) -> None:
+    titles = [f"Page {number:02}" for number in range(5)]
+    with crawled_wiki(tmp_path, *titles) as (lake, wiki):
+        heavy = titles[3:]
+        revisions = {title: ("edit", wiki.edit(title, listed=False)) for title in titles}
+        wiki.fake.behave = failing_for(wiki, *heavy)
+        start_pass(lake, "wiki", "person", utc_now())
+        ended, rows = check(lake, wiki)
+    assert found(rows) == {title: said for title, said in revisions.items() if title not in heavy}
+    assert ended["finished_at"] is not None
+
+
+def test_a_check_goes_on_past_a_failing_title_that_is_asked_for_alone(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "Heavy") as (lake, wiki):
+        wiki.edit("Other", listed=False)
+        wiki.fake.behave = failing_for(wiki, "Heavy")
+        start_pass(lake, "wiki", "person", utc_now())
+        assert check(lake, wiki)[0]["finished_at"] is not None
+
+
+def test_a_check_of_a_wiki_that_states_no_revisions_ends_with_its_failure(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki):
+        wiki.edit("B", listed=False)
+        wiki.fake.behave = failing_for(wiki, "A", "B")
+        start_pass(lake, "wiki", "person", utc_now())
+        with pytest.raises(WikiUnavailable, match="500"):
+            check(lake, wiki)
     assert unfinished_pass(lake, "wiki") is not None
 
 

@@ -5,7 +5,6 @@ requests to the wiki need not wait for the whole pass.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from datetime import datetime
 from time import monotonic
 from typing import Any, Literal
@@ -13,9 +12,10 @@ from typing import Any, Literal
 from holocron_assets.crawl.changes.answered import KnownPage, answered_titles
 from holocron_assets.crawl.changes.rows import Seen, after_request, change_rows
 from holocron_assets.crawl.changes.store import add_changes
-from holocron_assets.crawl.errors import WikiRefused
+from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.mediawiki.changes import Change, difference
 from holocron_assets.crawl.mediawiki.client import MOST_TITLES, PageRevisions, WikiClient
+from holocron_assets.crawl.readers import PERHAPS_A_PAGES_FAULT
 from holocron_assets.crawl.sources.seeds import load_site
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.errors import PermanentError
@@ -26,11 +26,16 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.lake.tables import REVISION_CHECKS, SEED_TITLES, SITES
 from holocron_assets.lake.titles import Site
+from holocron_assets.telemetry.logs import logger
+
+_LOG = logger(__name__)
 
 Why = Literal["schedule", "person", "gap"]
 
 _SLICE = 20_000  # titles held in memory at once: some 10 MB, and a run's work at a request a second
 _STEP = 20 * MOST_TITLES  # pages between two records of the place: a killed run repeats at most these
+_SMALLER_GROUP = 10  # titles asked for together after a failure of more; after a failure of these, one
+_DRAWN = 10  # enough that one of them is a page outside the group, even of a small wiki
 _LOWEST_KEY = -(1 << 63)
 
 
@@ -139,32 +144,70 @@ def _changes(pages: Sequence[KnownPage], client: WikiClient, source: Source, sit
     """Rows for the pages that have changed since they were fetched."""
     rows: list[Row] = []
     for start in range(0, len(pages), MOST_TITLES):
-        for asked, answer in _answers(pages[start : start + MOST_TITLES], client):
+        for asked, answer in _answers(pages[start : start + MOST_TITLES], client, source):
             rows += _changed_rows(asked, answer, source, site)
     return rows
 
 
 def _answers(
-    pages: Sequence[KnownPage], client: WikiClient
+    pages: Sequence[KnownPage], client: WikiClient, source: Source
 ) -> Iterator[tuple[Sequence[KnownPage], PageRevisions]]:
     """What the wiki says of some pages, with those that it was asked for.
 
-    One title may be refused, as robots.txt may forbid it. It must not keep the others from being checked.
+    One title may be refused, as robots.txt may forbid it, or make the wiki fail. It must not keep the others
+    from being checked. So after a failure smaller groups are asked for, and a title that fails alone is left
+    out.
 
     Raises:
-        WikiRefused: each of the pages was refused, so none of them is at fault.
+        WikiUnavailable: the wiki answers nothing, for now.
+        WikiRefused: the wiki answers nothing, so none of the pages is at fault.
     """
-    try:
-        yield pages, client.fetch_revision_ids([page.title for page in pages])
-    except WikiRefused:
-        is_answered = False
-        for page in pages if len(pages) > 1 else ():
-            with suppress(WikiRefused):
-                answer = client.fetch_revision_ids([page.title])
-                is_answered = True
-                yield [page], answer
-        if not is_answered:
-            raise
+    waiting, is_answered = [pages], False
+    failure: WikiUnavailable | WikiRefused | None = None
+    while waiting:
+        group = waiting.pop()
+        try:
+            yield group, client.fetch_revision_ids([page.title for page in group])
+            is_answered = True
+        except (WikiUnavailable, WikiRefused) as error:
+            failure = _pages_fault(error, client, source)
+            if len(group) > 1:
+                size = _SMALLER_GROUP if len(group) > _SMALLER_GROUP else 1
+                waiting += [group[start : start + size] for start in range(0, len(group), size)]
+            else:
+                _LOG.warning(
+                    "did not check a page", page=group[0].title, source=source.name, error=str(error)
+                )
+    if failure and not is_answered and not _answers_others(pages, client, source):
+        raise failure
+
+
+def _pages_fault(
+    error: WikiUnavailable | WikiRefused, client: WikiClient, source: Source
+) -> WikiUnavailable | WikiRefused:
+    """The failure, if one of the pages may have caused it.
+
+    The wiki is asked for something else first. Its good answer also ends the count of failures in a row;
+    otherwise several bad titles would open the breaker.
+    """
+    if error.outcome not in PERHAPS_A_PAGES_FAULT:
+        raise error
+    if isinstance(error, WikiUnavailable):
+        _draw(client, source)
+    return error
+
+
+def _answers_others(pages: Sequence[KnownPage], client: WikiClient, source: Source) -> bool:
+    """Whether the wiki states the revision of a page chosen at random."""
+    suspects = {page.title for page in pages}
+    others = [title for title in _draw(client, source) if title not in suspects]
+    if others:
+        client.fetch_revision_ids(others[:1])
+    return bool(others)
+
+
+def _draw(client: WikiClient, source: Source) -> list[str]:
+    return client.draw_titles("|".join(map(str, source.namespaces)), _DRAWN)
 
 
 def _changed_rows(asked: Sequence[KnownPage], answer: PageRevisions, source: Source, site: Site) -> list[Row]:
