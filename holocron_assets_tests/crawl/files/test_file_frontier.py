@@ -92,6 +92,27 @@ def test_an_artifact_that_is_listed_in_two_versions_is_fetched_once_for_each(
     assert fetched_until_done(lake) == [(A, "changed")]
 
 
+@pytest.mark.parametrize("status", ["missing", "refused"])
+def test_what_an_address_did_not_give_is_fetched_once_from_each_other_address_that_a_list_states(
+    tmp_path: Path, status: str
+) -> None:
+    lake, one = Lake(tmp_path), [f"sha1:{'a' * 40}"] * 2
+
+    def fetched() -> list[tuple[str, str]]:
+        pieces = cut(lake)
+        for batch in unfinished_file_batches(lake, "files"):
+            put_outcomes(lake, batch, status, at=utc_now())
+        return [item for piece in pieces for item in piece]
+
+    put_list(lake, "old", artifact_id=one, url=[A])
+    assert (fetched(), fetched()) == ([("old", "new")], [])
+    put_list(lake, "new", "old", artifact_id=one, url=[B, A])
+    assert (fetched(), fetched()) == ([("new", "changed")], [])
+    put_list(lake, "new", artifact_id=one, url=[None])
+    assert fetched() == []
+    assert states(lake) == {"new": status}
+
+
 def test_a_version_that_failed_is_tried_again_though_another_one_was_fetched_since(tmp_path: Path) -> None:
     lake, now = Lake(tmp_path), utc_now()
     put_list(lake, A, "the same", artifact_id=[f"url:{A}"] * 2, version=["1", "2"])

@@ -87,6 +87,12 @@ replaced as (
     anti join lake.file_list using (artifact_key, version)
     group by all
 ),
+-- Addresses that were stated for an artifact when it was asked for in vain.
+vain as (
+    select distinct artifact_key, url
+    from lake.file_batches
+    semi join (from lake.files where status in ('missing', 'refused')) using (batch, artifact_key)
+),
 known as (
     select
         listed.*,
@@ -104,6 +110,7 @@ known as (
         held.last_modified as held_last_modified, held.fresh_until as held_fresh_until, held.checked_at,
         last.artifact_key is not null and listed.version is not null
             and coalesce(tried.tried_at <= replaced.tried_at, tried.tried_at is null) as is_changed,
+        last_status in ('missing', 'refused') and listed.url is not null and vain.url is null as is_elsewhere,
         coalesce(requeue.decided_at >= asked_at, false) as is_requeued,
         in_flight.artifact_key is not null as is_in_flight
     from lake.file_list as listed
@@ -111,6 +118,7 @@ known as (
     left join held_files as held using (artifact_key)
     left join tried on tried.artifact_key = listed.artifact_key and tried.version = listed.version
     left join replaced on replaced.artifact_key = listed.artifact_key
+    left join vain on vain.artifact_key = listed.artifact_key and vain.url = listed.url
     left join in_flight using (artifact_key)
     left join requeues as requeue on requeue.source = listed.source and requeue.name = listed.name
 )
@@ -118,7 +126,7 @@ select
     source, name, artifact_id, artifact_key, position, url, size_bytes, sha1, sha256, mime, fields, version,
     case
         when is_in_flight then 'in flight'
-        when last_status is null or is_changed or (is_requeued and last_status <> 'ok') then 'pending'
+        when last_status is null or is_changed or is_elsewhere or (is_requeued and last_status <> 'ok') then 'pending'
         when last_status = 'ok' then 'done'
         when last_status <> 'failed' then last_status
         -- A due time later than the longest delay came from a clock that was ahead.
@@ -128,7 +136,7 @@ select
     case
         when status <> 'pending' then null
         when last_status is null then 'new'
-        when is_changed then 'changed'
+        when is_changed or is_elsewhere then 'changed'
         when last_status = 'failed' then 'retry'
         else 'requeue'
     end as reason,
