@@ -366,3 +366,13 @@ def test_a_hosts_name_stays_inside_the_state_folder(tmp_path: Path) -> None:
     with limits_of(tmp_path / "state", host="../../evil/..:80") as limits, limits.turn():
         pass
     assert [entry.name for entry in tmp_path.iterdir()] == ["state"]
+
+
+def test_a_host_with_the_longest_name_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    longest = "a." * 126 + "a"
+    with (
+        limits_of(tmp_path, host=f"{longest}:65535") as one,
+        limits_of(tmp_path, host=f"{longest}:65534") as two,
+    ):
+        fail(one, "600")
+        assert two.state() == HostState()

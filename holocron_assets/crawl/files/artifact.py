@@ -15,6 +15,8 @@ from holocron_assets.lake.declaration.schema import Row
 
 _ID = re.compile(r"sha1:[0-9a-f]{40}|sha256:[0-9a-f]{64}|doi:10\.[0-9]{4,9}/\S+|url:https?://\S+")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_LONGEST_HOST = 253
+"""Characters that the name of a host may have (RFC 1035 section 2.3.4, less two bytes that are no text)."""
 
 
 class ArtifactError(PermanentError, ValueError):
@@ -103,6 +105,8 @@ def normalized_url(url: str) -> str:
         raise ArtifactError(f"{url[:200]!r} is no address: {error}") from error
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or port == 0:
         raise ArtifactError(f"{url[:200]!r} is no http or https address")
+    if len(parts.hostname) > _LONGEST_HOST:
+        raise ArtifactError(f"the host of {url[:200]!r} has a longer name than any host can have")
     if parts.username is not None or parts.password is not None:
         raise ArtifactError(
             f"the address of {parts.hostname!r} holds a user name or a password: leave them out"

@@ -26,6 +26,7 @@ from holocron_assets.lake.shared.sessions import Connection, DatabaseGoneError
 
 _STATES = TypeAdapter(HostState)
 _RECORD_BYTES = 4096
+_LONGEST_NAME = 200  # of a host, in the name of its folder; file systems take 255 bytes in all
 
 
 class SharedState:
@@ -98,7 +99,10 @@ class Slots:
 
 def folder_of(host: str, state_folder: Path) -> Path:
     """The folder of a host's state; it is inside `state_folder`, whatever the host's name is."""
-    return state_folder / f"host-{quote(host, safe='')}"
+    name = quote(host, safe="")
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[:_LONGEST_NAME]}-{blake2b(host.encode(), digest_size=16).hexdigest()}"
+    return state_folder / f"host-{name}"
 
 
 def read_state(folder: Path) -> HostState:

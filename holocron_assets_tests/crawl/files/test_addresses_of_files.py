@@ -63,6 +63,7 @@ def test_a_redirect_leads_to_an_address(url: str, location: str, target: str) ->
         ("https://user:sesame@a.example/", "redirect-unusable"),
         ("https://a.example:0/", "redirect-unusable"),
         ("javascript:alert(1)", "redirect-unusable"),
+        (f"https://{'a.' * 130}example/", "redirect-unusable"),
     ],
 )
 def test_a_redirect_that_leads_to_less_safety_is_not_followed(location: str, reason: str) -> None:

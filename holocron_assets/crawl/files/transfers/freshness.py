@@ -27,6 +27,7 @@ def fresh_until(headers: Mapping[str, str], now: datetime) -> datetime | None:
     if control.no_cache or control.no_store or not lifetime:
         return None
     stated = headers.get("age", "").strip()
-    age = max(get_age(response), int(stated) if stated.isascii() and stated.isdigit() else 0)
+    # Ten digits are older than any lifetime counts, and Python reads no number of thousands of digits.
+    age = max(get_age(response), int(stated[:10]) if stated.isascii() and stated.isdigit() else 0)
     left = min(lifetime - age, int(_LONGEST.total_seconds()))
     return now + timedelta(seconds=left) if left > 0 else None
