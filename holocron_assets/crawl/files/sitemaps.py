@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
+from holocron_assets.crawl.errors import WikiUnavailable
 from holocron_assets.crawl.files.transfers.addresses import redirected
 from holocron_assets.crawl.files.transfers.hosts import Hosts, hosts_of
+from holocron_assets.crawl.http.client import BodyTooLargeError
 from holocron_assets.crawl.http.log import Tally
 from holocron_assets.crawl.http.outcomes import MOST_REDIRECTS, HttpAnswer
 from holocron_assets.crawl.http.polite_requests import Request
 from holocron_assets.crawl.sources.file_source import FileSource
-from holocron_assets.crawl.sources.lists import ListError, ReadUrl
+from holocron_assets.crawl.sources.lists import LARGEST_SITEMAP, ListError, ReadUrl
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 
@@ -38,7 +40,15 @@ def sitemap_reader(
 ) -> Iterator[ReadUrl]:
     """What reads the sitemaps of a source (see `hosts_of` for the arguments)."""
     scope = f"{source.name}-sitemaps-{utc_now():%Y%m%d}"
-    opening = hosts_of(lake, source, scope, politeness_folder, tally=tally, safe_point=safe_point)
+    opening = hosts_of(
+        lake,
+        source,
+        scope,
+        politeness_folder,
+        tally=tally,
+        safe_point=safe_point,
+        body_limit_bytes=LARGEST_SITEMAP,
+    )
     with opening as (_, hosts):
         yield lambda url: _read(hosts, url)
 
@@ -54,14 +64,23 @@ def _read(hosts: Hosts, url: str) -> bytes:
     asked = url
     for _ in range(1 + MOST_REDIRECTS):
         request = Request("GET", asked, {}, shown_url=asked)
-        with hosts.using(asked) as host:
-            if robots := host.robots_of(asked):
-                robots.refuse_unless_allowed(request)
-            answer, _body = host.requests.send(request, _body_of)
+        answer = _answer(hosts, request)
         if answer.status and answer.status < HTTPStatus.MULTIPLE_CHOICES:
             return answer.body
         asked = redirected(asked, answer.headers.get("location", ""))
     raise ListError(f"the sitemap {url} redirects more than {MOST_REDIRECTS} times")
+
+
+def _answer(hosts: Hosts, request: Request) -> HttpAnswer:
+    with hosts.using(request.url) as host:
+        if robots := host.robots_of(request.url):
+            robots.refuse_unless_allowed(request)
+        try:
+            return host.requests.send(request, _body_of)[0]
+        except WikiUnavailable as error:
+            if isinstance(error.__cause__, BodyTooLargeError):
+                raise ListError(f"{request.url} is no sitemap: {error.__cause__}") from error
+            raise
 
 
 def _body_of(answer: HttpAnswer) -> _Body:

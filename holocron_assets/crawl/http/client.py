@@ -18,6 +18,8 @@ from holocron_assets.crawl.http.connecting import AddressRefusedError, PublicNet
 from holocron_assets.crawl.http.outcomes import HttpAnswer
 from holocron_assets.crawl.http.streaming import PEEKED_BYTES, Pouring, Receiver, ReceiverFailedError, peek
 
+BODY_LIMIT_BYTES = 32 * 2**20
+"""MediaWiki answers with up to 8 MiB of text, about twice that as JSON; a wiki can be set up to give more."""
 _GZIP = zlib.MAX_WBITS | 16
 _MEMBER_STARTS = b"\x1f"
 _PLAIN = frozenset({"", "identity"})
@@ -26,6 +28,10 @@ _GZIPPED = frozenset({"gzip", "x-gzip"})  # RFC 9110 section 8.4.1.3: both mean 
 
 class BodyRefusedError(Exception):
     """A body is larger than the limit, or not what its headers say. The message says which."""
+
+
+class BodyTooLargeError(BodyRefusedError):
+    """A body is larger than the limit."""
 
 
 async def read_body(parts: AsyncIterable[bytes], encoding: str, limit: int) -> bytes:
@@ -62,7 +68,7 @@ class _Body:
     def add(self, part: bytes) -> None:
         self._content += part
         if len(self._content) > self._limit:
-            raise BodyRefusedError(f"the body is larger than {self._limit} bytes")
+            raise BodyTooLargeError(f"the body is larger than {self._limit} bytes")
 
     def whole(self) -> bytes:
         return bytes(self._content)
@@ -79,7 +85,7 @@ class _GzippedBody(_Body):
     def add(self, part: bytes) -> None:
         self._packed_bytes += len(part)
         if self._packed_bytes > self._limit:
-            raise BodyRefusedError(f"the packed body is larger than {self._limit} bytes")
+            raise BodyTooLargeError(f"the packed body is larger than {self._limit} bytes")
         while part:
             if self._member.eof:
                 if not part.startswith(_MEMBER_STARTS):
@@ -131,7 +137,7 @@ class HttpClient:
         user_agent: str,
         *,
         deadline_seconds: float = 60.0,
-        body_limit_bytes: int = 32 * 2**20,
+        body_limit_bytes: int = BODY_LIMIT_BYTES,
         private_hosts: Collection[str] = (),
     ) -> None:
         """Start the client.
@@ -139,8 +145,7 @@ class HttpClient:
         Args:
             user_agent: names the project and a contact.
             deadline_seconds: the longest time that one whole request may take.
-            body_limit_bytes: largest body, after decompression. MediaWiki's answers have up to 8 MiB of text,
-                about twice that when written as JSON; a wiki can be set up to give more.
+            body_limit_bytes: largest body, after decompression.
             private_hosts: hosts that may be connected to though their addresses are not public.
         """
         self._deadline_seconds = deadline_seconds

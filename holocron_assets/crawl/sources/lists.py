@@ -19,7 +19,8 @@ from holocron_assets.lake.views.database import connect, query
 
 _STATED = ("sha1", "sha256", "mime", "version")
 _OWN_COLUMNS = frozenset({"id", "name", "url", "size", *_STATED})
-_LARGEST_SITEMAP = 50 * 2**20  # https://www.sitemaps.org/protocol.html, uncompressed
+LARGEST_SITEMAP = 50 * 2**20
+"""Bytes that a sitemap may have, uncompressed (https://www.sitemaps.org/protocol.html)."""
 _MOST_SITEMAPS = 50_000
 # A cell may be an abstract or a whole text. The module's own limit, 128 KiB, is one of the process.
 csv.field_size_limit(16 * 2**20)
@@ -211,9 +212,9 @@ def _unpacked(body: bytes) -> bytes:
     if not body.startswith(_GZIP_START):
         return body
     with gzip.GzipFile(fileobj=io.BytesIO(body)) as packed:
-        text = packed.read(_LARGEST_SITEMAP + 1)
-    if len(text) > _LARGEST_SITEMAP:
-        raise OSError(f"it unpacks to more than {_LARGEST_SITEMAP} bytes")
+        text = packed.read(LARGEST_SITEMAP + 1)
+    if len(text) > LARGEST_SITEMAP:
+        raise OSError(f"it unpacks to more than {LARGEST_SITEMAP} bytes")
     return text
 
 

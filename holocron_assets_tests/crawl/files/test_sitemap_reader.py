@@ -9,7 +9,7 @@ from file_server import FileServer, answer
 from holocron_assets.crawl.errors import WikiRefused
 from holocron_assets.crawl.files.sitemaps import sitemap_reader
 from holocron_assets.crawl.files.transfers.addresses import RedirectError
-from holocron_assets.crawl.sources.lists import ListError
+from holocron_assets.crawl.sources.lists import LARGEST_SITEMAP, ListError
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import HTTP_ATTEMPTS
 
@@ -50,3 +50,11 @@ def test_an_address_of_the_own_network_is_refused(tmp_path: Path) -> None:
         pytest.raises(WikiRefused, match="private_hosts"),
     ):
         read_url(server.url("/s.xml"))
+
+
+def test_a_sitemap_may_be_as_large_as_their_protocol_allows_and_a_larger_one_is_none(tmp_path: Path) -> None:
+    largest = b" " * LARGEST_SITEMAP
+    with FileServer() as server:
+        assert read(tmp_path, server.serve("/s.xml", answer(200, largest))) == largest
+        with pytest.raises(ListError, match="larger than 52428800 bytes"):
+            read(tmp_path, server.serve("/t.xml", answer(200, largest + b" ")))

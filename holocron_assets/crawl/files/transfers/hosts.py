@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 
 from holocron_assets.crawl.files.transfers.addresses import host_of
-from holocron_assets.crawl.http.client import HttpClient
+from holocron_assets.crawl.http.client import BODY_LIMIT_BYTES, HttpClient
 from holocron_assets.crawl.http.log import HttpLog, Tally
 from holocron_assets.crawl.http.polite_requests import PoliteRequests
 from holocron_assets.crawl.mediawiki.client import WikiClient
@@ -132,6 +132,7 @@ def hosts_of(  # noqa: PLR0913 - the same as for `page_reader`
     *,
     tally: Tally | None = None,
     safe_point: Callable[[], object] = lambda: None,
+    body_limit_bytes: int = BODY_LIMIT_BYTES,
 ) -> Iterator[tuple[HttpClient, Hosts]]:
     """What asks the hosts of a source of files, with a request log of its own.
 
@@ -142,12 +143,16 @@ def hosts_of(  # noqa: PLR0913 - the same as for `page_reader`
         politeness_folder: what all processes of this machine share about hosts.
         tally: counts the requests too.
         safe_point: called before each request is sent; it raises if no request may be sent any more.
+        body_limit_bytes: largest body of an answer that is no file, after decompression.
     """
     politeness = source.politeness
     agent = f"Holocron/{version('holocron-assets')} ({politeness.contact})"
     with (
         HttpClient(
-            agent, deadline_seconds=politeness.timeout_seconds, private_hosts=source.private_hosts
+            agent,
+            deadline_seconds=politeness.timeout_seconds,
+            body_limit_bytes=body_limit_bytes,
+            private_hosts=source.private_hosts,
         ) as http,
         HttpLog(lake, scope, tally) as log,
     ):
