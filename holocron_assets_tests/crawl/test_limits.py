@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations, pairwise
@@ -376,3 +376,14 @@ def test_a_host_with_the_longest_name_has_a_folder_of_its_own(tmp_path: Path) ->
     ):
         fail(one, "600")
         assert two.state() == HostState()
+
+
+def test_open_hosts_with_many_slots_take_few_of_the_files_that_a_process_may_open(tmp_path: Path) -> None:
+    before = len(list(Path("/dev/fd").iterdir()))
+    with ExitStack() as opened:
+        for number in range(64):
+            limits = limits_of(tmp_path, host=f"127.0.0.1:{number}", requests_in_flight=32)
+            opened.enter_context(limits)
+            with limits.turn():
+                pass
+        assert len(list(Path("/dev/fd").iterdir())) - before <= 64

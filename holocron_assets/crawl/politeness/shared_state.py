@@ -1,8 +1,8 @@
 """The state of a host that all processes of a machine share: a file, and slots for its requests.
 
 Machines that share a lake share rows instead (`ServerState`). Locks of the operating system guard the
-files: a killed process cannot leave one behind. Each request uses the files twice, so they stay open and
-are not renamed or synced.
+files: a killed process cannot leave one behind. Each request uses the state twice, so its file stays open and
+is not renamed or synced.
 """
 
 import fcntl
@@ -74,27 +74,28 @@ class Slots:
     """Slots for requests under way. Safe to use from several threads inside `SharedState.locked`."""
 
     def __init__(self, folder: Path, number: int) -> None:
-        """Open `number` slots in `folder`."""
-        self._files = [os.open(folder / f"slot-{n}.lock", os.O_RDWR | os.O_CREAT) for n in range(number)]
-        self._taken: set[int] = set()
+        """Use `number` slots in `folder`. Their files are open only while they are taken: hosts are many."""
+        self._paths = [folder / f"slot-{n}.lock" for n in range(number)]
+        self._taken: dict[int, int] = {}
 
     def take(self, first: int) -> int | None:
         """Take one of the slots below `first`; None if all are taken, here or in another process."""
-        for number, file in enumerate(self._files[:first]):
-            if number not in self._taken and _lock_at_once(file):
-                self._taken.add(number)
+        for number, path in enumerate(self._paths[:first]):
+            if number not in self._taken and (file := _locked_at_once(path)) is not None:
+                self._taken[number] = file
                 return number
         return None
 
     def free(self, number: int) -> None:
         """Give a slot back."""
-        fcntl.flock(self._files[number], fcntl.LOCK_UN)
-        self._taken.discard(number)
+        file = self._taken.pop(number)
+        fcntl.flock(file, fcntl.LOCK_UN)  # a child of this process may have the file open too
+        os.close(file)
 
     def close(self) -> None:
-        """Close the files, which frees the slots still taken."""
-        for file in self._files:
-            os.close(file)
+        """Free the slots still taken."""
+        for number in list(self._taken):
+            self.free(number)
 
 
 def folder_of(host: str, state_folder: Path) -> Path:
@@ -131,12 +132,15 @@ def from_json(record: bytes) -> HostState:
         return HostState()
 
 
-def _lock_at_once(file: int) -> bool:
+def _locked_at_once(path: Path) -> int | None:
+    """The open file, with its lock; None if another has the lock."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return False
-    return True
+        os.close(file)
+        return None
+    return file
 
 
 _READ = """
