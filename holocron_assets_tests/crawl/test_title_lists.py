@@ -23,8 +23,8 @@ def lake(tmp_path: Path) -> Lake:
     return Lake(tmp_path / "data")
 
 
-def site(lake: Lake, base_url: str | None = BASE) -> dict[str, Any]:
-    put_site(lake, base_url=base_url)
+def site(lake: Lake, base_url: str | None = BASE, article_path: str | None = None) -> dict[str, Any]:
+    put_site(lake, base_url=base_url, article_path=article_path)
     (row,) = read_partition(lake, SITES, "wiki")
     return row
 
@@ -75,6 +75,22 @@ def test_an_address_gives_its_title_however_the_wiki_writes_its_addresses(
     lake: Lake, base: str | None, address: str, title: str
 ) -> None:
     assert title_of_address(address, wiki_source(), site(lake, base)) == title
+
+
+@pytest.mark.parametrize("base", ["https://wiki.example.org/", "https://wiki.example.org/wiki/A/Main_Page"])
+def test_the_path_that_a_wiki_states_counts_wherever_its_main_page_is(lake: Lake, base: str) -> None:
+    known = site(lake, base, "/wiki/$1")
+    assert title_of_address("https://wiki.example.org/wiki/A_B/C", wiki_source(), known) == "A_B/C"
+    for path in ("/other/A", "/wiki/"):
+        with pytest.raises(ListError, match="has no title"):
+            title_of_address(f"https://wiki.example.org{path}", wiki_source(), known)
+
+
+def test_only_title_gives_a_title_on_a_wiki_without_a_path_of_pages(lake: Lake) -> None:
+    known, index = site(lake, BASE, "/index.php?title=$1"), "https://wiki.example.org/index.php"
+    assert title_of_address(f"{index}?title=A", wiki_source(), known) == "A"
+    with pytest.raises(ListError, match="has no title"):
+        title_of_address("https://wiki.example.org/wiki/A", wiki_source(), known)
 
 
 @pytest.mark.parametrize(

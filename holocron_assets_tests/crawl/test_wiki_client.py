@@ -331,12 +331,12 @@ def test_a_wiki_that_is_new_or_of_an_unknown_version_is_read(crawl: Crawl, gener
     assert crawl.client.site()["generator"] == generator
 
 
-def test_a_wiki_says_the_language_of_its_pages(crawl: Crawl) -> None:
-    general = {"sitename": "Ein Wiki", "case": "first-letter", "lang": "de"}
+def test_a_wiki_says_the_language_and_the_path_of_its_pages(crawl: Crawl) -> None:
+    general = {"sitename": "Ein Wiki", "case": "first-letter", "lang": "de", "articlepath": "/wiki/$1"}
     crawl.wiki.will(says(batchcomplete=True, query={"general": general, "namespaces": {}}))
     row = crawl.client.site()
     SITES.to_arrow([row], "sample")
-    assert row["language"] == "de"
+    assert (row["language"], row["article_path"]) == ("de", "/wiki/$1")
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ class _General(BaseModel):
     case: Literal["first-letter", "case-sensitive"]
     generator: str | None = None
     base: str | None = None
+    articlepath: str | None = None
     lang: str | None = None
     time: TimeInUtc | None = None
 
@@ -94,6 +95,7 @@ def site_row(answered: JsonObject, source: str, fetched_at: datetime) -> dict[st
         "language": info.general.lang,
         "wiki_time": info.general.time,
         "case_sensitive_namespaces": case_sensitive_namespaces(info.general.case, cases),
+        "article_path": info.general.articlepath,
     }
 
 

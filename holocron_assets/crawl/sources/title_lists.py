@@ -56,7 +56,7 @@ def title_of_address(address: str, source: Source, site: Row) -> str:
     Args:
         address: such as `https://wiki.example.org/wiki/Some_page` or `.../index.php?title=Some_page`.
         source: the wiki's source.
-        site: its row of table `sites`, whose `base_url` is the address of the main page.
+        site: its row of table `sites`.
 
     Raises:
         ListError: the address is of another host, or has no title.
@@ -66,14 +66,23 @@ def title_of_address(address: str, source: Source, site: Row) -> str:
     if url.netloc.lower() not in {place.netloc.lower() for place in places}:
         hosts = " or ".join(sorted({place.netloc for place in places}))
         raise ListError(f"{address!r} is no page of source {source.name!r}, whose pages are on {hosts}")
-    if title := next(_titles(url, places), None):
+    if title := next(_titles(url, _folder(site)), None):
         return title
     raise ListError(f"{address!r} has no title: it needs `title=`, or the path of the wiki's pages")
 
 
-def _titles(url: SplitResult, places: list[SplitResult]) -> Iterator[str]:
+def _folder(site: Row) -> str | None:
+    """The path before the titles of pages; None if nothing says it.
+
+    A wiki that was asked by an earlier version has stated only its main page, which may be anywhere.
+    """
+    if stated := site["article_path"]:
+        path, has_title, rest = stated.partition("$1")
+        return path if has_title and not rest and "?" not in path else None
+    return f"{urlsplit(site['base_url']).path.rpartition('/')[0]}/" if site["base_url"] else None
+
+
+def _titles(url: SplitResult, folder: str | None) -> Iterator[str]:
     yield from parse_qs(url.query).get("title", ())
-    for place in places[1:]:  # the main page; the first is the API
-        folder = f"{place.path.rpartition('/')[0]}/"
-        if url.path.startswith(folder) and not url.path.endswith(".php"):
-            yield unquote(url.path.removeprefix(folder))
+    if folder and url.path.startswith(folder) and not url.path.endswith(".php"):
+        yield unquote(url.path.removeprefix(folder))

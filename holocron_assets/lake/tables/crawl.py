@@ -75,6 +75,14 @@ SITES = Table(
             nullable=True,
             added=True,
         ),
+        Column(
+            "article_path",
+            type_string,
+            "Path of its pages, with `$1` for the title; empty for a dump, and in rows of earlier versions",
+            nullable=True,
+            added=True,
+            provenance=True,  # nothing is derived from it, so that the tables of an older row stay
+        ),
     ),
 )
 
