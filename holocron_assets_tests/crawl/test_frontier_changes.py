@@ -20,6 +20,7 @@ from crawl_rows import (
     wiki_source,
 )
 
+from holocron_assets.crawl.changes.answered import settled_changes
 from holocron_assets.crawl.frontier.known_links import make_known_links
 from holocron_assets.crawl.frontier.pending import pending_pages
 from holocron_assets.crawl.sources.source import Seeds
@@ -89,8 +90,40 @@ def test_an_edit_is_fetched_unless_its_revision_or_what_came_after_it_is_there(
 def test_what_has_no_revision_is_fetched_unless_it_was_read_after_it(
     lake: Lake, kind: str, changed_at: datetime, seen_at: datetime, *, is_pending: bool
 ) -> None:
-    put_changes(lake, ("A", kind, seen_at), changed_at=changed_at)
-    assert pending(lake) == ([("A", "changed")] if is_pending else [])
+    title = "Gone" if kind == "delete" else "A"
+    put_changes(lake, (title, kind, seen_at), changed_at=changed_at)
+    assert pending(lake) == ([(title, "changed")] if is_pending else [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "lagging", "right"),
+    [
+        ("delete", {"revision_id": 5}, {"status": "missing"}),
+        ("restore", {"status": "missing"}, {"revision_id": 5}),
+        ("move", {"status": "missing"}, {"revision_id": 5}),
+    ],
+)
+@pytest.mark.parametrize("is_right_then", [True, False])
+def test_an_answer_that_contradicts_what_was_just_reported_is_asked_for_once_more(
+    lake: Lake, kind: str, lagging: dict[str, Any], right: dict[str, Any], *, is_right_then: bool
+) -> None:
+    changed_at = READ_AT + HOUR
+    put_changes(lake, ("A", kind, changed_at + MINUTE), changed_at=changed_at)
+    asked_at = changed_at + 2 * MINUTE
+    put_outcomes(lake, "wiki-000002", outcome("A", fetched_at=asked_at, **lagging))
+    with time_machine.travel(asked_at):
+        row = frontier(lake, wiki_source())["A"]
+        assert (row["status"], row["reason"], row["due_at"]) == (
+            *("waiting", "changed"),
+            changed_at + 5 * MINUTE,
+        )
+        assert settled_changes(lake, wiki_source()) == []
+    with time_machine.travel(changed_at + 5 * MINUTE):
+        assert pending(lake) == [("A", "changed")]
+    answer = right if is_right_then else lagging
+    put_outcomes(lake, "wiki-000003", outcome("A", fetched_at=changed_at + 5 * MINUTE, **answer))
+    assert pending(lake) == []
+    assert len(settled_changes(lake, wiki_source())) == 1
 
 
 def test_a_page_that_was_missing_is_fetched_when_it_is_there(lake: Lake) -> None:
