@@ -108,6 +108,8 @@ def test_what_an_address_did_not_give_is_fetched_once_from_each_other_address_th
     assert (fetched(), fetched()) == ([("old", "new")], [])
     put_list(lake, "new", "old", artifact_id=one, url=[B, A])
     assert (fetched(), fetched()) == ([("new", "changed")], [])
+    put_list(lake, "new", artifact_id=one, url=[f"{B}?signed=anew"])
+    assert fetched() == [], "another query is no other place"
     put_list(lake, "new", artifact_id=one, url=[None])
     assert fetched() == []
     assert states(lake) == {"new": status}

@@ -87,9 +87,10 @@ replaced as (
     anti join lake.file_list using (artifact_key, version)
     group by all
 ),
--- Addresses that were stated for an artifact when it was asked for in vain.
+-- Addresses that were stated for an artifact when it was asked for in vain, without their queries: a signature in
+-- one may be another in each listing.
 vain as (
-    select distinct artifact_key, url
+    select distinct artifact_key, split_part(url, '?', 1) as place
     from lake.file_batches
     semi join (from lake.files where status in ('missing', 'refused')) using (batch, artifact_key)
 ),
@@ -110,7 +111,7 @@ known as (
         held.last_modified as held_last_modified, held.fresh_until as held_fresh_until, held.checked_at,
         last.artifact_key is not null and listed.version is not null
             and coalesce(tried.tried_at <= replaced.tried_at, tried.tried_at is null) as is_changed,
-        last_status in ('missing', 'refused') and listed.url is not null and vain.url is null as is_elsewhere,
+        last_status in ('missing', 'refused') and listed.url is not null and vain.place is null as is_elsewhere,
         coalesce(requeue.decided_at >= asked_at, false) as is_requeued,
         in_flight.artifact_key is not null as is_in_flight
     from lake.file_list as listed
@@ -118,7 +119,7 @@ known as (
     left join held_files as held using (artifact_key)
     left join tried on tried.artifact_key = listed.artifact_key and tried.version = listed.version
     left join replaced on replaced.artifact_key = listed.artifact_key
-    left join vain on vain.artifact_key = listed.artifact_key and vain.url = listed.url
+    left join vain on vain.artifact_key = listed.artifact_key and vain.place = split_part(listed.url, '?', 1)
     left join in_flight using (artifact_key)
     left join requeues as requeue on requeue.source = listed.source and requeue.name = listed.name
 )
