@@ -118,6 +118,7 @@ def failing_for(wiki: ChangingWiki, *titles: str) -> Behaviour:
     return behave
 
 
+@pytest.mark.system
 def test_titles_that_make_the_wiki_fail_do_not_keep_the_others_from_being_checked(tmp_path: Path) -> None:
     titles = [f"Page {number:02}" for number in range(5)]
     with crawled_wiki(tmp_path, *titles) as (lake, wiki):
@@ -130,6 +131,7 @@ def test_titles_that_make_the_wiki_fail_do_not_keep_the_others_from_being_checke
     assert ended["finished_at"] is not None
 
 
+@pytest.mark.system
 def test_a_check_goes_on_past_a_failing_title_that_is_asked_for_alone(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "Heavy") as (lake, wiki):
         wiki.edit("Other", listed=False)
@@ -138,6 +140,7 @@ def test_a_check_goes_on_past_a_failing_title_that_is_asked_for_alone(tmp_path: 
         assert check(lake, wiki)[0]["finished_at"] is not None
 
 
+@pytest.mark.system
 def test_a_check_of_a_wiki_that_states_no_revisions_ends_with_its_failure(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
         wiki.edit("B", listed=False)

@@ -52,6 +52,7 @@ def test_an_address_of_the_own_network_is_refused(tmp_path: Path) -> None:
         read_url(server.url("/s.xml"))
 
 
+@pytest.mark.system
 def test_a_sitemap_may_be_as_large_as_their_protocol_allows_and_a_larger_one_is_none(tmp_path: Path) -> None:
     largest = b" " * LARGEST_SITEMAP
     with FileServer() as server:
