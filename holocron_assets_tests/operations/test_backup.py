@@ -1,5 +1,6 @@
 """A backup that is made while others write holds all that was there when it began, once."""
 
+import dataclasses
 import errno
 import os
 import shutil
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy
+from postgres_server import postgres_server
 
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.journals.journal import Journal
@@ -26,7 +29,7 @@ from holocron_assets.lake.shared.objects import Objects
 from holocron_assets.lake.shared.places import mirrored
 from holocron_assets.lake.shared.sessions import Session
 from holocron_assets.lake.tables import BATCH_PAGES, LLM_ATTEMPTS, PAGE_CHANGES, PAGES, SEED_TITLES
-from holocron_assets.operations.backups import copying, lake_copy
+from holocron_assets.operations.backups import copying, lake_copy, restore
 from holocron_assets.operations.backups.backup import Backup, make_backup
 from holocron_assets.operations.backups.dagster_copy import dump_database, restore_database
 from holocron_assets.operations.backups.places import BackupError, Places
@@ -306,6 +309,83 @@ def test_nothing_is_restored_over_what_is_there(places: Places, tmp_path: Path) 
     with pytest.raises(BackupError, match="history is not empty"):
         restore_backup(other, backup.folder)
     assert not (other.lake.root / "lake").exists()
+
+
+def cut_off(monkeypatch: pytest.MonkeyPatch, places: Places, backup: Backup, moved: int = 1) -> None:
+    """Restore a backup, and be interrupted once some folders are at their places."""
+    steps = iter(range(moved - 1))
+
+    def interrupted(_: Path) -> None:
+        if next(steps, None) is None:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(restore, "sync_folder", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            restore_backup(places, backup.folder)
+
+
+@pytest.mark.parametrize("moved", [1, 2, 3])
+def test_a_restore_that_was_cut_off_is_finished_by_the_same_restore_and_by_no_other(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moved: int
+) -> None:
+    write_partition(places.lake, SEED_TITLES, "wiki", [seed(1)])
+    for folder in (places.dagster_home / "storage", places.lake.root / "quarantine"):
+        folder.mkdir()
+        (folder / "kept").write_text("as it was", encoding="utf-8")
+    first, second = back_up(places, tmp_path / "backups"), back_up(places, tmp_path / "backups", second=1)
+    other = elsewhere(places, tmp_path / "other")
+    cut_off(monkeypatch, other, first, moved)
+    filled = other.dagster_home / "history" / "runs.db"
+    assert filled.exists()
+    assert not (other.lake.root / "lake").exists()
+    with pytest.raises(BackupError, match=f"Finish it by `holocron restore {first.folder}`, or empty that"):
+        restore_backup(other, second.folder)
+    before = filled.stat()
+    assert restore_backup(other, first.folder).damaged == []
+    assert filled.stat().st_ino == before.st_ino, "what was restored stays"
+    assert read_partition(other.lake, SEED_TITLES, "wiki") == read_partition(places.lake, SEED_TITLES, "wiki")
+    for file in (other.dagster_home / "storage" / "kept", other.lake.root / "quarantine" / "kept"):
+        assert file.read_text(encoding="utf-8") == "as it was"
+    assert not list(other.lake.root.rglob(".restor*"))
+    with pytest.raises(BackupError, match="is not empty, and nothing is overwritten"):
+        restore_backup(other, first.folder)
+
+
+def test_a_restore_that_was_cut_off_goes_on_over_nothing_that_came_since(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup, other = back_up(places, tmp_path / "backups"), elsewhere(places, tmp_path / "other")
+    cut_off(monkeypatch, other, backup)
+    mark(other.lake.root / "lake")
+    with pytest.raises(BackupError, match="lake is not empty, and nothing is overwritten"):
+        restore_backup(other, backup.folder)
+
+
+@pytest.mark.full
+def test_a_restore_that_was_cut_off_after_its_database_goes_on_with_the_rest(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_partition(places.lake, SEED_TITLES, "wiki", [seed(1)])
+    with postgres_server() as server:
+        url = server.url.replace("+psycopg2", "")
+        run_sql(server.url, "create table runs as select 7 as id")
+        backup = back_up(dataclasses.replace(places, postgres_url=url), tmp_path / "backups")
+        other = dataclasses.replace(elsewhere(places, tmp_path / "other"), postgres_url=url)
+        with pytest.raises(BackupError, match="the database of HOLOCRON_POSTGRES_URL is not empty"):
+            restore_backup(other, backup.folder)
+        run_sql(server.url, "drop table runs")
+        cut_off(monkeypatch, other, backup)
+        assert restore_backup(other, backup.folder).damaged == []
+        assert read_partition(other.lake, SEED_TITLES, "wiki")
+        run_sql(server.url, "delete from runs where id = 7")
+
+
+def run_sql(url: str, statement: str) -> None:
+    engine = sqlalchemy.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text(statement))
+    engine.dispose()
 
 
 def test_what_is_no_finished_backup_is_not_restored(places: Places, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.files.durable import make_folder, replacing, sync_folder
 from holocron_assets.lake.files.verifying import damaged_files, files_to_verify
 from holocron_assets.lake.shared.places import mirror_of
+from holocron_assets.operations.backups.begun import Begun
 from holocron_assets.operations.backups.copying import Copier
 from holocron_assets.operations.backups.dagster_copy import restore_database, tables_of_database
 from holocron_assets.operations.backups.places import (
@@ -29,6 +30,7 @@ from holocron_assets.operations.backups.places import (
 )
 
 _ASIDE = ".restoring"
+_DATABASE = "the database of HOLOCRON_POSTGRES_URL"
 _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -52,7 +54,8 @@ def restore_backup(places: Places, backup: Path) -> Restored:
     """Restore a backup, and check every file of its lake against the checksums.
 
     The lake comes last, in one step: without it, nothing starts. Settings may belong to another user: if one
-    cannot be written, the rest is restored all the same.
+    cannot be written, the rest is restored all the same. After a crash, the same call goes on: what was
+    restored stays.
 
     Args:
         places: where to. Lake, quarantine and Dagster's history must not exist yet; settings may.
@@ -61,20 +64,25 @@ def restore_backup(places: Places, backup: Path) -> Restored:
     Raises:
         BackupError: it is no finished backup, or one of its places is not empty. Nothing was changed.
     """
-    manifest = _manifest_of(backup)
-    _refuse_taken(places, manifest)
+    manifest, begun = _manifest_of(backup), Begun(places.lake.root, backup)
+    _refuse_another_storage(places, manifest)
+    _refuse_taken(places, begun)
     if mirror := mirror_of(places.lake.root):
         raise BackupError(f"machines share this lake: restore {mirror.url} instead, as its store provides")
+    left = [(target, source) for target, source in _moved(places, backup) if not _is_taken(target)]
     with _emptied_aside(target for target, _ in _moved(places, backup)):
-        for target, source in _moved(places, backup):
+        for target, source in left:
             _copy(source, _aside(target))
         os.sync()
         kept, unwritten = _restore_settings(places, backup)
-        if places.postgres_url:
+        if places.postgres_url and not tables_of_database(places.postgres_url):
+            begun.note(_DATABASE)
             restore_database(places.postgres_url, backup / DATABASE_DUMP)
-        for target, _ in _moved(places, backup):
+        for target, _ in left:
+            begun.note(str(target))
             _aside(target).replace(target)
             sync_folder(target.parent)
+        begun.end()
     return Restored(manifest, kept, unwritten, list(damaged_files(files_to_verify(places.lake))))
 
 
@@ -87,18 +95,8 @@ def _manifest_of(backup: Path) -> dict[str, Any]:
     raise BackupError(f"{backup} is no backup, or was not finished")
 
 
-def _refuse_taken(places: Places, manifest: Mapping[str, Any]) -> None:
-    """Raise BackupError where something would be overwritten, or the kind of storage differs."""
-    for target in (
-        places.lake.root / "lake",
-        places.lake.root / QUARANTINE,
-        *(places.dagster_home / name for name in DAGSTER_FOLDERS),
-    ):
-        if target.is_dir() and any(target.iterdir()):
-            raise BackupError(
-                f"{target} is not empty, and nothing is overwritten. Move it away, or name another data "
-                "folder by HOLOCRON_DATA"
-            )
+def _refuse_another_storage(places: Places, manifest: Mapping[str, Any]) -> None:
+    """Raise BackupError where the backup holds Dagster's history in another kind of storage."""
     is_postgres = manifest.get("dagster_in") == "postgresql"
     if is_postgres and not places.postgres_url:
         raise BackupError(
@@ -107,8 +105,23 @@ def _refuse_taken(places: Places, manifest: Mapping[str, Any]) -> None:
         )
     if places.postgres_url and not is_postgres:
         raise BackupError("the backup holds Dagster's history in SQLite: unset HOLOCRON_POSTGRES_URL")
+
+
+def _refuse_taken(places: Places, begun: Begun) -> None:
+    """Raise BackupError where something would be overwritten that is not of this backup."""
+    for target in (
+        places.lake.root / "lake",
+        places.lake.root / QUARANTINE,
+        *(places.dagster_home / name for name in DAGSTER_FOLDERS),
+    ):
+        if _is_taken(target):
+            begun.refuse_taken(str(target))
     if places.postgres_url and tables_of_database(places.postgres_url):
-        raise BackupError("the database of HOLOCRON_POSTGRES_URL is not empty, and nothing is overwritten")
+        begun.refuse_taken(_DATABASE)
+
+
+def _is_taken(target: Path) -> bool:
+    return target.is_dir() and any(target.iterdir())
 
 
 def _moved(places: Places, backup: Path) -> Iterator[tuple[Path, Path]]:
