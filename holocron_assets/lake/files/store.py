@@ -51,7 +51,7 @@ class FileStore:
         """The path of bytes that are here after the call.
 
         Raises:
-            FileNotFoundError: no machine has them. Fetch the artifact again.
+            FileNotFoundError: no machine has them whole. Fetch the artifact again.
         """
         path = self.path(sha256)
         if not path.is_file() and self._shared is not None:

@@ -4,6 +4,7 @@ The same name has the same bytes for ever, so no lock is needed, and no machine 
 them. They lie beside the lake in the store: a listing of the lake would be long with them.
 """
 
+import hashlib
 import os
 from pathlib import Path
 from time import time
@@ -28,22 +29,20 @@ class SharedContents:
         return self._objects.stored(self._name(path)) is not None
 
     def put(self, file: Path, path: Path) -> None:
-        """Put a file into the store as `path`; nothing if it is there.
+        """Put a file into the store as `path`. One that is there is replaced: it may be damaged, or old.
 
         Raises:
             StoreError: the store did not take it.
         """
-        stored = self._objects.stored(self._name(path))
-        if stored is None or stored.size != file.stat().st_size:
-            self._objects.put(file, self._name(path))
+        self._objects.put(file, self._name(path))
 
     def bring(self, path: Path) -> None:
-        """Bring a file, if the store holds it."""
+        """Bring a file, if the store holds it whole. Its name is the SHA-256 of its bytes."""
         aside = aside_of(path)
         aside.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._objects.get({self._name(path): aside})
-            if aside.exists():
+            if aside.exists() and _sha256_of(aside) == path.name:
                 aside.replace(path)
         finally:
             aside.unlink(missing_ok=True)
@@ -68,3 +67,8 @@ class SharedContents:
 
     def _name(self, path: Path) -> str:
         return f"{_PLACE}/{path.relative_to(self._folder.parent).as_posix()}"
+
+
+def _sha256_of(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -1,6 +1,7 @@
 """Objects of a lake that machines share: put by one, brought by another when it wants them."""
 
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -83,6 +84,35 @@ def test_what_no_row_names_is_removed_for_all_machines(tmp_path: Path) -> None:
         assert two.unnamed([], -timedelta(days=1)) == [two.path(SHA256)]
         two.remove_unnamed([], -timedelta(days=1))
         assert not two.has(SHA256)
+
+
+def test_an_object_that_is_fetched_again_is_young_for_all_machines(tmp_path: Path) -> None:
+    """Otherwise a machine that has not seen the new row yet would remove what it names."""
+    shared = tmp_path / "shared" / "objects" / "sha256" / SHA256[:2] / SHA256
+    with machine(tmp_path, "one") as one:
+        put(one)
+        os.utime(shared, (0, 0))
+        assert one.unnamed([], timedelta(days=7)) == [one.path(SHA256)]
+        put(one)
+    with machine(tmp_path, "two") as two:
+        assert two.unnamed([], timedelta(days=7)) == []
+
+
+def test_damage_in_the_shared_store_is_never_brought_and_is_made_good_when_it_is_fetched_again(
+    tmp_path: Path,
+) -> None:
+    with machine(tmp_path, "one") as one:
+        put(one)
+    shared = tmp_path / "shared" / "objects" / "sha256" / SHA256[:2] / SHA256
+    shared.write_bytes(BYTES.swapcase())
+    with machine(tmp_path, "two") as two:
+        with pytest.raises(FileNotFoundError, match="fetch its artifact again"):
+            two.bring(SHA256)
+        assert not two.verify(SHA256)
+        assert not [path for path in two.folder.rglob("*") if path.is_file()]
+        put(two)
+    with machine(tmp_path, "three") as three:
+        assert three.bring(SHA256).read_bytes() == BYTES
 
 
 def test_an_object_that_is_found_again_is_young_for_all_machines(
