@@ -23,7 +23,7 @@ from holocron_assets.lake.declaration.schema import Column, Table, type_int, typ
 from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition, write_partition
 from holocron_assets.lake.files.quarantine import all_set_aside, set_aside
 from holocron_assets.lake.files.store import FileStore
-from holocron_assets.lake.files.verifying import damage_of
+from holocron_assets.lake.files.verifying import damage_of, files_due, note_verified
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.journals.packing import pack_journals
 from holocron_assets.lake.packs.compaction import compact
@@ -276,6 +276,17 @@ def test_damage_of_a_mirror_is_made_good_from_the_store(machines: list[Lake]) ->
     assert set_aside(one, error) is None
     assert read_partition(one, PAGE_LINKS, "wiki-000001") == []
     assert all_set_aside(one) == all_set_aside(other) == []
+
+
+def test_each_machine_verifies_its_own_copies_whatever_the_others_verified(machines: list[Lake]) -> None:
+    start, verified = utc_now(), set()
+    write_partition(machines[0], PAGE_LINKS, "wiki-000001", [])
+    for day in range(8):
+        for lake in machines:
+            files, hour = files_due(lake, start + timedelta(days=day))
+            note_verified(lake, hour)
+            verified |= set(files)
+    assert verified == {lake.file(PAGE_LINKS, "wiki-000001") for lake in machines}
 
 
 def test_damage_of_the_store_itself_is_set_aside_for_all(machines: list[Lake]) -> None:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError, damage_named
 from holocron_assets.lake.files.footers import FOOTER_KEY, stored_footer, unsealed
 from holocron_assets.lake.files.sealing import is_as_sealed
+from holocron_assets.lake.journals.notes import FileNote
 from holocron_assets.lake.journals.packed import ENDING, read_through
 from holocron_assets.lake.place.paths import OBJECTS, Lake
 
@@ -106,14 +107,19 @@ def files_due(lake: Lake, now: datetime) -> tuple[list[Path], int]:
 
 def note_verified(lake: Lake, hour: int) -> None:
     """Record up to which hour all due files were verified."""
-    lake.note(_NOTE).write(str(hour))
+    _note(lake).write(str(hour))
 
 
 def _last_hour(lake: Lake) -> int | None:
     try:
-        return int(lake.note(_NOTE).read() or "")
+        return int(_note(lake).read() or "")
     except ValueError:
         return None
+
+
+def _note(lake: Lake) -> FileNote:
+    """This machine's own note: where machines share a lake, each has files of its own to verify."""
+    return FileNote(lake.locks / _NOTE)
 
 
 def _turn_of(lake: Lake, file: Path) -> int:
