@@ -135,6 +135,15 @@ def test_an_entity_whose_page_is_gone_carries_nothing(wiki: ListedWiki) -> None:
     assert entity_tags(wiki, "Kettle") == {}
 
 
+def test_a_source_has_no_tags_once_its_last_page_is_gone(wiki: ListedWiki) -> None:
+    wiki.crawl(
+        dict.fromkeys(("Kettle", "Kettle/Legends", "Category:Droids", "Category:Machines"), "#REDIRECT [[A]]")
+    )
+    wiki.resolve()
+    assert (visibility(wiki), relations(wiki)) == ({}, set())
+    assert wiki.resolve() == []
+
+
 def test_nothing_is_made_again_until_something_changes(wiki: ListedWiki) -> None:
     before = read_footer(wiki.lake, TAGS, "wiki")
     assert wiki.resolve() == []

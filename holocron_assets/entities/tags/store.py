@@ -50,6 +50,8 @@ _TYPE_MARKS = f"""
     ) using (entity_type)
 """  # noqa: S608 - the same
 _NOTHING = r"[^\s\S]"
+_NONE = "none"
+"""The fingerprint of what is not there."""
 
 
 def stale_tags(snapshot: Snapshot, sources: Sequence[str], vocabulary_file: Path) -> list[str]:
@@ -98,7 +100,7 @@ def store_tags(snapshot: Snapshot, source: str, vocabulary_file: Path) -> Footer
     connection = _prepared(snapshot)
     with registered(connection, vocabulary), registered_categories(connection):
         rows = _asked(snapshot, _TAGS, source=source, **patterns)
-    return _write(snapshot, TAGS, source, rows, inputs)
+    return _write(snapshot, TAGS, source, _if_tagged(rows, inputs), inputs)
 
 
 def store_tag_relations(snapshot: Snapshot, source: str, vocabulary_file: Path) -> Footer:
@@ -107,7 +109,7 @@ def store_tag_relations(snapshot: Snapshot, source: str, vocabulary_file: Path) 
     connection = _prepared(snapshot)
     with registered(connection, vocabulary), registered_categories(connection):
         rows = _asked(snapshot, _RELATIONS, source=source)
-    return _write(snapshot, TAG_RELATIONS, source, rows, inputs)
+    return _write(snapshot, TAG_RELATIONS, source, _if_tagged(rows, inputs), inputs)
 
 
 def store_entity_tags(snapshot: Snapshot, entity_type: str, vocabulary_file: Path, run_id: str) -> Footer:
@@ -136,6 +138,11 @@ def _asked(snapshot: Snapshot, sql: str, **values: str) -> pa.Table:
     return snapshot.connection.sql(sql, params=values).to_arrow_table()
 
 
+def _if_tagged(rows: pa.Table, inputs: Mapping[str, str]) -> pa.Table:
+    """The rows of a source; none once its last page is gone, as in a lake that never had one of its pages."""
+    return rows.slice(0, 0) if _NONE in inputs.values() else rows
+
+
 def _write(
     snapshot: Snapshot, table: Table, partition: str, rows: pa.Table, inputs: Mapping[str, str]
 ) -> Footer:
@@ -145,14 +152,14 @@ def _write(
 def _is_stale(snapshot: Snapshot, table: Table, partition: str, inputs: Mapping[str, str]) -> bool:
     footer = read_footer(snapshot.lake, table, partition)
     if footer is None:
-        return "none" not in inputs.values()
+        return _NONE not in inputs.values()
     return not footer.is_of(TAGS_VERSION, inputs)
 
 
 def _of_source(snapshot: Snapshot, source: str, vocabulary_file: Path) -> dict[str, str]:
     """Fingerprints of what a source's tags and their relations are made from."""
     mark = query(_prepared(snapshot), _SOURCE_MARK, {"source": source})[0]["mark"]
-    return {"page_tags": str(mark or "none"), "vocabulary": vocabulary_mark(vocabulary_file)}
+    return {"page_tags": str(mark or _NONE), "vocabulary": vocabulary_mark(vocabulary_file)}
 
 
 def _of_types(
@@ -163,7 +170,7 @@ def _of_types(
     sql = _TYPE_MARKS.format(entities=rows_of(snapshot.lake, ENTITIES, there))
     marks = {row["entity_type"]: row for row in query(_prepared(snapshot), sql)}
     vocabulary = vocabulary_mark(vocabulary_file)
-    found = {name: {"entities": "none"} for name in entity_types}
+    found = {name: {"entities": _NONE} for name in entity_types}
     for name in there:
         of_rows = {key: str(marks.get(name, {}).get(key) or "0") for key in ("entities", "page_tags")}
         found[name] = {**of_rows, "vocabulary": vocabulary}
