@@ -35,7 +35,6 @@ PERHAPS_A_PAGES_FAULT = frozenset(
 _QUEUE_SECONDS = 300.0  # longest wait for rate and slot; a longer one means that something is stuck
 # Not less: otherwise an answer that is only slow would count as a failure of the host, for crawls too.
 _HURRIED_ANSWER_SECONDS = 30.0
-_DRAWN = 10  # enough that one of them is a page outside the group, even of a small wiki
 
 
 class WikiReader:
@@ -48,7 +47,7 @@ class WikiReader:
         self.groups_at_once = source.politeness.requests_in_flight
         self._client = client
         self._with_links = source.links_from == "api"
-        self._namespaces = "|".join(map(str, source.namespaces))
+        self._namespaces = source.namespaces
         self._extract = extract
 
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
@@ -84,8 +83,7 @@ class WikiReader:
         """
         suspects = {page["title"] for page in group}
         try:
-            drawn = self._client.draw_titles(self._namespaces, _DRAWN)
-            others = [title for title in drawn if title not in suspects]
+            others = self._client.draw_others(self._namespaces, suspects)
             self._client.fetch_pages(others[:1], with_links=self._with_links)
         except WikiUnavailable:
             return False

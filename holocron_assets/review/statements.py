@@ -1,6 +1,6 @@
 """Facts and relations in one shape: the statement, its origin, and a person's decision about it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -88,8 +88,9 @@ def statements_of(
         columns="*, fact_id as statement_id",
     )
     relations = _relations(reader, condition, values, types)
-    found = _statements(reader, [*facts, *relations], decided)
-    return _with_disputes(found[: len(facts)]) + found[len(facts) :]
+    names = _entity_names(reader, [*facts, *relations])
+    found = [_statement(row, names, decided) for row in facts]
+    return _with_disputes(found) + [_statement(row, names, decided) for row in relations]
 
 
 def relations_to(reader: Reader, entity_id: str, decided: Standing, most: int) -> list[Statement]:
@@ -97,7 +98,8 @@ def relations_to(reader: Reader, entity_id: str, decided: Standing, most: int) -
     values = {"id": entity_id, "most": most, "statuses": sorted(STANDING), "accepted": _accepted(decided)}
     counting = "to_id = $id and (list_contains($statuses, status) or list_contains($accepted, relation_id))"
     found = _relations(reader, counting, values, None, limit=" limit $most")
-    return [one for one in _statements(reader, found, decided) if one.is_standing]
+    names = _entity_names(reader, found)
+    return [one for row in found if (one := _statement(row, names, decided)).is_standing]
 
 
 def _accepted(decided: Standing) -> list[str]:
@@ -120,14 +122,10 @@ def _relations(
     )
 
 
-def _statements(reader: Reader, rows: Sequence[Row], decided: Standing) -> list[Statement]:
+def _entity_names(reader: Reader, rows: Sequence[Row]) -> dict[str, str]:
+    """The names of the entities that statements are about, by id; an entity may be gone since."""
     ids, types = ({row[column] for row in rows} for column in ("entity_id", "entity_type"))
-    entities = reader.entities(sorted(ids), within=types)
-    # An entity may be gone since: then only its page is left to name it by.
-    return [
-        _statement(row, entities.get(row["entity_id"], {"name": row["title"]})["name"], decided)
-        for row in rows
-    ]
+    return {name: row["name"] for name, row in reader.entities(sorted(ids), within=types).items()}
 
 
 def _with_disputes(facts: Sequence[Statement]) -> list[Statement]:
@@ -153,14 +151,14 @@ def by_predicate(statements: Iterable[Statement]) -> dict[str, Sequence[Statemen
     return dict(found)
 
 
-def _statement(row: Row, entity_name: str, decided: Standing) -> Statement:
+def _statement(row: Row, names: Mapping[str, str], decided: Standing) -> Statement:
     decision = decided.statements.get(row["statement_id"])
     status = {"accept": "accepted", "reject": "rejected"}[decision["kind"]] if decision else row["status"]
     return Statement(
         row,
         row["statement_id"],
         row["entity_id"],
-        entity_name,
+        names.get(row["entity_id"], row["title"]),
         row.get("fact_key") or row["relation"],
         row.get("value") or row.get("to_name") or "",
         row.get("to_id"),

@@ -16,6 +16,7 @@ from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, InvalidTitle, PageTitle, Site
 from holocron_assets.signals.hidden import FILLER, without_hidden
+from holocron_assets.signals.outline import KEPT_TEXTS
 from holocron_assets.signals.vocabulary import words_of
 
 # A title has 255 bytes; its fragment and percent-encoding may be longer. 2,000 characters bound the cache.
@@ -34,7 +35,7 @@ _ADDRESS = re.compile(
     r"|(?:bitcoin|geo|magnet|mailto|matrix|news|sips?|sms|tel|urn|xmpp):",
     re.IGNORECASE,
 )
-_KEPT_TEXTS, _LONGEST_KEPT = 512, 100_000
+_LONGEST_KEPT = 100_000
 _PIPE_TEMPLATE = re.compile(r"\{\{\s*!\s*\}\}")
 
 
@@ -86,7 +87,7 @@ def _extract_links(wikitext: str, site: Site, *, is_redirect: bool) -> PageLinks
     return PageLinks(tuple(links.values()), tuple(categories.values()), redirect)
 
 
-_kept_links = lru_cache(maxsize=_KEPT_TEXTS)(_extract_links)
+_kept_links = lru_cache(maxsize=KEPT_TEXTS)(_extract_links)
 
 
 class LinkExtractor(Protocol):

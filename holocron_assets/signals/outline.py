@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from holocron_assets.signals.hidden import masked
 
-_KEPT_TEXTS = 512
+KEPT_TEXTS = 512
+"""Texts whose reading stays in memory: those of a batch."""
 _LONGEST_KEPT = 24_000
 """Characters. Only page_text reads more of a page, and each page once."""
 
@@ -122,7 +123,7 @@ def _masked_outline(wikitext: str) -> tuple[str, Outline]:
     return text, outline(text)
 
 
-_kept_outline = lru_cache(maxsize=_KEPT_TEXTS)(_masked_outline)
+_kept_outline = lru_cache(maxsize=KEPT_TEXTS)(_masked_outline)
 
 
 def nesting(text: str) -> int:

@@ -37,6 +37,14 @@ def wiki(lake: Lake, texts: Mapping[str, str], batch: str = BATCH) -> None:
     cut(lake, batch)
 
 
+def found_by_words(folder: Path, texts: Mapping[str, str], typed: str) -> set[str]:
+    """Titles of the pages that a new index of some texts finds."""
+    lake = Lake(folder)
+    wiki(lake, texts)
+    SearchIndex(lake).update()
+    return {hit.row["title"] for hit in Searcher(lake, embed).search(typed, by=[WORDS]).hits}
+
+
 @pytest.mark.parametrize("dimensions", [8, 256, 1024])
 def test_a_space_of_any_multiple_of_8_dimensions_is_searched(tmp_path: Path, dimensions: int) -> None:
     wiki(Lake(tmp_path), {"Varn": "'''Varn''' flew.", "Oll": "'''Oll''' was a mason."})
@@ -309,17 +317,13 @@ def test_a_pointer_that_cannot_be_read_is_as_none(lake: Lake) -> None:
 def test_words_are_found_where_a_language_writes_no_spaces(
     tmp_path: Path, typed: str, expected: set[str]
 ) -> None:
-    made = Lake(tmp_path)
     texts = {
         "首都": "この国の首都は東京であり、長い歴史を持つ大きな都市として世界中の人々に知られている。",
         "塔": "彼女は東京の塔に登って星を眺めながら銀河帝国の歴史について長い本を書いた最初の人である。",
         "船": "漂流する船は長い間この海の上を静かに進み続けたので誰もその名前を覚えている者はいなかった。",
         "Bangkok": "The captain saw พวกเขาเดินทางไปที่กรุงเทพมหานครเพื่อพบกับกัปตันเรือคนสุดท้าย in spring.",
     }
-    wiki(made, texts)
-    SearchIndex(made).update()
-    hits = Searcher(made, embed).search(typed, by=[WORDS]).hits
-    assert {hit.row["title"] for hit in hits} == expected
+    assert found_by_words(tmp_path, texts, typed) == expected
 
 
 @pytest.mark.parametrize(
@@ -342,7 +346,6 @@ def test_words_are_found_where_a_language_writes_no_spaces(
 def test_letters_with_something_between_them_stand_in_no_row(
     tmp_path: Path, typed: str, expected: set[str]
 ) -> None:
-    made = Lake(tmp_path)
     texts = {
         "Sea": "They saw 東 of the sea and 京 too.",
         "Tower": "He saw 東京 Tower and 大阪 from afar.",
@@ -351,10 +354,7 @@ def test_letters_with_something_between_them_stand_in_no_row(
         "Chapter": "これは第4章である。",
         "Bangkok": "มหา\u200bน\u200bคร",
     }
-    wiki(made, texts)
-    SearchIndex(made).update()
-    hits = Searcher(made, embed).search(typed, by=[WORDS]).hits
-    assert {hit.row["title"] for hit in hits} == expected
+    assert found_by_words(tmp_path, texts, typed) == expected
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,6 @@ Why = Literal["schedule", "person", "gap"]
 _SLICE = 20_000  # titles held in memory at once: some 10 MB, and a run's work at a request a second
 _STEP = 20 * MOST_TITLES  # pages between two records of the place: a killed run repeats at most these
 _SMALLER_GROUP = 10  # titles asked for together after a failure of more; after a failure of these, one
-_DRAWN = 10  # enough that one of them is a page outside the group, even of a small wiki
 _LOWEST_KEY = -(1 << 63)
 
 
@@ -193,21 +192,16 @@ def _pages_fault(
     if error.outcome not in PERHAPS_A_PAGES_FAULT:
         raise error
     if isinstance(error, WikiUnavailable):
-        _draw(client, source)
+        client.draw_others(source.namespaces, ())
     return error
 
 
 def _answers_others(pages: Sequence[KnownPage], client: WikiClient, source: Source) -> bool:
     """Whether the wiki states the revision of a page chosen at random."""
-    suspects = {page.title for page in pages}
-    others = [title for title in _draw(client, source) if title not in suspects]
+    others = client.draw_others(source.namespaces, {page.title for page in pages})
     if others:
         client.fetch_revision_ids(others[:1])
     return bool(others)
-
-
-def _draw(client: WikiClient, source: Source) -> list[str]:
-    return client.draw_titles("|".join(map(str, source.namespaces)), _DRAWN)
 
 
 def _changed_rows(asked: Sequence[KnownPage], answer: PageRevisions, source: Source, site: Site) -> list[Row]:

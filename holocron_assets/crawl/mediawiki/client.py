@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -28,6 +28,7 @@ MOST_TITLES = 50
 # 50,000 links of one page come in a hundred answers.
 _MOST_ANSWERS_A_TITLE = 200
 _LONGEST_CONTINUE = 10_000
+_DRAWN = 10  # enough that one of them is a page outside a group of suspects, even of a small wiki
 
 _PAGE_PROPERTIES = {
     "rvprop": "ids|timestamp|sha1|size|content|contentmodel",
@@ -145,20 +146,21 @@ class WikiClient:
             raise WikiRefused(self._requests.host, problem, "api_error")
         return row
 
-    def draw_titles(self, namespaces: str, count: int) -> list[str]:
-        """Titles of pages that the wiki chooses at random.
+    def draw_others(self, namespaces: Iterable[int], suspects: Collection[str]) -> list[str]:
+        """Titles of some pages that the wiki chooses at random, without those that may be at fault.
 
         Args:
-            namespaces: numbers of the namespaces to choose from, as the API takes them.
-            count: the most titles to return.
+            namespaces: numbers of the namespaces to choose from.
+            suspects: titles to leave out.
 
         Raises:
             WikiUnavailable: no usable answer, for now.
             WikiRefused: the wiki will not answer this.
         """
-        parameters = {"list": "random", "rnnamespace": namespaces, "rnlimit": str(count)}
+        within = "|".join(map(str, namespaces))
+        parameters = {"list": "random", "rnnamespace": within, "rnlimit": str(_DRAWN)}
         titles, _ = next(self._list("random", parameters, None))
-        return titles
+        return [title for title in titles if title not in suspects]
 
     def list_all_pages(
         self, namespace: int, continue_from: Continuation | None = None

@@ -141,6 +141,9 @@ class Bundle:
         }
 
 
+NO_EVIDENCE = Bundle((), ())
+
+
 def build_bundle(  # noqa: PLR0913 - two name the evidence, two its sources, two how it is cut
     specs: Sequence[EvidenceSpec],
     pages: Mapping[str, PageParts],

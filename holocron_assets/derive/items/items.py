@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from holocron_assets.derive.code.given import CodeItem, FoundRows, code_item, found_rows
-from holocron_assets.derive.evidence.bundles import Bundle, EvidenceError, Redact, build_bundle
+from holocron_assets.derive.evidence.bundles import NO_EVIDENCE, Bundle, EvidenceError, Redact, build_bundle
 from holocron_assets.derive.evidence.chunks import Chunk, page_chunks
 from holocron_assets.derive.evidence.item_queries import asking_at_once
 from holocron_assets.derive.evidence.page_parts import PageParts
@@ -247,7 +247,7 @@ class _Maker:
         read = replace(read, ask_sql=remembering(read.ask_sql))
         gather = partial(self._gather, read, self.answers.tables(about), redact)
         variables = {**variables, **input_variables(self.interrogation, self.answers.about(about))}
-        problem, traceback, is_transient, bundle, question = read.lack, None, False, Bundle((), ()), ""
+        problem, traceback, is_transient, bundle, question = read.lack, None, False, NO_EVIDENCE, ""
         try:
             if read.lack is None and waits_for is None:
                 # First the question's length, then the evidence, then the question's redaction.
@@ -286,14 +286,14 @@ class _Maker:
             interrogation=interrogation,
             partition=self.partition,
             subject=subject,
-            bundle=Bundle((), ()),
+            bundle=NO_EVIDENCE,
             system="",
             variables=variables,
             question="",
             problem=problem and f"{subject}: {problem}",
             traceback=traceback,
             is_transient=is_transient,
-            gather=lambda _: Bundle((), ()),
+            gather=lambda _: NO_EVIDENCE,
             given=given,
             quotable=read.pages if interrogation.rows.quotes else {},
             **known,
