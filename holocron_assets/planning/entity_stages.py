@@ -245,6 +245,14 @@ BY_SOURCE: tuple[Stage, ...] = (
 
 STAGES = (*LEARNED, *BY_TYPE, *BY_SOURCE)
 
+LEARNED_TABLES = (PAGES, PAGE_SIGNALS, RULE_CLASSIFICATIONS, *(stage.table for stage in LEARNED))
+ENTITY_TABLES = (
+    *(SITES, PAGES, PAGE_LINKS, PAGE_SIGNALS, PAGE_TYPES, PAGE_FACTS, PAGE_TAGS, ENTITY_CANDIDATES),
+    *(stage.table for stage in BY_TYPE),
+)
+SOURCE_TABLES = tuple(stage.table for stage in (*LEARNED, *BY_SOURCE))
+"""The tables that stages read beside models' answers; those by source also read all by type."""
+
 
 def partitions_of(lake: Lake, stage: Stage) -> Sequence[str]:
     """The partitions that a stage may have."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from holocron_assets.classify.learned.store import stale_type_models, stale_type_predictions
@@ -11,6 +12,7 @@ from holocron_assets.crawl.frontier.batches import unfinished_batches
 from holocron_assets.crawl.frontier.known_links import compaction_is_due, enough_is_new, standing
 from holocron_assets.crawl.sources.seeds import fingerprint, seeds_are_stale
 from holocron_assets.crawl.sources.source import Source
+from holocron_assets.decisions.log import decisions_mark
 from holocron_assets.derive.dispatch.backlog import stale_partitions as stale_answers
 from holocron_assets.derive.dispatch.backlog import waiting_of
 from holocron_assets.derive.dispatch.pools import CODE_POOL
@@ -19,17 +21,29 @@ from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.interrogations.unread import refuse_unread_answers
 from holocron_assets.entities.snapshot import open_snapshot
+from holocron_assets.entities.tags.store import vocabulary_mark
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.freshness import LakeListings
 from holocron_assets.lake.packs.compaction import partitions_to_pack
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import PAGE_CHUNKS, PAGES, RULE_CLASSIFICATIONS, SITES, TYPE_MODEL
+from holocron_assets.lake.tables.retrieval import SPACE_PREFIX
 from holocron_assets.lake.views.publishing import views_are_stale
 from holocron_assets.operations.views import all_views
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS, stale_batches
 from holocron_assets.planning.derive_job_names import is_by_type, job_name
-from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, LEARNED, Stage, stale_partitions
+from holocron_assets.planning.entity_stages import (
+    BY_SOURCE,
+    BY_TYPE,
+    ENTITY_TABLES,
+    LEARNED,
+    LEARNED_TABLES,
+    SOURCE_TABLES,
+    STAGES,
+    Stage,
+    stale_partitions,
+)
 from holocron_assets.planning.job_names import (
     BATCH_JOB,
     COMPACTION_JOB,
@@ -46,6 +60,11 @@ from holocron_assets.planning.job_names import (
     VIEWS_JOB,
 )
 from holocron_assets.retrieval.index.index import SearchIndex
+from holocron_assets.settings import tags_file
+
+_STAGES_VERSION = " ".join(stage.code_version for stage in STAGES)
+_all_fresh: dict[tuple[Path, str], str] = {}
+"""By lake and job, the mark of what a job reads at which nothing was stale: a loop asks again and again."""
 
 
 @dataclass(frozen=True)
@@ -241,11 +260,28 @@ def sources_to_tag(lake: Lake) -> list[Work]:
     return _stages_to_run(lake, BY_SOURCE, SOURCES_JOB)
 
 
+def knowledge_marks(lake: Lake) -> dict[str, str]:
+    """By job of the knowledge base, a mark that changes with anything that it reads. Quick to compute."""
+    shared = f"{decisions_mark(lake)} {_STAGES_VERSION} {vocabulary_mark(tags_file())}"
+    answers = [table for table in lake.derived_tables if not table.name.startswith(SPACE_PREFIX)]
+    tables = (*ENTITY_TABLES, *answers)
+    return {
+        LEARN_JOB: f"{lake.mark((*LEARNED_TABLES, *answers))} {shared}",
+        ENTITIES_JOB: f"{lake.mark(tables)} {shared}",
+        SOURCES_JOB: f"{lake.mark((*tables, *SOURCE_TABLES))} {shared}",
+    }
+
+
 def _stages_to_run(lake: Lake, stages: Sequence[Stage], job: str) -> list[Work]:
     refuse_unread_answers(lake, (stage.name for stage in stages))
+    mark = knowledge_marks(lake)[job]  # before the lake is read: what is written meanwhile changes it
+    if _all_fresh.get((lake.root, job)) == mark:
+        return []
     with open_snapshot(lake) as snapshot:
-        stale = stale_partitions(snapshot, stages)
-        return [Work(job, None, f"{snapshot.mark} {sorted(stale.items())}")] if stale else []
+        if stale := stale_partitions(snapshot, stages):
+            return [Work(job, None, f"{snapshot.mark} {sorted(stale.items())}")]
+    _all_fresh[lake.root, job] = mark
+    return []
 
 
 def code_to_run(lake: Lake) -> list[Work]:

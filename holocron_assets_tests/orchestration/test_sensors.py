@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -27,17 +28,19 @@ from holocron_assets.classify.decided_types import decide_shared, decide_type
 from holocron_assets.crawl.frontier.file_batches import cut_file_batches
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.derive.interrogations.interrogation import InterrogationError
+from holocron_assets.entities.snapshot import Snapshot, open_snapshot
 from holocron_assets.entities.store import store_entities
 from holocron_assets.errors import PermanentError
-from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, FILE_BATCHES, PAGE_FACTS, PAGES
+from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, FILE_BATCHES, PAGE_FACTS, PAGES, SITES
 from holocron_assets.orchestration.assets import entity_files
 from holocron_assets.orchestration.sensors import adopting, files, run_requests
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
+from holocron_assets.planning import work
 from holocron_assets.planning.entity_stages import STAGES
-from holocron_assets.planning.work import Work
+from holocron_assets.planning.work import Work, entities_to_resolve, sources_to_tag
 
 pytestmark = pytest.mark.system
 
@@ -59,6 +62,15 @@ def instance() -> Iterator[dg.DagsterInstance]:
 @pytest.fixture
 def watched(tmp_path: Path, instance: dg.DagsterInstance) -> Watched:
     return Watched(sample_holocron(tmp_path), instance)
+
+
+def write_other_language(lake: Lake) -> None:
+    """Write site information as if the sample's wiki were in German."""
+    [row] = read_partition(lake, SITES, "sample")
+    footer = read_footer(lake, SITES, "sample")
+    assert footer
+    rows = [{**row, "language": "de"}]
+    write_partition(lake, SITES, "sample", rows, code_version=footer.code_version, inputs=footer.inputs)
 
 
 def later(monkeypatch: pytest.MonkeyPatch, wait: timedelta) -> None:
@@ -289,6 +301,36 @@ def test_other_code_of_any_stage_wakes_promotion(
 ) -> None:
     cursor = Watched(finished_sample.copy_to(tmp_path), instance).tick(sensors.promotion).cursor
     assert [stage.name for stage in STAGES if stage.code_version not in str(cursor)] == []
+
+
+def test_other_site_information_wakes_promotion(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    watched = Watched(finished_sample.copy_to(tmp_path), instance)
+    resolved = watched.tick(sensors.promotion)
+    assert resolved.work == []
+    write_other_language(watched.holocron.lake)
+    assert watched.tick(sensors.promotion, cursor=resolved.cursor).work == [("resolve_entities", None)]
+
+
+def test_what_was_fresh_is_not_read_again_until_something_is_written(
+    finished_sample: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = finished_sample.copy_to(tmp_path).lake
+    read = list[Lake]()
+
+    def opened(lake: Lake) -> AbstractContextManager[Snapshot]:
+        read.append(lake)
+        return open_snapshot(lake)
+
+    monkeypatch.setattr(work, "open_snapshot", opened)
+    assert [*entities_to_resolve(lake), *entities_to_resolve(lake)] == []
+    assert len(read) == 1
+    assert [*sources_to_tag(lake), *sources_to_tag(lake)] == []
+    assert len(read) == 2, "sources are made from more"
+    write_other_language(lake)
+    assert entities_to_resolve(lake)
+    assert entities_to_resolve(lake), "as long as there is work, it is found"
 
 
 def test_answers_that_cannot_be_read_stop_only_the_jobs_that_need_them(

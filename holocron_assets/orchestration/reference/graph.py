@@ -54,12 +54,10 @@ from holocron_assets.orchestration.assets.published import READ as OF_VIEWS
 from holocron_assets.orchestration.assets.published import SPACE_TABLES
 from holocron_assets.orchestration.internals.assets import assets_in_order, assets_of_job
 from holocron_assets.orchestration.schedules.revision_checks import RECHECK_PREFIX
-from holocron_assets.orchestration.sensors.crawl_and_entities import (
-    ENTITY_TABLES,
-    SETTLED_TABLES,
-)
+from holocron_assets.orchestration.sensors.crawl_and_entities import SETTLED_TABLES
 from holocron_assets.orchestration.sensors.files import FILE_TABLES
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
+from holocron_assets.planning.entity_stages import ENTITY_TABLES
 from holocron_assets.planning.job_names import GPU_JOB
 from holocron_assets.retrieval.index.contents import READ as OF_SEARCH
 

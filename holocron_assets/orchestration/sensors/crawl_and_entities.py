@@ -14,10 +14,9 @@ from holocron_assets.crawl.sources.seeds import seeds_are_usable
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.standing import left_alone
 from holocron_assets.decisions.controls import standing_controls
-from holocron_assets.decisions.log import TYPE_KINDS, decisions_mark, standing_mark
+from holocron_assets.decisions.log import TYPE_KINDS, standing_mark
 from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.derive.interrogations.loading import broken_interrogations
-from holocron_assets.entities.tags.store import vocabulary_mark
 from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.freshness import LakeListings
 from holocron_assets.lake.place.clock import utc_now
@@ -25,19 +24,12 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     BATCH_PAGES,
     ENTITY_CANDIDATES,
-    PAGE_FACTS,
-    PAGE_LINKS,
-    PAGE_SIGNALS,
-    PAGE_TAGS,
-    PAGE_TYPES,
     PAGES,
-    RULE_CLASSIFICATIONS,
     SITES,
     TYPE_PREDICTIONS,
     UNREAD_PAGES,
 )
 from holocron_assets.lake.tables.identity import EXTRACTION, LINKED
-from holocron_assets.lake.tables.retrieval import SPACE_PREFIX
 from holocron_assets.orchestration.assets.entities import ENTITY_JOBS
 from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.internals.runs import count_runs
@@ -47,7 +39,6 @@ from holocron_assets.orchestration.runs.reaper import reap_dead_runs
 from holocron_assets.orchestration.sensors.adopting import answer, unknown
 from holocron_assets.orchestration.sensors.run_requests import Requested, is_under_way, run_requests
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
-from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, LEARNED, STAGES
 from holocron_assets.planning.holding import holds_named
 from holocron_assets.planning.job_names import (
     BATCH_JOB,
@@ -67,6 +58,7 @@ from holocron_assets.planning.work import (
     batches_to_fetch,
     batches_to_settle,
     entities_to_resolve,
+    knowledge_marks,
     links_to_compact,
     search_to_update,
     seeds_to_list,
@@ -75,7 +67,6 @@ from holocron_assets.planning.work import (
     types_to_learn,
     views_to_publish,
 )
-from holocron_assets.settings import tags_file
 
 _RUNNING = dg.DefaultSensorStatus.RUNNING
 _LONGEST_WAIT = timedelta(minutes=10)
@@ -91,14 +82,6 @@ SETTLED_TABLES = (
     *(table for one in BATCH_DERIVATIONS for table in (one.table, *one.optional_inputs)),
 )
 """The tables that `settle` reads."""
-LEARNED_TABLES = (PAGES, PAGE_SIGNALS, RULE_CLASSIFICATIONS, *(stage.table for stage in LEARNED))
-_STAGES_VERSION = " ".join(stage.code_version for stage in STAGES)
-SOURCE_TABLES = tuple(stage.table for stage in (*LEARNED, *BY_SOURCE))
-ENTITY_TABLES = (
-    *(PAGES, PAGE_LINKS, PAGE_SIGNALS, PAGE_TYPES, PAGE_FACTS, PAGE_TAGS, ENTITY_CANDIDATES),
-    *(stage.table for stage in BY_TYPE),
-)
-"""The tables that `promotion` reads before entities are resolved; those by source follow then."""
 
 
 @dg.sensor(
@@ -189,7 +172,7 @@ def promotion(
 ) -> dg.SensorResult | dg.SkipReason:
     """Request a run that learns types; else one that resolves all stale types; else one over the sources."""
     opened, memory = lake.open(), _memory(context)
-    marks = _marks(opened)
+    marks = knowledge_marks(opened)
     # A file that cannot be read is not read again in this process, nor what it holds up.
     resolved = f"{marks[SOURCES_JOB]} {sorted(broken_interrogations().items())}"
     if memory.get("resolved") == resolved:
@@ -256,18 +239,6 @@ def stale_search(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.
 
 
 SENSORS = [new_pages, settle, promotion, stale_search, stale_views]
-
-
-def _marks(lake: Lake) -> dict[str, str]:
-    """Marks of all that each job of the knowledge base reads; a mark changes with any of it."""
-    shared = f"{decisions_mark(lake)} {_STAGES_VERSION} {vocabulary_mark(tags_file())}"
-    answers = [table for table in lake.derived_tables if not table.name.startswith(SPACE_PREFIX)]
-    tables = (*ENTITY_TABLES, *answers)
-    return {
-        LEARN_JOB: f"{lake.mark((*LEARNED_TABLES, *answers))} {shared}",
-        ENTITIES_JOB: f"{lake.mark(tables)} {shared}",
-        SOURCES_JOB: f"{lake.mark((*tables, *SOURCE_TABLES))} {shared}",
-    }
 
 
 def _in_turn(instance: dg.DagsterInstance, after: str | None) -> tuple[list[_JobFinder], list[_JobFinder]]:
