@@ -8,11 +8,12 @@ from listed_wiki import SOURCE, ListedWiki, droid, list_of, named
 from wiki_with_facts import WikiWithFacts, page
 
 from holocron_assets.decisions.log import new_decision, record
+from holocron_assets.entities.facts import reading
 from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS
 from holocron_assets.entities.identity.identity import entity_id
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition
-from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_TAGS
+from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS, ENTITY_TAGS
 
 pytestmark = pytest.mark.system
 
@@ -71,6 +72,25 @@ def test_an_entity_carries_the_tags_of_its_page_and_not_of_its_old_title(tmp_pat
     ]
     carriers = {row["tag_id"]: row["entity_id"] for row in rows if row["tag_id"].startswith("category:")}
     assert carriers == {"category:cities": VEX, "category:people": person_called_vex(wiki)}
+
+
+def test_statements_of_all_types_made_at_once_are_those_that_are_made_for_each_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    for most in (reading.MOST_AT_ONCE, 0):
+        monkeypatch.setattr(reading, "MOST_AT_ONCE", most)
+        wiki = moved_while_a_person_holds_it(tmp_path / f"{most}")
+        made.append(
+            {
+                (table.name, name): [{**row, "batch": ""} for row in read_partition(wiki.lake, table, name)]
+                for table in (ENTITY_FACTS, ENTITY_RELATIONS)
+                for name in wiki.lake.partitions(table)
+            }
+        )
+    at_once, one_by_one = made
+    assert at_once == one_by_one
+    assert len([key for key, rows in at_once.items() if rows]) > 2, "several types have statements"
 
 
 def test_a_page_that_is_no_entity_says_nothing_of_a_gone_page_whose_title_it_has(tmp_path: Path) -> None:

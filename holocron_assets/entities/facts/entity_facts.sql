@@ -1,4 +1,4 @@
--- Facts of one type's entities: what infoboxes say, then what sentences and models say.
+-- Facts about the entities of one type, or of all if $type is null: what infoboxes say, then what sentences and models say.
 with stated as (
     select
         kind, entity_id, entity_type, key as fact_key, value, qualifier, number, unit, calendar, date_from, date_to,
@@ -6,7 +6,7 @@ with stated as (
         'infobox' as method, rule_id, null::varchar as model, confidence, position,
         '' as subject, true as is_mapped, null::varchar as failed_checks
     from infobox_facts
-    where entity_type = $type and kind in ('fact', 'external_id')
+    where ($type::varchar is null or entity_type = $type) and kind in ('fact', 'external_id')
     union all
     select
         'fact', entity_id, entity_type, fact_key, value, null, number_of(value, source), unit,
@@ -17,7 +17,7 @@ with stated as (
             array_to_string(list_filter([nullif(failed, ''), case when not fits then 'types' end], lambda one: one is not null), ', ')
         end
     from model_facts
-    where entity_type = $type
+    where $type::varchar is null or entity_type = $type
 ),
 identified as (
     select
@@ -44,7 +44,7 @@ decided_facts as (
 said as (
     from identified
     qualify row_number() over (
-        partition by fact_id order by supported desc, position, revision_id desc, confidence desc, model
+        partition by entity_type, fact_id order by supported desc, position, revision_id desc, confidence desc, model
     ) = 1
 ),
 -- What a page says twice in other letters is one statement.

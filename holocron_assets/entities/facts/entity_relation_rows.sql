@@ -1,9 +1,9 @@
--- Relations of one type's entities, from what `entity_relations.sql` has of all.
+-- Relations of one type's entities, or of all if $type is null, from what `entity_relations.sql` has of all.
 with said as (
     from said_relations
-    where entity_type = $type
+    where $type::varchar is null or entity_type = $type
     qualify row_number() over (
-        partition by relation_id order by supported desc, position, revision_id desc, confidence desc, model
+        partition by entity_type, relation_id order by supported desc, position, revision_id desc, confidence desc, model
     ) = 1
 ),
 checked as (

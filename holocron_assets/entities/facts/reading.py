@@ -16,6 +16,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from holocron_assets.decisions.log import by_time
 from holocron_assets.entities.facts.dates import find_dates
@@ -46,7 +47,7 @@ from holocron_assets.lake.tables import (
     PAGE_FACTS,
     PAGE_LINKS,
 )
-from holocron_assets.lake.views.database import query
+from holocron_assets.lake.views.database import arrow, query
 from holocron_assets.languages.language import ENGLISH, language_code, load_language
 
 _FOLDER = files(__package__)
@@ -76,6 +77,16 @@ _PLACED = """
     select relation_id, 'entity_relations', entity_type
     from ({relations}) semi join decided_ids on decided_ids.statement_id = relation_id
 """
+_ROWS = {
+    table.name: _FOLDER.joinpath(file).read_text(encoding="utf-8")
+    for table, file in ((ENTITY_FACTS, "entity_facts.sql"), (ENTITY_RELATIONS, "entity_relation_rows.sql"))
+}
+_COUNTED = """
+    select (select count(*) from infobox_facts) + (select count(*) from model_facts)
+        + (select count(*) from model_relations) as statements
+"""
+MOST_AT_ONCE = 20_000
+"""Statements about all types that a process holds at once: about 20 MB."""
 _STATUS = {"accept": "accepted", "reject": "rejected"}
 
 _Partition = tuple[str, str]
@@ -93,6 +104,7 @@ class _Reading:
         holders: by entity type, a mark of the titles that its entities hold; and one of all names.
         made_from: a mark of the data that the other temporary tables were made from.
         placed: the partition that has each statement that people decided about; None before they are read.
+        made: by table, the statements of all types that were made from those tables, unless they are many.
     """
 
     pages: Mapping[str, str]
@@ -101,6 +113,7 @@ class _Reading:
     holders: Mapping[str, str] = field(default_factory=dict)
     made_from: str | None = field(default=None)
     placed: dict[str, _Partition] | None = field(default=None)
+    made: dict[str, pa.Table] = field(default_factory=dict)
 
 
 _NAMES = "names"
@@ -156,7 +169,31 @@ def read_statements(snapshot: Snapshot) -> None:
     _clean_names(snapshot, models["listed"])
     query(snapshot.connection, _MODEL_FACTS.format(**models, mentions=rows_of(lake, ENTITY_MENTIONS)))
     query(snapshot.connection, _RELATIONS)
-    reading.made_from = mark
+    reading.made_from, reading.made = mark, {}
+
+
+def statements_of_type(snapshot: Snapshot, table: Table, entity_type: str, run_id: str) -> pa.Table:
+    """The statements about one type's entities, in the order of their file.
+
+    DuckDB plans such a query for longer than it takes for the statements of some thousand pages. So those
+    about entities of all types are made at once, unless they are many.
+
+    Args:
+        snapshot: of the lake.
+        table: `entity_facts` or `entity_relations`.
+        entity_type: the type.
+        run_id: the run that makes them: one for each snapshot.
+    """
+    read_statements(snapshot)
+    reading = _reading(snapshot)
+    made = reading.made.get(table.name)
+    if made is None:
+        is_for_all = query(snapshot.connection, _COUNTED)[0]["statements"] <= MOST_AT_ONCE
+        asked = {"type": None if is_for_all else entity_type, "run": run_id}
+        made = arrow(snapshot.connection, _ROWS[table.name], asked)
+        if is_for_all:
+            reading.made[table.name] = made
+    return made.filter(pc.field("entity_type") == entity_type)
 
 
 def put_statements(snapshot: Snapshot, table: Table, entity_type: str, ids: Iterable[str]) -> None:

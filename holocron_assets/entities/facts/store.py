@@ -4,11 +4,10 @@ Rows are made by SQL from one reading of the lake, however many types there are:
 """
 
 from collections.abc import Sequence
-from importlib.resources import files
 
 import pyarrow as pa
 
-from holocron_assets.entities.facts.reading import put_statements, read_statements, statement_inputs
+from holocron_assets.entities.facts.reading import put_statements, statement_inputs, statements_of_type
 from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.declaration.versions import code_version
@@ -16,11 +15,6 @@ from holocron_assets.lake.files.parquet import Footer, read_footer, write_table
 from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS
 
 FACTS_VERSION = code_version(__name__, "holocron_assets.languages.language")
-
-_ROWS = {
-    table.name: files(__package__).joinpath(file).read_text(encoding="utf-8")
-    for table, file in ((ENTITY_FACTS, "entity_facts.sql"), (ENTITY_RELATIONS, "entity_relation_rows.sql"))
-}
 
 
 def stale_facts(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
@@ -64,9 +58,7 @@ def _differs(snapshot: Snapshot, table: Table, entity_type: str) -> bool:
 
 
 def _store(snapshot: Snapshot, table: Table, entity_type: str, run_id: str) -> tuple[Footer, pa.Table]:
-    read_statements(snapshot)
-    found = snapshot.connection.sql(_ROWS[table.name], params={"type": entity_type, "run": run_id})
-    rows = found.to_arrow_table()
+    rows = statements_of_type(snapshot, table, entity_type, run_id)
     put_statements(snapshot, table, entity_type, rows.column(table.key[0]).to_pylist())
     inputs = statement_inputs(snapshot, table, entity_type)
     footer = write_table(snapshot.lake, table, entity_type, rows, code_version=FACTS_VERSION, inputs=inputs)
