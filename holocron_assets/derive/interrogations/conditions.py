@@ -13,6 +13,7 @@ from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_TYPES, RULE_CLASSIFICATIONS
+from holocron_assets.lake.views.database import query
 from holocron_assets.lake.views.empty_database import closed_database
 
 TYPE_TABLES = {table.name: table for table in (PAGE_TYPES, RULE_CLASSIFICATIONS)}
@@ -41,13 +42,13 @@ def check_condition(condition: str, over: Over, of: str, lake: Lake | None = Non
     """
     empty = [table.arrow_schema.empty_table() for table in _tables(over, of)]
     # As a column, to learn its type; and after WHERE, since not every expression is allowed there.
-    query = f"from {_ROWS} select ({condition}) as wanted where ({condition})"
+    asked = f"from {_ROWS} select ({condition}) as wanted where ({condition})"
     try:
-        check_query(query)
+        check_query(asked)
         if lake is None and relations_of_condition(condition):
             return
         with _opened(over, empty, lake, relations_of_condition(condition)) as connection:
-            [[_, kind, *_]] = connection.execute(f"describe {query}").fetchall()
+            [[_, kind, *_]] = connection.execute(f"describe {asked}").fetchall()
     except (ValueError, duckdb.Error) as error:
         raise ConditionError(f"wants.sql: {condition!r} cannot be asked: {error}") from error
     if kind != "BOOLEAN":
@@ -80,13 +81,11 @@ def rows_that_fit(
         ConditionError: a condition failed on some row.
     """
     where = " and ".join(f"({condition})" for condition in conditions) or "true"
-    query = f"from {_ROWS} select * exclude {_POSITION} where {where} order by {_POSITION}"
+    fitting = f"from {_ROWS} select * exclude {_POSITION} where {where} order by {_POSITION}"
     named = frozenset[tuple[str, str]]().union(*map(relations_of_condition, conditions))
     try:
         with _opened(over, tables, lake if named else None, named) as connection:
-            found: pa.Table = connection.sql(query, params=values).to_arrow_table()
-            fitting: list[dict[str, Any]] = found.to_pylist()
-            return fitting
+            return query(connection, fitting, values)
     except duckdb.Error as error:
         raise ConditionError(f"condition {where!r} failed: {error}") from error
 
