@@ -122,7 +122,7 @@ def test_commands_are_found_in_all_their_forms() -> None:
         ("holocron sourcs list", False, "has no 'sourcs'"),
         ("HOLOCRON_LLM=off .venv/bin/holocron status --jsn  # all", False, "No such option"),
         ("holocron page", False, "is missing"),
-        ("holocron page A B", False, "nothing takes"),
+        ("holocron requeue A", False, "nothing takes"),
         ("holocron status | holocron hash --dif x > y", False, "No such option"),
         ("holocron run --llm never", False, "is not one of"),
         ("holocron decide classify|merg", True, "has no 'merg'"),

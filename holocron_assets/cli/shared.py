@@ -74,6 +74,15 @@ tag_option = click.option(
 )
 
 
+def _joined(_context: click.Context, _argument: click.Parameter, words: tuple[str, ...]) -> str:
+    return " ".join(words)
+
+
+def words_argument(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The last argument of a command: a text of several words, which needs no quotes in a shell."""
+    return click.argument(name, nargs=-1, required=True, callback=_joined)
+
+
 def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
     """Show errors that a person can act on as a message, without a traceback.
 

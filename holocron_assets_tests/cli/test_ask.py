@@ -46,7 +46,7 @@ def answers(*arguments: str) -> list[dict[str, Any]]:
 
 def test_an_answer_is_printed_and_kept(asked: AskedHolocron) -> None:
     (first,) = answers("kinds", "Page wiki1 0")
-    (again,) = answers("kinds", "page wiki1 0")
+    (again,) = answers("kinds", "page", "wiki1", "0")
     assert (first["answer"], first["is_new"], first["model"]) == ({"kind": "person"}, True, SMALL)
     assert (again["answer"], again["is_new"]) == ({"kind": "person"}, False)
     assert len(asked.ollama.chats) == 1

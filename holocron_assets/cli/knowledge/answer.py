@@ -7,13 +7,13 @@ from rich.console import Console
 from rich.text import Text
 
 from holocron_assets.cli.console import printable, terminal, to_json
-from holocron_assets.cli.shared import clear_errors, json_option, opened_lake
+from holocron_assets.cli.shared import clear_errors, json_option, opened_lake, words_argument
 
 _NEAREST = 3
 
 
 @click.command()
-@click.argument("question")
+@words_argument("question")
 @click.option("--no-model", is_flag=True, help="Ask no model to read passages: use only what is known.")
 @json_option
 @clear_errors

@@ -5,13 +5,20 @@ from collections.abc import Sequence
 import click
 
 from holocron_assets.cli.console import print_records, terminal, to_json
-from holocron_assets.cli.shared import clear_errors, fail, json_option, opened_lake, waiting_reported
+from holocron_assets.cli.shared import (
+    clear_errors,
+    fail,
+    json_option,
+    opened_lake,
+    waiting_reported,
+    words_argument,
+)
 from holocron_assets.derive.gpu.question import Answered, UnknownInterrogationError, question_about
 
 
 @click.command()
 @click.argument("interrogation")
-@click.argument("title")
+@words_argument("title")
 @click.option("--source", "source_name", metavar="NAME", help="Needed where several sources have the page.")
 @json_option
 @clear_errors

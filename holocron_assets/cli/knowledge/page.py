@@ -11,13 +11,14 @@ from holocron_assets.cli.shared import (
     named_source,
     opened_lake,
     source_option,
+    words_argument,
 )
 from holocron_assets.lake.views.named_pages import composed, find_page, nearest_pages
 from holocron_assets.operations.why.page_report import page_report
 
 
 @click.command()
-@click.argument("title")
+@words_argument("title")
 @source_option
 @json_option
 @clear_errors

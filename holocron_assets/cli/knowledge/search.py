@@ -7,14 +7,14 @@ from rich.console import Console
 from rich.text import Text
 
 from holocron_assets.cli.console import printable, terminal, to_json
-from holocron_assets.cli.shared import clear_errors, json_option, opened_lake
+from holocron_assets.cli.shared import clear_errors, json_option, opened_lake, words_argument
 
 _LONGEST = 300
 """Characters of a passage that are shown."""
 
 
 @click.command()
-@click.argument("text")
+@words_argument("text")
 @click.option("--type", multiple=True, help="Only pages or entities of this type; may be repeated.")
 @click.option("--source", multiple=True, help="Only pages of this source; may be repeated.")
 @click.option("--continuity", multiple=True, help="Only pages of this continuity, such as 'canon'.")

@@ -18,6 +18,7 @@ from holocron_assets.cli.shared import (
     json_option,
     opened_lake,
     source_option,
+    words_argument,
 )
 from holocron_assets.crawl.sources.files import read_file_sources
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
@@ -30,7 +31,7 @@ from holocron_assets.settings import dispatch_file, politeness_folder, sources_f
 
 
 @click.command()
-@click.argument("title")
+@words_argument("title")
 @source_option
 @json_option
 @clear_errors
