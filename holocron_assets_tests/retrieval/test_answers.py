@@ -71,6 +71,17 @@ def test_what_is_stated_is_answered_with_the_words_of_the_page_and_no_model(lake
         assert one.answer.split()[0] in one.quote
 
 
+def test_what_only_the_page_of_the_other_entity_states_is_answered_with_its_words(lake: Lake) -> None:
+    (one,) = asked(lake, "Who is the father of Issa Dorrane?").statements
+    assert (one.answer, one.key, one.title) == ("Orrin Dorrane", "child_of", "Orrin Dorrane")
+    assert "Issa Dorrane" in one.quote
+    assert wikitext(lake, one.title)[one.start : one.end] == one.quote
+
+
+def test_what_leads_to_an_entity_is_not_read_in_the_wrong_direction(lake: Lake) -> None:
+    assert not asked(lake, "Who is the child of Issa Dorrane?").statements
+
+
 def test_a_model_is_not_asked_what_is_known(lake: Lake, ollama: FakeOllama) -> None:
     asked(lake, "Who owned the Patient Heron?", ollama)
     assert ollama.chats == []

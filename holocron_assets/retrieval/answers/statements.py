@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 
 from holocron_assets.derive.evidence.quotes import find_quote
+from holocron_assets.entities.facts.stated_keys import load_keys
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.views.database import query
 from holocron_assets.retrieval.index.signs import SPACELESS
@@ -20,21 +21,28 @@ _HYPHEN = r"[-\u2010\u2011\u2013]"
 _JOINS = re.compile(f"{_OF_WORDS}|{_HYPHEN}")
 _FIGURE = re.compile(r"\W?\d[\d\W]*")
 
-RELATIONS = ("entity_facts", "entity_relations", "source_pages")
+RELATIONS = ("entities", "entity_facts", "entity_relations", "source_pages")
 """The relations that the query here names."""
 
 _KNOWN = """
 with said as (
     select
-        entity_id, fact_key as key, value, evidence, evidence_start, evidence_end, source, title_key
+        entity_id, fact_key as key, value, evidence, evidence_start, evidence_end, source, title_key,
+        false as is_turned
     from entity_facts
     where entity_id = $entity and supported and status in ('stated', 'accepted')
     union all
-    select from_id, relation, to_name, evidence, evidence_start, evidence_end, source, title_key
+    select from_id, relation, to_name, evidence, evidence_start, evidence_end, source, title_key, false
     from entity_relations
     where from_id = $entity and supported and status in ('stated', 'accepted')
+    union all
+    select
+        to_id, relation, of.name, evidence, evidence_start, evidence_end, said.source, said.title_key, true
+    from entity_relations as said
+    join entities as of on of.entity_id = said.from_id
+    where to_id = $entity and from_id <> $entity and supported and said.status in ('stated', 'accepted')
 )
-from said order by key, value
+from said
 """
 # One page at a time: DuckDB then reads the text of no other page.
 _PAGE = """
@@ -80,18 +88,31 @@ class Statement:
 def known_statements(connection: duckdb.DuckDBPyConnection, entity_id: str) -> list[Statement]:
     """What is stated or accepted of an entity, and is still in the page's present revision word for word.
 
+    A relation of another entity that leads to this one counts under its inverse: what names this one as a
+    child answers who its parents are.
+
     Args:
         connection: to the lake, with `RELATIONS`.
         entity_id: the entity.
     """
-    said = query(connection, _KNOWN, {"entity": entity_id})
+    rows = query(connection, _KNOWN, {"entity": entity_id})
+    said = [{**row, "key": key} for row in rows if (key := _key_of_entity(row))]
+    said.sort(key=lambda row: (row["key"], row["value"]))
     places = {(row["source"], row["title_key"]) for row in said}
     pages = {
         (source, key): query(connection, _PAGE, {"source": source, "title_key": key})
         for source, key in sorted(places)
     }
-    rows = ({**row, **page} for row in said for page in pages[row["source"], row["title_key"]])
-    return [statement for row in rows if (statement := _checked(row))]
+    found = ({**row, **page} for row in said for page in pages[row["source"], row["title_key"]])
+    return [statement for row in found if (statement := _checked(row))]
+
+
+def _key_of_entity(row: Row) -> str | None:
+    """The key of what a row says of the entity; None if no key says it from the entity's end."""
+    if not row["is_turned"]:
+        return str(row["key"])
+    relation = load_keys().get(("relation", row["key"]))
+    return relation.inverse if relation else None
 
 
 def quoted(row: Mapping[str, Any], quote: str, answer: str) -> Statement | None:
