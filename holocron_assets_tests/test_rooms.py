@@ -26,7 +26,7 @@ CONTRACTS = {
     "entities": {"lake", "languages", "decisions", "classify", "derive"},
     "retrieval": {"lake", "derive", "entities"},
     "exports": {"lake"},
-    "trials": {"lake", "decisions", "derive", "classify", "entities"},
+    "trials": {"lake", "languages", "decisions", "derive", "classify", "entities"},
     "operations": {"lake", "decisions", "telemetry", "crawl", "classify", "derive", "entities"},
     "review": {"lake", "decisions", "telemetry", "classify", "entities", "operations", "retrieval", "trials"},
     "planning": {

@@ -1,6 +1,5 @@
 """What is known of a sample's items: by people's decisions, the sheet of marked statements, and rules."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -16,7 +15,7 @@ from holocron_assets.entities.facts.sentences import PageRead
 from holocron_assets.entities.facts.vocabulary import load_vocabulary
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import rows_there
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import (
     ENTITIES,
     ENTITY_FACTS,
@@ -24,12 +23,14 @@ from holocron_assets.lake.tables import (
     PAGE_FACTS,
     PAGE_SIGNALS,
     RULE_CLASSIFICATIONS,
+    SITES,
 )
 from holocron_assets.lake.views.database import connect, query
+from holocron_assets.languages.language import language_code, load_language
+from holocron_assets.trials.amounts import number_in, same_unit
 from holocron_assets.trials.claims import Claim, plain
 from holocron_assets.trials.comparison import Basis, Verdict
 
-_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 # A page may say a relation of another entity than its own. An infobox has the unit in the value.
 _DECIDED = """
     select
@@ -49,17 +50,26 @@ _DECIDED = """
     ) as of on of.entity_id = said.from_id
     where status in ('accepted', 'rejected') and list_contains($keys, said.title_key)
 """
-_READ = ("title_key", "kind", "key", "value", "target", "number", "unit")
+_READ = ("source", "title_key", "kind", "key", "value", "target", "number", "unit")
 
 
 @dataclass(frozen=True)
 class Stated:
-    """What an infobox says of its page's subject, under a key of the vocabulary."""
+    """What an infobox says of its page's subject, under a key of the vocabulary.
+
+    Attributes:
+        value: the value, as written.
+        target: the title that it leads to, if it does.
+        number: the value as a number, if it is one.
+        unit: the number's unit.
+        decimal: the sign before decimals in the wiki's language.
+    """
 
     value: str
     target: str | None = None
     number: float | None = None
     unit: str | None = None
+    decimal: str = "."
 
 
 class Truth:
@@ -136,11 +146,12 @@ def is_stated(claim: Claim, stated: Stated) -> bool | None:
     said = plain(claim.other)
     if said in known or plain(f"{claim.other} {claim.unit}") in known:
         return True
-    number = _NUMBER.search(claim.other)
-    if number and stated.number is not None:
-        if claim.unit and stated.unit and claim.unit[:1].lower() != stated.unit[:1].lower():
+    found = number_in(claim.other, stated.decimal)
+    if found and stated.number is not None:
+        number, unit = found[0], claim.unit or found[1]
+        if unit and stated.unit and not same_unit(unit, stated.unit):
             return None
-        return float(number[0].replace(",", "")) == stated.number
+        return number == stated.number
     words = set(said.split())
     return None if any(words & set(one.split()) for one in known) else False
 
@@ -174,7 +185,7 @@ def _decided_statements(lake: Lake, keys: Iterable[int]) -> dict[tuple[int, Any]
 
 
 def _stated(
-    lake: Lake, batches: Iterable[str], keys: Iterable[int]
+    lake: Lake, batches: Sequence[str], keys: Iterable[int]
 ) -> Mapping[tuple[int, str, str], Sequence[Stated]]:
     """What infoboxes say, by title key, kind and key of the vocabulary."""
     words, wanted = load_vocabulary(), set(keys)
@@ -182,14 +193,21 @@ def _stated(
     for same in words.same_relations():
         if not same["is_turned"]:
             also[same["said"]].append(same["key"])
+    decimals = {source: _decimal(lake, source) for source in map(source_of, batches)}
     found: dict[tuple[int, str, str], list[Stated]] = defaultdict(list)
     for row in _rows(lake, PAGE_FACTS, batches, _READ):
         if row["title_key"] in wanted and row["kind"] in {"fact", "relation"}:
             own = words.key_of(row["kind"], row["key"]) or row["key"]
-            stated = Stated(row["value"], row["target"], row["number"], row["unit"])
+            stated = Stated(row["value"], row["target"], row["number"], row["unit"], decimals[row["source"]])
             for key in {own, *(also[row["key"]] if row["kind"] == "relation" else ())}:
                 found[row["title_key"], row["kind"], key].append(stated)
     return found
+
+
+def _decimal(lake: Lake, source: str) -> str:
+    """The sign before decimals in the language of a source's wiki."""
+    stated = next((row["language"] for row in rows_there(lake, SITES, source, ("language",))), None)
+    return load_language(language_code(stated)).values.decimal
 
 
 def _decided_types(lake: Lake, batches: Iterable[str], keys: AbstractSet[int]) -> Mapping[int, str]:

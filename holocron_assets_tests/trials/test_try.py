@@ -34,7 +34,9 @@ from holocron_assets.lake.tables import (
     ENTITY_RELATIONS,
     GPU_RUNS,
     LLM_RUNS,
+    PAGE_FACTS,
     REPEAT_ANSWERS,
+    SITES,
     TRIALS,
 )
 from holocron_assets.settings import PROJECT_FOLDER
@@ -340,6 +342,24 @@ def test_a_decision_counts_for_the_entity_that_the_statement_is_about(wiki: Wiki
         for subject in ("", BEL)
     }
     assert judged == {"": None, BEL: "wrong"}
+
+
+@pytest.mark.parametrize(("language", "is_right"), [("de", True), ("en", False)])
+def test_a_figure_is_read_as_the_language_of_the_wiki_writes_it(
+    wiki: WikiWithFacts,
+    language: str,
+    is_right: bool,  # noqa: FBT001 - as the list says
+) -> None:
+    batch = wiki.batch_of(IFA)
+    sites = [{**row, "language": language} for row in read_partition(wiki.lake, SITES, SOURCE)]
+    write_partition(wiki.lake, SITES, SOURCE, sites)
+    eyes = next(row for row in read_partition(wiki.lake, PAGE_FACTS, batch) if row["key"] == "eye_color")
+    height = {**eyes, "key": "height", "value": "1,750 m", "number": 1.75, "unit": "m"}
+    write_partition(wiki.lake, PAGE_FACTS, batch, [height])
+    [asked] = (one for one in load_interrogations() if one.name == "entity_facts")
+    [item] = wanted_items(wiki.lake, asked, batch)
+    judged = Truth(wiki.lake, [item], []).verdicts(item, Claim("fact", "", "height", "1,750", "Meter"))
+    assert judged == ({"rules": "right"} if is_right else {})
 
 
 def test_pages_are_tried_in_chunks(wiki: WikiWithFacts, tmp_path: Path) -> None:
