@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -55,6 +56,13 @@ async def ask_in_turn(engine: Engine, items: int) -> list[Outcome]:
     ]
 
 
+async def ask_two_at_once(engine: Engine, timeout_seconds: float) -> list[Outcome]:
+    about = [
+        item(f"Page {n}", interrogation=interrogation(timeout_seconds=timeout_seconds)) for n in range(2)
+    ]
+    return await asyncio.gather(*(engine.answer(one, model=SMALL, digest=DIGEST, attempt=1) for one in about))
+
+
 def with_engine(fake: FakeOllama | str, work: Callable[[Engine], Awaitable[Any]], **settings: Any) -> Any:
     async def working() -> Any:
         async with open_client(fake if isinstance(fake, str) else fake.url) as client:
@@ -103,6 +111,20 @@ def test_a_call_that_hangs_is_given_up_at_its_deadline() -> None:
 def test_a_slow_call_within_its_time_is_an_answer() -> None:
     found = asked(slow(0.3, answers(GOOD)))
     assert (found.status, found.calls[0]["total_ms"] >= 300) == ("ok", True)
+
+
+def test_the_time_that_a_call_waits_behind_another_is_not_its_own() -> None:
+    with FakeOllama(answer=lambda _: GOOD, slots=1, delay_seconds=0.6) as fake:
+        found = with_engine(fake, partial(ask_two_at_once, timeout_seconds=1.0))
+    assert [outcomes(one) for one in found] == [["ok"], ["ok"]]
+    assert max(one.calls[0]["total_ms"] for one in found) > 1000
+
+
+def test_a_call_behind_one_that_hangs_has_a_deadline_of_its_own() -> None:
+    with FakeOllama(on={"Page": hangs}) as fake:
+        found = with_engine(fake, partial(ask_two_at_once, timeout_seconds=0.3))
+    assert [outcomes(one) for one in found] == [["timeout"], ["timeout"]]
+    assert max(one.calls[0]["total_ms"] for one in found) < 3000
 
 
 @pytest.mark.fault(9, "no server")

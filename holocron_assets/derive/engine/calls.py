@@ -50,7 +50,7 @@ class Request:
         messages: role and content of each.
         schema: the JSON schema that the server enforces on the reply.
         options: further options for the server.
-        timeout_seconds: how long the call may take in all.
+        timeout_seconds: how long the call may take, without its time in line behind other calls.
         passages: texts to embed, by the ids of passages; where a model is to write, none.
     """
 

@@ -1,7 +1,6 @@
 """The engine: asks a model about items through the official client, and gives the outcomes."""
 
 import asyncio
-import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 from holocron_assets.derive.engine.bounded_client import is_broken_connection, open_client
 from holocron_assets.derive.engine.call_report import call_attributes, report_call
+from holocron_assets.derive.engine.call_times import CallTimes, server_slots
 from holocron_assets.derive.engine.calls import (
     KEEP_ALIVE,
     ChosenModel,
@@ -86,6 +86,7 @@ class Engine:
         self._tag = tag
         self._fetch_command = fetch_command
         self._around_call = around_call
+        self._times = CallTimes()
         self._failed_in_a_row = 0
 
     async def models(self) -> dict[str, str]:
@@ -119,11 +120,11 @@ class Engine:
         )
 
     async def calls_at_once(self) -> int:
-        """Calls to have under way at once: one more than the server's slots (OLLAMA_NUM_PARALLEL, or 1).
+        """Calls to have under way at once: one more than the server's slots.
 
         So the next is at hand when a slot has done its own.
         """
-        return max(1, int(os.environ.get("OLLAMA_NUM_PARALLEL") or 1)) + 1
+        return server_slots() + 1
 
     async def warm_up(self, model: str, num_ctx: int) -> float:
         """Have the server load a model, and make sure that its context is as large as asked for.
@@ -223,7 +224,7 @@ class Engine:
         for _ in range(_TRIES_OF_A_CHECK):
             async with self._around_call():
                 try:
-                    async with asyncio.timeout(request.timeout_seconds):
+                    async with self._times.limited(request.timeout_seconds):
                         await self._chat(request.about_nothing)
                 except Exception as error:  # noqa: BLE001 - as in `_exchange`
                     if not is_broken_connection(error):
@@ -250,7 +251,7 @@ class Engine:
             return Exchange(request, started_at, milliseconds, reply, **what, call_id=call_id)
 
         try:
-            async with asyncio.timeout(request.timeout_seconds):
+            async with self._times.limited(request.timeout_seconds):
                 reply = await self._chat(request)
         except Exception as error:  # noqa: BLE001 - the client passes on whatever its transport raises
             failure = failure_of_call(error, model=request.model, timeout_seconds=request.timeout_seconds)
