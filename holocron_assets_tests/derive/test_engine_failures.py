@@ -14,7 +14,9 @@ from fake_ollama import (
     LARGE,
     SMALL,
     Behaviour,
+    Chat,
     FakeOllama,
+    Handler,
     answers,
     comes_true,
     drops_the_connection,
@@ -35,18 +37,34 @@ from holocron_assets.derive.engine.problems import (
     ModelServerUnavailable,
     ModelTooLargeError,
 )
+from holocron_assets.derive.engine.tries import BUSY_PAUSES
 from holocron_assets.errors import PermanentError, TransientError
+from holocron_assets.lake.place.clock import utc_now
 
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holocron_assets.derive.engine.tries.BUSY_PAUSES", (0.0,) * len(BUSY_PAUSES))
 
 
 def asked(*script: Behaviour, **options: Any) -> Outcome:
     with FakeOllama(answer=lambda _: GOOD) as fake:
         fake.script.extend(script)
         return asyncio.run(ask(fake, item(), **options))
+
+
+def busy(status: int, retry_after: str | None = None) -> Behaviour:
+    """Answer that there is too much to do, as proxies before model servers do."""
+
+    def behave(handler: Handler, _: Chat) -> None:
+        handler.send_response(status)
+        if retry_after is not None:
+            handler.send_header("Retry-After", retry_after)
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    return behave
 
 
 async def ask_in_turn(engine: Engine, items: int) -> list[Outcome]:
@@ -143,10 +161,36 @@ def test_a_server_that_is_down_stops_the_run_and_costs_the_item_nothing() -> Non
 
 
 @pytest.mark.fault(9, "503, the server's queue is full")
-def test_a_busy_server_is_as_good_as_none() -> None:
-    found = asked(fails(503, "server busy, please try again.  maximum pending requests exceeded"))
-    assert (outcomes(found), found.counts, bool(found.problem)) == (["server_down"], False, True)
+def test_a_server_that_stays_busy_is_as_good_as_none() -> None:
+    found = asked(*[fails(503, "server busy, please try again.  maximum pending requests exceeded")] * 9)
+    assert (set(outcomes(found)), found.counts, bool(found.problem)) == ({"server_down"}, False, True)
+    assert len(outcomes(found)) == 1 + len(BUSY_PAUSES)
     assert "busy (503)" in str(found.problem)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_is_busy_for_a_while_is_waited_for_and_costs_the_item_nothing(status: int) -> None:
+    found = asked(busy(status), busy(status), malformed())
+    assert outcomes(found) == ["server_down", "server_down", "malformed", "ok"]
+    assert (found.status, found.problem, [call["try"] for call in found.calls]) == ("ok", None, [1, 1, 1, 2])
+
+
+def test_a_busy_server_is_asked_again_no_earlier_than_it_says() -> None:
+    found = asked(busy(429, retry_after="1"))
+    first, second = (call["started_at"] for call in found.calls)
+    assert (second - first).total_seconds() >= 1
+
+
+@pytest.mark.parametrize("retry_after", ["soon", "-5", "", "Sun, 21 Nov 1999 12:00:00 GMT"])
+def test_a_time_that_cannot_be_waited_for_is_none(retry_after: str) -> None:
+    assert asked(busy(503, retry_after=retry_after)).status == "ok"
+
+
+def test_a_server_that_is_busy_for_long_stops_the_run_until_then() -> None:
+    found = asked(busy(503, retry_after="600"))
+    assert outcomes(found) == ["server_down"]
+    assert isinstance(found.problem, ModelServerUnavailable)
+    assert 590 < (found.problem.due_at - utc_now()).total_seconds() <= 600
 
 
 @pytest.mark.fault(9, "404, the model is not there")

@@ -10,7 +10,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from holocron_assets.crawl.http.outcomes import retry_after_seconds
 from holocron_assets.derive.engine.official_client import ollama
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.telemetry.context import request_id
 from holocron_assets.telemetry.spans import trace_parent
 
@@ -49,6 +51,15 @@ def is_unreachable(error: Exception) -> bool:
 def is_broken_connection(error: Exception) -> bool:
     """Whether an error of the client means that a connection ended during a request."""
     return isinstance(error, httpx.ReadError | httpx.WriteError | httpx.RemoteProtocolError)
+
+
+def wait_asked(error: Exception) -> float:
+    """Seconds that the answer behind an error asks to wait (`Retry-After`); 0 if it asks for none."""
+    answered = error.__context__  # the client passes on the status alone
+    if not isinstance(answered, httpx.HTTPStatusError):
+        return 0.0
+    headers = {name.lower(): value for name, value in answered.response.headers.items()}
+    return retry_after_seconds(headers, utc_now().timestamp()) or 0.0
 
 
 async def _name(request: httpx.Request) -> None:

@@ -1,6 +1,7 @@
 """The engine: asks a model about items through the official client, and gives the outcomes."""
 
 import asyncio
+import itertools
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from dataclasses import replace
@@ -37,7 +38,7 @@ from holocron_assets.derive.engine.replies import (
     check_answer,
     read_reply,
 )
-from holocron_assets.derive.engine.tries import PAUSES, Try, Turn, first_try
+from holocron_assets.derive.engine.tries import PAUSES, Try, Turn, busy_pause, first_try
 from holocron_assets.derive.interrogations.follow_ups import FollowUpDecision
 from holocron_assets.derive.interrogations.templates import TemplateError
 from holocron_assets.derive.items.items import Item
@@ -190,10 +191,7 @@ class Engine:
             return made.refused(item)
         trying: Try = first_try(item)
         while True:
-            async with self._around_call():
-                exchange = await self._exchange(trying.request(model), digest)
-            decision, following = _follow_up(trying, exchange)
-            made.add(trying, exchange, decision)
+            exchange, following = await self._asked(trying, made, model, digest)
             failure = exchange.failure
             if failure is None:
                 if following is None:
@@ -208,6 +206,21 @@ class Engine:
             pause = PAUSES[-1] if failure.outcome == "out_of_memory" else PAUSES[trying.number - 1]
             await asyncio.sleep(pause)
             trying = again
+
+    async def _asked(
+        self, trying: Try, made: Attempt, model: str, digest: str
+    ) -> tuple[Exchange, Try | Failure | None]:
+        """Make a call, a few times while the server is busy, and give what follows; see `_follow_up`."""
+        for again in itertools.count():
+            async with self._around_call():
+                exchange = await self._exchange(trying.request(model), digest)
+            decision, following = _follow_up(trying, exchange)
+            made.add(trying, exchange, decision)
+            pause = busy_pause(exchange.failure, again)
+            if pause is None:
+                break
+            await asyncio.sleep(pause)
+        return exchange, following
 
     async def _problem(self, failure: Failure, request: Request) -> Exception | None:
         """Why the run has to stop; None if it can go on."""

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from holocron_assets.errors import PermanentError, TransientError
@@ -84,11 +84,13 @@ class Failure:
         outcome: the outcome of the call.
         reason: in a line, for people; it does not name the item.
         traceback: of the error that caused it; None if no error did.
+        busy_seconds: how long a busy server asks to wait, 0 if it does not say; None if it is not busy.
     """
 
     outcome: CallOutcome
     reason: str
     traceback: str | None = field(default=None, repr=False, compare=False)
+    busy_seconds: float | None = None
 
 
 def problem_of(
@@ -111,7 +113,8 @@ def problem_of(
         case "refused":
             return ModelServerRefusedError(failure.reason)
         case "server_down" | "wrong_model":
-            return ModelServerUnavailable(failure.reason, now + delay_after(1))
+            wait = max(delay_after(1), timedelta(seconds=failure.busy_seconds or 0))
+            return ModelServerUnavailable(failure.reason, now + wait)
     return ModelServerUnavailable(failure.reason, now + delay_after(1)) if is_servers else None
 
 
@@ -124,7 +127,7 @@ def failure_of_call(error: Exception, *, model: str, timeout_seconds: float) -> 
         timeout_seconds: how long the call might take.
     """
     # The client takes a fifth of a second to import, and most importers of this module ask no server.
-    from holocron_assets.derive.engine.bounded_client import is_unreachable  # noqa: PLC0415
+    from holocron_assets.derive.engine.bounded_client import is_unreachable, wait_asked  # noqa: PLC0415
     from holocron_assets.derive.engine.official_client import ollama  # noqa: PLC0415
 
     match error:
@@ -135,7 +138,7 @@ def failure_of_call(error: Exception, *, model: str, timeout_seconds: float) -> 
                 "server_down", "no model server answers: start it (`ollama serve`), or see OLLAMA_HOST"
             )
         case ollama.ResponseError():
-            return _failure_of_response(error, model)
+            return _failure_of_response(error, model, wait_asked(error))
         case WrongModelError():
             return Failure("wrong_model", _line(error))
         case ValueError() | AttributeError() | TypeError() | RecursionError():
@@ -144,7 +147,7 @@ def failure_of_call(error: Exception, *, model: str, timeout_seconds: float) -> 
     return Failure("server_error", f"the connection broke: {type(error).__name__}: {_line(error)}")
 
 
-def _failure_of_response(error: "ollama.ResponseError", model: str) -> Failure:
+def _failure_of_response(error: "ollama.ResponseError", model: str, wait: float) -> Failure:
     message = _line(error.error)
     if _NO_MEMORY.search(message):
         return Failure("out_of_memory", f"{model} does not fit into the server's memory: {message}")
@@ -156,7 +159,8 @@ def _failure_of_response(error: "ollama.ResponseError", model: str) -> Failure:
         advice = "see that OLLAMA_HOST names the right server, and OLLAMA_API_KEY a key that it takes"
         return Failure("refused", f"the model server refuses us ({error.status_code}): {message}; {advice}")
     if error.status_code in (_TOO_MANY, _UNAVAILABLE):
-        return Failure("server_down", f"the model server is busy ({error.status_code}): {message}")
+        reason = f"the model server is busy ({error.status_code}): {message}"
+        return Failure("server_down", reason, busy_seconds=wait)
     return Failure("server_error", f"the model server answered {error.status_code}: {message}")
 
 

@@ -23,6 +23,10 @@ MOST_TRIES = 3
 PAUSES = (0.25, 2.5)
 """Seconds before the second and the third try; after a lack of memory the longer one comes before both."""
 
+BUSY_PAUSES = (2.0, 8.0, 30.0)
+"""Seconds before a call is made again because the server is busy; longer if the server asks for longer."""
+
+_LONGEST_BUSY_PAUSE = 60.0
 _MOST_EVIDENCE_KEPT = 0.7
 _LEAST_EVIDENCE_KEPT = 0.1
 _CORRECTED: frozenset[CallOutcome] = frozenset({"malformed", "invalid", "truncated"})
@@ -171,6 +175,21 @@ class Try:
         except TemplateError:  # the template was made for another error; the item keeps its tries
             text = None
         return text or user_part("", message)
+
+
+def busy_pause(failure: Failure | None, made: int) -> float | None:
+    """Seconds to wait before a call is made again as it was; None if not because the server is busy.
+
+    A server that asks for a long time, or is busy again and again, is as good as none.
+
+    Args:
+        failure: the failure of the call; None if it gave an answer.
+        made: how often it was made again already.
+    """
+    if failure is None or failure.busy_seconds is None or made >= len(BUSY_PAUSES):
+        return None
+    pause = max(BUSY_PAUSES[made], failure.busy_seconds)
+    return pause if pause <= _LONGEST_BUSY_PAUSE else None
 
 
 def first_try(item: Item) -> Try:
