@@ -11,17 +11,17 @@ from pathlib import Path
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.item_states import ItemState
 from holocron_assets.derive.results.kept_answers import answered_scopes, is_of
+from holocron_assets.derive.results.kept_keys import KeptKeys
 from holocron_assets.derive.results.result_journals import StateJournal
 from holocron_assets.lake.journals.journal import Journal
-from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
 
 _ANSWERED = re.compile(rb'"key":"([0-9a-f]+)","counts":true,"status":"ok"')
 """Quotation marks in an answer's texts are escaped, so that no text can contain this."""
 
-_KEYS: dict[Path, tuple[tuple[list[FileMark], frozenset[str]], frozenset[str]]] = {}
-"""Keys of answers that a journal holds and `llm_runs` does not, in the state in which both were read."""
+_KEYS = KeptKeys()
+"""Keys of answers that a journal holds and `llm_runs` does not."""
 
 
 def journaled_answers(
@@ -53,11 +53,9 @@ def journaled_answers(
 
 def _keys_beyond(path: Path, published: frozenset[str]) -> frozenset[str]:
     """Keys of answers that a journal holds and its scope's table does not."""
-    state = Journal(path).marks(), published
-    known = _KEYS.get(path)
-    if known is None or known[0] != state:
-        known = _KEYS[path] = (state, _keys_of_answers(path) - published)
-    return known[1]
+    # The hash stands for the keys that are published: they need not stay in memory with it.
+    state = Journal(path).marks(), hash(published)
+    return _KEYS.of(path, state, lambda: _keys_of_answers(path) - published)
 
 
 def _keys_of_answers(path: Path) -> frozenset[str]:

@@ -2,20 +2,20 @@
 
 import json
 from collections.abc import Set as AbstractSet
-from pathlib import Path
+from functools import partial
 
 import pyarrow.compute as pc
 
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.item_states import SUMMED, ItemState
+from holocron_assets.derive.results.kept_keys import KeptKeys
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_table, rows_there
-from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
 
-_KEYS: dict[tuple[Path, str], tuple[FileMark | None, frozenset[str]]] = {}
-"""Keys of each scope's answers, in the state in which its file was read: some 50 KB for each."""
+_KEYS = KeptKeys()
+"""Keys of each scope's answers: some 50 KB for each."""
 
 
 def scope_of(name: str, partition: str) -> str:
@@ -78,11 +78,8 @@ def answered_scopes(lake: Lake, interrogation: Interrogation) -> dict[str, froze
     for scope in listing.names:
         if not is_of(scope, interrogation):
             continue
-        mark, place = listing.mark(scope), (lake.root, scope)
-        known = _KEYS.get(place)
-        if known is None or known[0] != mark:
-            known = _KEYS[place] = (mark, _keys_of_answers(lake, scope))
-        found[scope] = known[1]
+        read = partial(_keys_of_answers, lake, scope)
+        found[scope] = _KEYS.of((lake.root, scope), listing.mark(scope), read)
     return found
 
 

@@ -1,0 +1,49 @@
+"""Keys of answers that stay in memory, up to a bound."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+
+MOST_KEYS = 2_000_000
+"""The most keys in one memory: some 250 MB, and those of a million pages twice."""
+
+
+class KeptKeys:
+    """The keys of answers of many files, by file. Of those used longest ago, enough are forgotten."""
+
+    def __init__(self, most: int = MOST_KEYS) -> None:
+        """Make an empty memory.
+
+        Args:
+            most: the most keys; a file without keys counts as one.
+        """
+        self._most = most
+        self._kept: OrderedDict[Hashable, tuple[object, frozenset[str]]] = OrderedDict()
+        self._size = 0
+        self._changing = Lock()
+
+    def of(self, place: Hashable, state: object, read: Callable[[], frozenset[str]]) -> frozenset[str]:
+        """The keys of a file.
+
+        Args:
+            place: names the file.
+            state: the state that it is in now: it is read again only if that changed.
+            read: reads them.
+        """
+        with self._changing:
+            known = self._kept.get(place)
+            if known is not None and known[0] == state:
+                self._kept.move_to_end(place)
+                return known[1]
+        keys = read()
+        with self._changing:
+            self._forget(place)
+            self._kept[place] = (state, keys)
+            self._size += max(len(keys), 1)
+            while self._size > self._most:
+                self._forget(next(iter(self._kept)))
+        return keys
+
+    def _forget(self, place: Hashable) -> None:
+        known = self._kept.pop(place, None)
+        self._size -= max(len(known[1]), 1) if known else 0
