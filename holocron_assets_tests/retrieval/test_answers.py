@@ -16,7 +16,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.retrieval.answers import reading
 from holocron_assets.retrieval.answers.answer import NOT_HERE, Answer, answer
-from holocron_assets.retrieval.answers.questions import Subject, keys_asked, subjects
+from holocron_assets.retrieval.answers.questions import Subject, gender_asked, keys_asked, subjects
 from holocron_assets.retrieval.answers.reading import Reader, reading_models
 from holocron_assets.retrieval.answers.statements import quoted
 from holocron_assets.retrieval.answers.wording import VERBS_FILE, VerbsFile
@@ -76,6 +76,14 @@ def test_what_only_the_page_of_the_other_entity_states_is_answered_with_its_word
     assert (one.answer, one.key, one.title) == ("Orrin Dorrane", "child_of", "Orrin Dorrane")
     assert "Issa Dorrane" in one.quote
     assert wikitext(lake, one.title)[one.start : one.end] == one.quote
+
+
+@pytest.mark.parametrize(("asked_for", "answers"), [("parent", 1), ("father", 1), ("mother", 0)])
+def test_a_word_for_one_gender_asks_for_somebody_of_that_gender(
+    lake: Lake, asked_for: str, answers: int
+) -> None:
+    found = asked(lake, f"Who is the {asked_for} of Issa Dorrane?").statements
+    assert [one.answer for one in found] == ["Orrin Dorrane"] * answers
 
 
 def test_what_leads_to_an_entity_is_not_read_in_the_wrong_direction(lake: Lake) -> None:
@@ -377,3 +385,19 @@ def test_a_question_is_about_the_pages_whose_whole_name_it_has(lake: Lake) -> No
 def test_the_model_that_reads_is_the_chosen_one() -> None:
     assert reading_models({"HOLOCRON_MODEL": "other:7b"}) == ("other:7b",)
     assert reading_models({})[0] == MODEL
+
+
+@pytest.mark.parametrize(
+    ("question", "key", "word"),
+    [
+        ("Who was the mother of X?", "child_of", "mother"),
+        ("Who is X's brother?", "sibling_of", "brother"),
+        ("Who was X's daughter?", "parent_of", "daughter"),
+        ("Who was the parent of X?", "child_of", None),
+        ("Whom was X a daughter of?", "child_of", None),  # of X it says so, and not of the answer
+    ],
+)
+def test_only_a_word_for_who_answers_asks_for_a_gender(question: str, key: str, word: str | None) -> None:
+    assert keys_asked(question, Subject({}, "X"), {key}) == [key]
+    gender = gender_asked(question, Subject({}, "X"), key)
+    assert (gender is not None and word in gender.words) if word else gender is None

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import duckdb
+
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect
-from holocron_assets.retrieval.answers.questions import Subject, keys_asked, subjects
+from holocron_assets.retrieval.answers.questions import Gender, Subject, gender_asked, keys_asked, subjects
 from holocron_assets.retrieval.answers.reading import Reader
-from holocron_assets.retrieval.answers.statements import RELATIONS, Statement, known_statements
+from holocron_assets.retrieval.answers.statements import RELATIONS, Statement, genders_of, known_statements
 from holocron_assets.retrieval.index.full_text import name_words
 from holocron_assets.retrieval.search import Hit, Searcher
 
@@ -78,8 +80,18 @@ def _known(lake: Lake, question: str, named: Sequence[Subject]) -> list[Statemen
             if entity := subject.row["entity_id"]:
                 known = known_statements(connection, entity)
                 asked = keys_asked(question, subject, {one.key for one in known if one.key})
-                found += [one for one in known if one.key in asked]
+                genders = {key: gender_asked(question, subject, key) for key in asked}
+                fitting = [one for one in known if one.key in asked]
+                found += [one for one in fitting if _is_of(genders[one.key or ""], one, connection)]
     return found
+
+
+def _is_of(gender: Gender | None, said: Statement, connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether what answers is of a gender, by the words of the page, or by what is known of the entity."""
+    if gender is None or not gender.words.isdisjoint(name_words(said.quote)):
+        return True
+    known = genders_of(connection, [said.answer_id]) if said.answer_id else {}
+    return any(not gender.values.isdisjoint(values) for values in known.values())
 
 
 def _passages(searcher: Searcher, question: str, named: Sequence[Subject]) -> list[Hit]:

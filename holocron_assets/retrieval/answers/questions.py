@@ -3,9 +3,14 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 
+from pydantic import ConfigDict, RootModel
+
+from holocron_assets.entities.data_files import read_data_file
 from holocron_assets.entities.facts.stated_keys import KINDS, StatedKey, load_keys
 from holocron_assets.entities.facts.vocabulary import load_vocabulary
+from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.retrieval.answers.wording import (
     Kind,
@@ -19,6 +24,22 @@ from holocron_assets.retrieval.search import Hit
 
 _PEOPLE = frozenset({"PersonCharacter", "Droid", "Organization", "Species"})
 _PLACES, _TIMES = frozenset({"LocationPlace"}), frozenset({"TimePeriod"})
+
+
+GENDERS_FILE = Path(__file__).with_name("genders.yaml")
+
+
+class Gender(FrozenModel):
+    """An entry of `genders.yaml`, which explains it."""
+
+    words: frozenset[str]
+    values: frozenset[str]
+
+
+class GendersFile(RootModel[Mapping[str, Gender]]):
+    """The whole file."""
+
+    model_config = ConfigDict(frozen=True)
 
 
 @dataclass(frozen=True)
@@ -63,6 +84,20 @@ def keys_asked(question: str, subject: Subject, known: Collection[str]) -> list[
     fitting = [key for key in known if _can_answer(key, asked.kind)]
     others = frozenset().union(*map(other_stems, asked.stems))
     return _best(fitting, asked) or _best(fitting, replace(asked, stems=asked.stems | others))
+
+
+def gender_asked(question: str, subject: Subject, key: str) -> Gender | None:
+    """The gender that an answer must have: who asks for a mother by a key of parents asks for a woman.
+
+    Args:
+        question: the question.
+        subject: what it is about.
+        key: one of `keys_asked`.
+    """
+    asked = wording_of_question(question, subject.name)
+    fitting = [phrase for phrase in _phrases(key) if asked.asks_for(wording_of_key(phrase))]
+    genders = read_data_file(GENDERS_FILE, GendersFile).root.values()
+    return next((gender for gender in genders if not gender.words.isdisjoint(fitting)), None)
 
 
 def _best(keys: Iterable[str], asked: Wording) -> list[str]:

@@ -1,7 +1,7 @@
 """The statements that an answer is made of, and where each is said word for word."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,21 +28,28 @@ _KNOWN = """
 with said as (
     select
         entity_id, fact_key as key, value, evidence, evidence_start, evidence_end, source, title_key,
-        false as is_turned
+        null::varchar as answer_id, false as is_turned
     from entity_facts
     where entity_id = $entity and supported and status in ('stated', 'accepted')
     union all
-    select from_id, relation, to_name, evidence, evidence_start, evidence_end, source, title_key, false
+    select from_id, relation, to_name, evidence, evidence_start, evidence_end, source, title_key, to_id, false
     from entity_relations
     where from_id = $entity and supported and status in ('stated', 'accepted')
     union all
     select
-        to_id, relation, of.name, evidence, evidence_start, evidence_end, said.source, said.title_key, true
+        to_id, relation, of.name, evidence, evidence_start, evidence_end, said.source, said.title_key,
+        from_id, true
     from entity_relations as said
     join entities as of on of.entity_id = said.from_id
     where to_id = $entity and from_id <> $entity and supported and said.status in ('stated', 'accepted')
 )
 from said
+"""
+_GENDERS = """
+select entity_id, list(lower(value)) as genders
+from entity_facts
+where entity_id = any($entities) and fact_key = 'gender' and status in ('stated', 'accepted')
+group by entity_id
 """
 # One page at a time: DuckDB then reads the text of no other page.
 _PAGE = """
@@ -67,6 +74,7 @@ class Statement:
         of: 'wikitext', or 'text' (the page's clean text).
         entity_id: the entity that it is about, if it is known of one.
         key: the fact or relation that it is, if it is known as one.
+        answer_id: the entity that answers, if it is known as one.
     """
 
     answer: str
@@ -79,6 +87,7 @@ class Statement:
     of: str
     entity_id: str | None = None
     key: str | None = None
+    answer_id: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The statement for programs."""
@@ -105,6 +114,12 @@ def known_statements(connection: duckdb.DuckDBPyConnection, entity_id: str) -> l
     }
     found = ({**row, **page} for row in said for page in pages[row["source"], row["title_key"]])
     return [statement for row in found if (statement := _checked(row))]
+
+
+def genders_of(connection: duckdb.DuckDBPyConnection, entities: Collection[str]) -> dict[str, list[str]]:
+    """What is stated or accepted of the genders of some entities, in small letters."""
+    rows = query(connection, _GENDERS, {"entities": sorted(entities)})
+    return {row["entity_id"]: row["genders"] for row in rows}
 
 
 def _key_of_entity(row: Row) -> str | None:
@@ -188,4 +203,5 @@ def _checked(row: Row) -> Statement | None:
         of="wikitext",
         entity_id=row["entity_id"],
         key=row["key"],
+        answer_id=row["answer_id"],
     )
