@@ -14,7 +14,7 @@ from holocron_assets.retrieval.index.signs import has_signs, signs_analyzer, unb
 _WORD = re.compile(r"[^\W_]+")
 _ELLIPSIS = "…"
 _SHORT = 3
-"""Letters of a word that is only marked where nothing longer is searched."""
+"""Letters of a word that is marked only beside another one, or where nothing longer is searched."""
 _BEFORE = 60
 """Characters before the first word that was found, in an excerpt."""
 
@@ -23,9 +23,7 @@ def highlights(text: str, searched: str) -> list[tuple[int, int]]:
     """The offsets of the words of a text that are searched: start and end of each, in order."""
     runs = unbroken_runs(unicodedata.normalize("NFC", searched))
     words = _WORD.findall(" ".join(run for run in runs if not has_signs(run)))
-    # Short words stand everywhere, and say little of what was searched.
-    wanted = {_stem(word) for word in words if len(word) > _SHORT} or set(map(_stem, words))
-    whole = [match.span() for match in _WORD.finditer(text) if _stem(match[0]) in wanted]
+    whole = _of_words(text, words)
     return _joined([*whole, *(place for run in runs if has_signs(run) for place in _of_run(text, run))])
 
 
@@ -64,6 +62,23 @@ def excerpt(text: str, marks: Sequence[tuple[int, int]], longest: int) -> Iterat
     yield text[place:end], False
     if end < len(text):
         yield f" {_ELLIPSIS}", False
+
+
+def _of_words(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
+    """Where a text has some of the words that are searched.
+
+    Short words stand everywhere, and say little of what was searched. They count beside another word that
+    counts, as "War" does in "Lamp War"; or where nothing longer is searched.
+    """
+    stems = set(map(_stem, words))
+    wanted = {_stem(word) for word in words if len(word) > _SHORT} or stems
+    found = [(match.span(), _stem(match[0])) for match in _WORD.finditer(text)]
+    marked = [stem in wanted for _, stem in found]
+    for places in (range(1, len(found)), range(len(found) - 2, -1, -1)):
+        step = places.step
+        for place in places:
+            marked[place] = marked[place] or (marked[place - step] and found[place][1] in stems)
+    return [span for (span, _), is_marked in zip(found, marked, strict=True) if is_marked]
 
 
 def _of_run(text: str, run: str) -> list[tuple[int, int]]:

@@ -372,3 +372,16 @@ def test_letters_with_something_between_them_stand_in_no_row(
 )
 def test_letters_without_spaces_around_them_are_marked(text: str, typed: str, expected: list[str]) -> None:
     assert [text[start:end] for start, end in highlights(text, typed)] == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("Lamp War", ["Lamp", "War", "lamp", "Lamp"]),
+        ("war of the lamp", ["The", "Lamp", "War", "lamp", "the", "Lamp"]),
+        ("the war", ["The", "War", "war", "the"]),
+    ],
+)
+def test_a_short_word_is_marked_beside_another_that_was_searched(typed: str, expected: list[str]) -> None:
+    text = "The Lamp War began as a war over lamp oil, by the Lamp."
+    assert [text[start:end] for start, end in highlights(text, typed)] == expected
