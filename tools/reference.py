@@ -33,15 +33,9 @@ from holocron_assets.operations.notifications.alert_rules import AlertRules
 from holocron_assets.operations.notifications.webhooks import Webhooks
 from holocron_assets.operations.schedules import Schedules
 from holocron_assets.operations.state.dagster_state import DagsterState
-from holocron_assets.operations.state.metrics import (
-    check_metrics,
-    dagster_metrics,
-    file_metrics,
-    status_metrics,
-    total_metrics,
-)
 from holocron_assets.operations.state.snapshot import take_snapshot
 from holocron_assets.operations.state.totals import Totals
+from holocron_assets.operations.state.watch import Watch
 from holocron_assets.settings import VARIABLES
 
 _HEAD = """\
@@ -166,15 +160,18 @@ def _metrics() -> list[Sequence[str]]:
         status = take_snapshot(open_lake(Path(name)), [], Path(name))
     nothing: Any = ()
     totals = Totals(*[nothing] * len(inspect.signature(Totals).parameters))
-    families = [
-        *status_metrics(status),
-        *total_metrics(totals),
-        *file_metrics(totals),
-        *check_metrics([]),
-        *dagster_metrics(DagsterState(utc_now(), {}, {}, None)),
+    dagster = DagsterState(utc_now(), {}, {}, None)
+    families = Watch(lambda: status, lambda: totals, lambda: dagster, dict).collect()
+    rows = [
+        (f"`{_exposed(family)}`", family.type, ", ".join(_labels(family)), family.documentation)
+        for family in families
     ]
-    rows = [(f"`{_exposed(family)}`", family.type, family.documentation) for family in families]
-    return [("metric", "type", "what it says"), *rows]
+    return [("metric", "type", "labels", "what it says"), *rows]
+
+
+def _labels(family: Metric) -> Sequence[str]:
+    # The library keeps them to itself, and a family without samples shows them nowhere else.
+    return tuple(getattr(family, "_labelnames", ()))
 
 
 def _exposed(family: Metric) -> str:
