@@ -63,7 +63,7 @@ def _read(hosts: Hosts, url: str) -> bytes:
     """
     asked = url
     for _ in range(1 + MOST_REDIRECTS):
-        request = Request("GET", asked, {}, shown_url=asked)
+        request = Request("GET", asked, {}, shown_url=asked, stays_too_large=True)
         answer = _answer(hosts, request)
         if answer.status and answer.status < HTTPStatus.MULTIPLE_CHOICES:
             return answer.body

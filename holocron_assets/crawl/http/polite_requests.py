@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
-from holocron_assets.crawl.http.client import HttpClient, Verb
+from holocron_assets.crawl.http.client import BodyTooLargeError, HttpClient, Verb
 from holocron_assets.crawl.http.outcomes import Answer, HttpAnswer, is_challenge
 from holocron_assets.crawl.politeness.host_state import HostState
 from holocron_assets.crawl.politeness.limits import HostLimits, Turn
@@ -60,6 +60,7 @@ class Request:
         shown_url: the address as it is recorded.
         titles: number of pages that it asks for.
         resolver: the resolver of files that gave the address; None for other requests.
+        stays_too_large: whether a body that is too large would be so again, so that it is not sent twice.
     """
 
     verb: Verb
@@ -68,6 +69,7 @@ class Request:
     shown_url: str
     titles: int = 0
     resolver: str | None = None
+    stays_too_large: bool = False
 
     def sent_by(self, http: HttpClient) -> HttpAnswer:
         """Send it and wait for its answer (see `HttpClient.send`)."""
@@ -165,7 +167,8 @@ class PoliteRequests:
             if decision.wait_seconds is None:
                 raise WikiRefused(self.host, problem, decision.outcome) from sent.answer.cause
             patience -= sent.turn.held_seconds
-            if decision.wait_seconds > patience or number == _MOST_TRIES:
+            is_final = request.stays_too_large and isinstance(sent.answer.cause, BodyTooLargeError)
+            if is_final or decision.wait_seconds > patience or number == _MOST_TRIES:
                 raise self.unavailable(decision, problem) from sent.answer.cause
         return sent.answer, reading
 

@@ -7,6 +7,7 @@ from file_rows import list_source
 from file_server import FileServer, answer
 
 from holocron_assets.crawl.errors import WikiRefused
+from holocron_assets.crawl.files import sitemaps
 from holocron_assets.crawl.files.sitemaps import sitemap_reader
 from holocron_assets.crawl.files.transfers.addresses import RedirectError
 from holocron_assets.crawl.sources.lists import LARGEST_SITEMAP, ListError
@@ -50,6 +51,17 @@ def test_an_address_of_the_own_network_is_refused(tmp_path: Path) -> None:
         pytest.raises(WikiRefused, match="private_hosts"),
     ):
         read_url(server.url("/s.xml"))
+
+
+def test_a_sitemap_that_is_too_large_is_asked_for_once_and_named_with_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sitemaps, "LARGEST_SITEMAP", 1000)
+    with FileServer() as server:
+        url = server.serve("/s.xml", answer(200, b" " * 1001))
+        with pytest.raises(ListError, match=f"{url} is no sitemap: the body is larger than 1000 bytes"):
+            read(tmp_path, url)
+        assert len(server.asked) == 1
 
 
 @pytest.mark.system
