@@ -77,6 +77,12 @@ def test_rfc9110_15_5_9_and_rfc8470_5_2_the_request_may_be_repeated(status: int)
     assert decide(answer(status)).retry
 
 
+def test_what_may_be_a_firewalls_page_is_neither_a_failure_nor_a_good_answer() -> None:
+    state = HostState(consecutive_failures=3, breaker=Breaker(is_open=True, openings=1), seen_at=NOW)
+    refused = answer(403, is_expected=True, content_type="text/html; charset=utf-8")
+    assert decide(refused, state) == Decision("client_error", retry=False, wait_seconds=None, state=state)
+
+
 @pytest.mark.parametrize("status", [401, 403, 405])
 def test_a_bot_wall_is_transient_although_its_status_is_a_client_error(status: int) -> None:
     decision = decide(answer(status))

@@ -15,7 +15,7 @@ from holocron_assets.crawl.files.resolvers import Link, ResolverError, asks_its_
 from holocron_assets.crawl.files.transfers import kinds
 from holocron_assets.crawl.files.transfers.addresses import host_of
 from holocron_assets.crawl.files.transfers.answers import Verdict
-from holocron_assets.crawl.files.transfers.fetching import Fetching
+from holocron_assets.crawl.files.transfers.fetching import WALL, Fetching
 from holocron_assets.crawl.files.transfers.hosts import hosts_of
 from holocron_assets.crawl.files.transfers.kinds import HTML
 from holocron_assets.crawl.files.transfers.receiving import Wanted
@@ -124,7 +124,8 @@ class FileReader:
     def _try_all(self, artifact: Artifact, held: Held | None, *, is_last_chance: bool) -> Outcome:
         """Try candidate after candidate. One that fails for now is tried again later, before the next ones.
 
-        On the artifact's last attempt there is no later, and the next ones are tried too.
+        On the artifact's last attempt there is no later, and the next ones are tried too. So are they if a
+        firewall refuses us: it may do so for ever.
         """
         tried: list[Transfer] = []
         for link in self._chain:
@@ -135,7 +136,7 @@ class FileReader:
                     return outcome_of(tried)
                 if not made.counts:
                     return replace(outcome_of([made]), tried=tried, counts=False)
-                if status_of(made) == "failed" and not is_last_chance:
+                if status_of(made) == "failed" and not is_last_chance and made.verdict.reason != WALL:
                     return outcome_of(tried)
         return outcome_of(tried)
 

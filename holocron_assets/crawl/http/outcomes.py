@@ -37,6 +37,7 @@ _DELAY_SECONDS = re.compile(r"[0-9]+")
 _TRANSIENT_CLIENT_ERRORS = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
 # Protections against robots use these with a page for people. The API itself refuses in JSON.
 _WALL_STATUSES = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.METHOD_NOT_ALLOWED})
+_PAGES_FOR_PEOPLE = ("text/html", "text/plain", "application/xhtml+xml")
 _OVERLOAD_STATUSES = frozenset(
     {HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
 )
@@ -133,6 +134,19 @@ def outcome_of(answer: Answer) -> tuple[Outcome, bool]:
 def is_strain(outcome: Outcome, status: int | None) -> bool:
     """Whether a failure shows that the host has too much to do, so that it should be asked less."""
     return outcome in {"maxlag", "throttled", "captcha"} or status in _OVERLOAD_STATUSES
+
+
+def may_be_a_wall(status: int | None, headers: Mapping[str, str]) -> bool:
+    """Whether a firewall may have refused a request: 403 with a page for people.
+
+    A server that refuses one file answers the same. Only what it answers to something else tells which it is.
+
+    Args:
+        status: HTTP status.
+        headers: HTTP headers, their names in lower case.
+    """
+    stated = headers.get("content-type", "").strip().lower()
+    return status == HTTPStatus.FORBIDDEN and stated.startswith(_PAGES_FOR_PEOPLE)
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: float) -> float | None:

@@ -14,6 +14,7 @@ from holocron_assets.crawl.http.outcomes import (
     Answer,
     Outcome,
     is_strain,
+    may_be_a_wall,
     outcome_of,
     retry_after_seconds,
 )
@@ -145,8 +146,9 @@ def judge(
     outcome, retry = outcome_of(answer)
     if retry:
         return _after_failure(state, answer, outcome, now, jitter)
-    if answer.sent_at < state.failed_at:
-        # The request was sent before the failure, so its answer says nothing of the time after it.
+    if answer.sent_at < state.failed_at or may_be_a_wall(answer.status, answer.headers):
+        # A request that was sent before the failure says nothing of the time after it.
+        # What may be the page of a firewall says nothing at all.
         return Decision(outcome, retry=False, wait_seconds=None, state=state)
     known = pace.after_answer_in(state.pace, answer.elapsed_seconds)
     state = replace(state, pace=known, consecutive_failures=0)

@@ -37,6 +37,7 @@ class FileServer:
         routes: behaviours by path, without query.
         asked: the requests for files, in order; those for robots.txt are not among them.
         robots: the text of its robots.txt; None if there is none.
+        wall: what answers every request, also for robots.txt; None without a firewall.
         tls: its certificate; None for a server that does not encrypt.
     """
 
@@ -44,6 +45,7 @@ class FileServer:
     asked: list[Asked] = field(default_factory=list)
     robots: str | None = None
     robots_asked: int = 0
+    wall: Behaviour | None = None
     tls: ssl.SSLContext | None = None
 
     def __enter__(self) -> Self:
@@ -105,14 +107,13 @@ class FileServer:
         if path == "/robots.txt":
             self.robots_asked += 1
             text = self.robots
-            answer(404 if text is None else 200, (text or "").encode(), Content_Type="text/plain")(
-                wire, request
-            )
+            said = answer(404 if text is None else 200, (text or "").encode(), Content_Type="text/plain")
+            (self.wall or said)(wire, request)
             return
         self.asked.append(request)
         known = self.routes.get(path, [answer(404, b"nothing is here")])
         behaviour = known.pop(0) if len(known) > 1 else known[0]
-        behaviour(wire, request)
+        (self.wall or behaviour)(wire, request)
 
 
 def _read_request(wire: Wire) -> Asked | None:

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
+from time import monotonic
 from urllib.parse import urljoin
 
-from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
+from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
 from holocron_assets.crawl.files.artifact import Candidate
 from holocron_assets.crawl.files.transfers import kinds
 from holocron_assets.crawl.files.transfers.addresses import RedirectError, is_login, redirected
@@ -18,11 +19,14 @@ from holocron_assets.crawl.files.transfers.parts import Part
 from holocron_assets.crawl.files.transfers.receiving import FileReading, HeadReception, Reception, Wanted
 from holocron_assets.crawl.files.transfers.transfer import Held, Transfer, asked_for, request_headers
 from holocron_assets.crawl.http.client import HttpClient, Verb
-from holocron_assets.crawl.http.outcomes import MOST_REDIRECTS, HttpAnswer, is_challenge
+from holocron_assets.crawl.http.outcomes import MOST_REDIRECTS, HttpAnswer, is_challenge, may_be_a_wall
 from holocron_assets.crawl.http.polite_requests import PATIENCE_SECONDS, Request, Sent
 from holocron_assets.crawl.http.streaming import Receiver
 from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.clock import utc_now
+
+WALL = "wall"
+"""Reason of a candidate whose host answers nothing else either: a firewall refuses us."""
 
 _MOST_TRIES = 3
 
@@ -130,7 +134,7 @@ class Fetching:
             made.resumed_from = asked.start
             headers = request_headers(asked, held, wanted)
             receive = partial(_received, part, asked)
-            sent = self._follow(made, wanted, _Try("GET", number, headers, receive, patience))
+            sent, url = self._follow(made, wanted, _Try("GET", number, headers, receive, patience))
             patience -= sent.turn.held_seconds
             if not _helps_at_once(made.verdict, sent, part) or (sent.decision.wait_seconds or 0) > patience:
                 break
@@ -142,9 +146,34 @@ class Fetching:
             # The host keeps its hold; this says only when this file is worth another request.
             made.due_at = utc_now() + timedelta(seconds=sent.decision.wait_seconds)
             made.host_outcome = sent.decision.outcome
+        elif may_be_a_wall(made.status, made.headers) and (due_at := self._walled_until(url)):
+            problem = f"HTTP {made.status}, and its host does not answer anything else either"
+            made.verdict, made.due_at, made.host_outcome = Verdict("wrong", WALL, problem), due_at, "not_api"
 
-    def _follow(self, made: Transfer, wanted: Wanted, plan: _Try) -> Sent:
+    def _walled_until(self, url: str) -> datetime | None:
+        """When a host may be asked again, if it refuses its robots.txt too; None if it refuses one file.
+
+        A host that answered is not asked again within five minutes, and one that is held is not asked at all.
+        """
+        place = urljoin(url, "/robots.txt")
+        with self._hosts.using(url) as host, host.proving:
+            if host.has_just_answered():
+                return None
+            request = Request("GET", place, {}, shown_url=place)
+            try:
+                decision = host.requests.attempt(request, 1, 0.0, _no_wall)[0].decision
+            except HostBusy as busy:
+                return busy.due_at if busy.hindrance in {"held", "breaker_open"} else None
+            if decision.wait_seconds is None:
+                host.answered_at = monotonic()
+                return None
+        return utc_now() + timedelta(seconds=decision.wait_seconds)
+
+    def _follow(self, made: Transfer, wanted: Wanted, plan: _Try) -> tuple[Sent, str]:
         """Send a request, and one for each redirect, each within the limits of its own host.
+
+        Returns:
+            The last request, and its address.
 
         Raises:
             RedirectError: a redirect must not be followed.
@@ -159,7 +188,7 @@ class Fetching:
             sent = self._ask(made.candidate.resolver, url, hop, plan, reception)
             made.note(plan.verb, reception, sent)
             if made.verdict.kind != "moved":
-                return sent
+                return sent, url
             url = redirected(url, reception.headers["location"])
         raise RedirectError("redirect-loop", f"it redirects more than {MOST_REDIRECTS} times")
 
@@ -195,6 +224,11 @@ class Fetching:
 def _any_answer(answer: HttpAnswer) -> FileReading:
     challenged = is_challenge(answer.headers, answer.body)
     return FileReading(not challenged, answer.error, None)
+
+
+def _no_wall(answer: HttpAnswer) -> FileReading:
+    walled = may_be_a_wall(answer.status, answer.headers) or is_challenge(answer.headers, answer.body)
+    return FileReading(not walled, answer.error or (f"HTTP {answer.status}" if walled else None), None)
 
 
 def _received(part: Part, asked: Asked, wanted: Wanted, url: str) -> Reception:

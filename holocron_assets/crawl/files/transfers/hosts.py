@@ -1,5 +1,6 @@
 """The hosts that files come from: each with its limits and its robots.txt; few are open at once."""
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -7,6 +8,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 
 from holocron_assets.crawl.files.transfers.addresses import host_of
 from holocron_assets.crawl.http.client import BODY_LIMIT_BYTES, HttpClient
@@ -23,6 +25,8 @@ from holocron_assets.lake.place.paths import Lake
 _MOST_OPEN = 64
 """Each open host has files open; a list may name thousands of hosts."""
 
+_MOMENT_SECONDS = 300.0
+
 
 @dataclass
 class Host:
@@ -32,11 +36,19 @@ class Host:
         requests: sends requests to it, within its limits.
         robots: its robots.txt, by scheme; empty if it is not obeyed.
         users: threads that ask it now.
+        answered_at: when it last answered something else than a file, by the monotonic clock.
+        proving: held by the thread that asks for that.
     """
 
     requests: PoliteRequests
     robots: dict[str, Robots] = field(default_factory=dict)
     users: int = 0
+    answered_at: float = -math.inf
+    proving: Lock = field(default_factory=Lock)
+
+    def has_just_answered(self) -> bool:
+        """Whether it answered something else than a file a moment ago, so that no firewall refuses us."""
+        return monotonic() - self.answered_at < _MOMENT_SECONDS
 
     def robots_of(self, url: str) -> Robots | None:
         """The robots.txt that applies to an address; None if it is not obeyed (RFC 9309 section 2.3)."""
