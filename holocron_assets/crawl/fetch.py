@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from holocron_assets.crawl.errors import WikiUnavailable
 from holocron_assets.crawl.frontier.attempts import failed_page, settle_failure
 from holocron_assets.crawl.frontier.batches import manifest
 from holocron_assets.crawl.waiting import Group, Waiting
@@ -24,6 +25,12 @@ from holocron_assets.telemetry.context import carried
 from holocron_assets.telemetry.logs import logger
 
 _LOG = logger(__name__)
+
+_REFUSALS_BEFORE_BLAME = 2
+_PERHAPS_AN_ITEMS_FAULT = frozenset(
+    {"captcha", "throttled", "server_error", "network_error", "not_api", "api_error", "client_error"}
+)
+"""Outcomes that an item may cause each time it is asked for; never the lag of a wiki's database."""
 
 _SECONDS_TO_FINISH = 5  # a run that must end waits no longer for a wiki that does not answer
 
@@ -83,6 +90,14 @@ class BatchReader(Protocol):
         """
         ...
 
+    def reads_others_than(self, group: Group) -> bool:
+        """Read an item that is in no group, if there is a way; return whether it could be read.
+
+        Raises:
+            WikiUnavailable: no usable answer comes for it either.
+        """
+        ...
+
     def give_up(self) -> None:
         """Stop what other threads are reading: a thread that waits for an answer soon gets an error."""
         ...
@@ -98,6 +113,8 @@ class _Progress:
     """Attempts that ended because the process was killed."""
     suspicions: Counter[int]
     """How often an item was in a group of which some item could not be read."""
+    refusals: Counter[int]
+    """How often an item was in a group for which no usable answer came, so that the run ended."""
 
     def key(self, wanted: Row) -> int:
         """The key of an item of the manifest."""
@@ -115,6 +132,10 @@ class _Progress:
         """Whether the item is given up after one more crash."""
         return self.attempts_before(wanted) + 1 >= MAX_ATTEMPTS
 
+    def is_refused_again_and_again(self, group: Group) -> bool:
+        """Whether a group, or a larger one with an item of it, ended so many runs that it may be at fault."""
+        return max(self.refusals[key] for key in self.keys(group)) >= _REFUSALS_BEFORE_BLAME
+
     def group_size(self, wanted: Row, sizes: Sequence[int]) -> int:
         """How many items may be read together with an item, itself included."""
         key = self.key(wanted)
@@ -128,8 +149,9 @@ def fetch_batch(
 
     Items that have a row, in the partition or in its journal, are not read again. Each attempt is recorded
     before it starts: an item is dead if four times the process was killed while reading it. Items of its
-    group are read in ever smaller groups. On its last attempt an item is read alone, so that none is blamed
-    for another.
+    group are read in ever smaller groups. So are those of a group that ended two runs because no usable
+    answer came for it, if none comes once more although others can be read. On its last attempt an item is
+    read alone, so that none is blamed for another.
 
     Args:
         lake: where the manifest is and the rows go.
@@ -165,13 +187,15 @@ def _progress(lake: Lake, batch: str, journal: Journal, kind: BatchKind) -> _Pro
     rows: dict[int, Row] = {row[kind.key]: row for row in rows_there(lake, kind.table, batch)}
     crashes: Counter[int] = Counter()
     suspicions: Counter[int] = Counter()
+    refusals: Counter[int] = Counter()
     for record in journal.records():
         crashes.update(record.get("started", ()))
         crashes.subtract(record.get("ended", ()))
         suspicions.update(record.get("suspects", ()))
+        refusals.update(record.get("refused", ()))
         for row in record.get("rows", ()):
             rows[row[kind.key]] = kind.table.revive(row)
-    return _Progress(kind, rows, crashes, suspicions)
+    return _Progress(kind, rows, crashes, suspicions, refusals)
 
 
 class _Reading:
@@ -251,8 +275,22 @@ class _Reading:
         for future in ended:
             del self._running[future]
         for group in started:
-            self._running[pool.submit(carried(self._reader.read), group, self._run_id)] = group
+            self._running[pool.submit(carried(self._read), group)] = group
         return bool(self._running)
+
+    def _read(self, group: Group) -> list[dict[str, Any]]:
+        """The rows of a group.
+
+        A group that ended two runs is not asked for again before something else was read: if no usable answer
+        comes even then, the group is at fault, not the wiki.
+        """
+        is_suspect = self.progress.is_refused_again_and_again(group) and self._reader.reads_others_than(group)
+        try:
+            return self._reader.read(group, self._run_id)
+        except WikiUnavailable as error:
+            if is_suspect and error.outcome in _PERHAPS_AN_ITEMS_FAULT:
+                raise GroupError(str(error)) from error
+            raise
 
     def _next_groups(self, running: int) -> list[Group]:
         """The groups to start while so many are being read. On its last chance an item is read alone."""
@@ -291,10 +329,14 @@ class _Reading:
             wait(self._running, timeout=_SECONDS_TO_FINISH)
             self._reader.give_up()
         for future, group in self._running.items():
-            if future.cancel() or future.exception():
+            if future.cancel():
                 continue
-            rows = self._counted_rows(future.result(), group)
-            self._journal.append({"rows": rows})
+            error = future.exception()
+            if error is None or isinstance(error, GroupError):
+                read, suspects = self._results({future: group})
+                self._journal.append({"rows": list(read.values()), "suspects": self._keys_of(suspects)})
+            elif isinstance(error, WikiUnavailable) and error.outcome in _PERHAPS_AN_ITEMS_FAULT:
+                self._journal.append({"refused": self.progress.keys(group)})
 
     def _take_in(self, read: Mapping[int, Row], suspects: Sequence[Group] = ()) -> None:
         for row in read.values():

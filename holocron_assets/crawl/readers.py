@@ -64,6 +64,14 @@ class WikiReader:
             raise
         return [self._row(page, fetched, run_id) for page in group]
 
+    def reads_others_than(self, group: Group) -> bool:
+        """Whether a page chosen at random is read (see `BatchReader.reads_others_than`)."""
+        try:
+            self._read_others_than(group)
+        except WikiRefused:
+            return False
+        return True
+
     def give_up(self) -> None:
         """Stop what is being read (see `BatchReader.give_up`)."""
         self._client.give_up()
@@ -81,13 +89,16 @@ class WikiReader:
         Raises:
             WikiRefused: the wiki refuses these as well, so the request is wrong and no page is at fault.
         """
-        suspects = {page["title"] for page in group}
         try:
-            others = self._client.draw_others(self._namespaces, suspects)
-            self._client.fetch_pages(others[:1], with_links=self._with_links)
+            self._read_others_than(group)
         except WikiUnavailable:
             return False
         return True
+
+    def _read_others_than(self, group: Group) -> None:
+        suspects = {page["title"] for page in group}
+        others = self._client.draw_others(self._namespaces, suspects)
+        self._client.fetch_pages(others[:1], with_links=self._with_links)
 
 
 class DumpReader:
@@ -118,6 +129,10 @@ class DumpReader:
         places = {page["ordinal"] for page in group} - {None}
         found = {page.ordinal: page for page in self._pages(places)}
         return [self._row(page, found.get(page["ordinal"]), begun_at, run_id) for page in group]
+
+    def reads_others_than(self, group: Group) -> bool:  # noqa: ARG002 - an export refuses nothing
+        """Read nothing (see `BatchReader.reads_others_than`)."""
+        return False
 
     def give_up(self) -> None:
         """Do nothing: reading an export does not wait (see `BatchReader.give_up`)."""

@@ -27,6 +27,9 @@ class DeadlyReader:
         self.groups_at_once = groups_at_once
         self._log, self._journal = log, journal
 
+    def reads_others_than(self, _: Group) -> bool:
+        return False
+
     def give_up(self) -> None:
         pass
 

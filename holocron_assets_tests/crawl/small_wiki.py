@@ -29,10 +29,14 @@ class Always(deque[Behaviour]):
 
 @dataclass
 class SmallWiki:
-    """Pages by title. It fails with HTTP status `failure` whenever it `refuses` the titles asked for."""
+    """Pages by title. It fails with HTTP status `failure` whenever it `refuses` the titles asked for.
+
+    It does what `refusal` says in place of that, if there is one.
+    """
 
     pages: Pages
     failure: int = 400
+    refusal: Behaviour | None = None
     refuses: Callable[[set[str]], bool] = lambda _: False
     list_limit: int = 2
     fake: FakeWiki = field(default_factory=FakeWiki)
@@ -49,6 +53,9 @@ class SmallWiki:
     def behave(self, handler: Handler) -> None:
         titles = _titles(handler.parameters)
         if self.refuses(set(titles)):
+            if self.refusal:
+                self.refusal(handler)
+                return
             handler.reply(self.failure, b"cannot do that", {"Content-Type": "text/html"})
             return
         answer = json.dumps(self._answer(handler.parameters, titles)).encode()

@@ -43,6 +43,7 @@ class ScriptedReader:
     trouble: Callable[[set[str]], None] = lambda _: None
     group_sizes: Sequence[int] = (4, 2, 1)
     groups_at_once: int = 1
+    reads_others: bool = False
     read_groups: list[list[str]] = field(default_factory=list)
 
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
@@ -53,6 +54,9 @@ class ScriptedReader:
             outcome(page["title"], batch=page["batch"], position=page["position"], run_id=run_id)
             for page in group
         ]
+
+    def reads_others_than(self, _: Group) -> bool:
+        return self.reads_others
 
     def give_up(self) -> None:
         pass
@@ -162,6 +166,51 @@ def test_an_orderly_error_ends_the_run_keeps_what_was_read_and_counts_against_no
     rows = fetch_batch(lake, BATCH, reader, "test")
     assert reader.read_groups == [["E", "F"]]
     assert set(by_title(rows).values()) == {("ok", 1)}
+
+
+def refused(outcome: str) -> WikiUnavailable:
+    return WikiUnavailable("host", "not now", utc_now(), outcome)
+
+
+def runs(lake: Lake, reader: ScriptedReader, most: int = 9) -> tuple[list[Row], int]:
+    """The rows of a batch, and how many runs ended before."""
+    for ended in range(most):
+        try:
+            return fetch_batch(lake, BATCH, reader, "test"), ended
+        except WikiUnavailable:
+            continue
+    return [], most
+
+
+def test_a_page_for_which_no_answer_comes_again_and_again_is_found_and_fails_alone(lake: Lake) -> None:
+    put_manifest(lake, BATCH, *"ABCDEF")
+    reader = ScriptedReader(raise_for("C", refused("captcha")), reads_others=True)
+    rows, ended = runs(lake, reader)
+    assert ended == 2
+    assert reader.read_groups == [*[list("ABCD")] * 3, ["E", "F"], ["A", "B"], ["C", "D"], ["C"], ["D"]]
+    assert by_title(rows) == {title: ("failed" if title == "C" else "ok", 1) for title in "ABCDEF"}
+
+
+@pytest.mark.parametrize(("outcome", "reads_others"), [("captcha", False), ("maxlag", True)])
+def test_no_page_is_to_blame_for_what_its_wiki_does_to_all(
+    lake: Lake, outcome: str, *, reads_others: bool
+) -> None:
+    put_manifest(lake, BATCH, *"ABCDEF")
+    reader = ScriptedReader(raise_for("C", refused(outcome)), reads_others=reads_others)
+    assert runs(lake, reader) == ([], 9)
+    assert reader.read_groups == [list("ABCD")] * 9
+
+
+def test_what_another_group_was_read_as_proves_that_its_wiki_works(lake: Lake) -> None:
+    put_manifest(lake, BATCH, *"ABCDEF")
+    trouble = raise_for("F", refused("captcha"))
+    for _ in range(2):
+        with pytest.raises(WikiUnavailable):
+            fetch_batch(lake, BATCH, ScriptedReader(raise_for("A", refused("captcha"))), "test")
+    reader = ScriptedReader(trouble, reads_others=False)
+    with pytest.raises(WikiUnavailable):
+        fetch_batch(lake, BATCH, reader, "test")
+    assert reader.read_groups == [list("ABCD"), ["E", "F"]]  # it was not refused before
 
 
 def test_the_traceback_of_a_page_outlasts_a_run_that_ended_before_its_batch(lake: Lake) -> None:

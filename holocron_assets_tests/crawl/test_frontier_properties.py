@@ -286,6 +286,9 @@ class RandomWiki:
     group_sizes: Sequence[int] = (3, 1)
     groups_at_once: int = 2
 
+    def reads_others_than(self, _: Group) -> bool:
+        return False
+
     def give_up(self) -> None:
         pass
 

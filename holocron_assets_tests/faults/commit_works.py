@@ -61,6 +61,9 @@ class _Reader:
     def __init__(self, log: Path) -> None:
         self._log = log
 
+    def reads_others_than(self, _: Group) -> bool:
+        return False
+
     def give_up(self) -> None:
         pass
 

@@ -250,6 +250,9 @@ class AnyReader:
             for page in group
         ]
 
+    def reads_others_than(self, _: Group) -> bool:
+        return False
+
     def give_up(self) -> None:
         """Nothing takes long here."""
 

@@ -74,6 +74,10 @@ class FileReader:
         """
         return [self._read(wanted, run_id) for wanted in group]
 
+    def reads_others_than(self, group: Group) -> bool:  # noqa: ARG002 - no file is there to be chosen
+        """Read nothing (see `BatchReader.reads_others_than`)."""
+        return False
+
     def give_up(self) -> None:
         """Stop what other threads are reading (see `PageReader.give_up`)."""
         self._http.give_up()
