@@ -87,7 +87,7 @@ def _flagged(flag: Flag, signals: Row) -> str:
         # A title of four digits is a marker too, but the title rules already know it.
         return ", ".join(marker for marker in signals[flag] if not marker.startswith("title:"))
     if flag == "is_redirect" and signals[flag]:
-        return f"redirect to {signals['redirect_target']}"
+        return f"redirect to {signals['redirect_target'] or 'another wiki'}"
     return flag if signals[flag] else ""
 
 

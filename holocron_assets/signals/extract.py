@@ -82,7 +82,7 @@ def _signals(page: Row, site: Site) -> dict[str, Any]:
     visible = without_hidden(read)
     linked = page_links(page, site)
     categories = [category.name for category in linked.categories]
-    top = Top() if linked.redirect else read_top(read, site, name)
+    top = Top() if linked.is_redirect else read_top(read, site, name)
     problems = top.problems
     if len(read) < len(wikitext):
         problems = (f"only the first {len(read):,} of {len(wikitext):,} characters were read", *problems)
@@ -96,7 +96,7 @@ def _signals(page: Row, site: Site) -> dict[str, Any]:
         else [],
         "categories": categories,
         "sections": _sections(visible, Cleaner(site, VOCABULARY.templates, name)),
-        "is_redirect": linked.redirect is not None,
+        "is_redirect": linked.is_redirect,
         "redirect_target": _with_fragment(linked.redirect) if linked.redirect else None,
         "merger_notices": merger_notices(read),
         "interlanguage_links": interlanguage_links(visible, site),

@@ -14,7 +14,14 @@ from urllib.parse import unquote
 
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, InvalidTitle, PageTitle, Site
+from holocron_assets.lake.titles import (
+    CATEGORY_NAMESPACE,
+    FILE_NAMESPACE,
+    InterwikiTitle,
+    InvalidTitle,
+    PageTitle,
+    Site,
+)
 from holocron_assets.signals.hidden import FILLER, without_hidden
 from holocron_assets.signals.outline import KEPT_TEXTS
 from holocron_assets.signals.vocabulary import words_of
@@ -46,12 +53,15 @@ class PageLinks:
     Attributes:
         links: pages and files linked to; a redirect's target is not among them.
         categories: categories that the page is in.
-        redirect: where a redirect leads, with its fragment; None for other pages.
+        redirect: where a redirect leads, with its fragment; None for other pages, and if it leads to none of
+            this wiki.
+        is_redirect: whether the page is a redirect, wherever it leads.
     """
 
     links: tuple[PageTitle, ...]
     categories: tuple[PageTitle, ...]
     redirect: PageTitle | None = None
+    is_redirect: bool = False
 
 
 def extract_links(wikitext: str, site: Site, *, is_redirect: bool = False) -> PageLinks:
@@ -73,7 +83,7 @@ def extract_links(wikitext: str, site: Site, *, is_redirect: bool = False) -> Pa
 
 def _extract_links(wikitext: str, site: Site, *, is_redirect: bool) -> PageLinks:
     text = without_hidden(wikitext)
-    redirect, text = _redirect(text, site, is_redirect=is_redirect)
+    is_redirect, redirect, text = _redirect(text, site, is_redirect=is_redirect)
     if "{{" in text:
         text = _PIPE_TEMPLATE.sub("|", text)
     links: dict[str, PageTitle] = {}
@@ -84,7 +94,7 @@ def _extract_links(wikitext: str, site: Site, *, is_redirect: bool) -> PageLinks
             continue
         is_category = target.namespace == CATEGORY_NAMESPACE and not written.lstrip().startswith(":")
         (categories if is_category else links).setdefault(target.title, target)
-    return PageLinks(tuple(links.values()), tuple(categories.values()), redirect)
+    return PageLinks(tuple(links.values()), tuple(categories.values()), redirect, is_redirect)
 
 
 _kept_links = lru_cache(maxsize=KEPT_TEXTS)(_extract_links)
@@ -109,11 +119,24 @@ def link_extractor(site: Site) -> LinkExtractor:
     return extract
 
 
-def _redirect(text: str, site: Site, *, is_redirect: bool) -> tuple[PageTitle | None, str]:
+def _redirect(text: str, site: Site, *, is_redirect: bool) -> tuple[bool, PageTitle | None, str]:
+    """Whether a page is a redirect, where it leads on its wiki, and the text after that."""
     match = _REDIRECT.match(text)
     if not match or not (is_redirect or match[1].lower() in words_of(site).redirects):
-        return None, text
-    return _target(match[2], site), text[match.end() :]
+        return is_redirect, None, text
+    target = _target(match[2], site)
+    leads_somewhere = target is not None or _leads_to_another_wiki(match[2], site)
+    return is_redirect or leads_somewhere, target, text[match.end() :]
+
+
+def _leads_to_another_wiki(written: str, site: Site) -> bool:
+    try:
+        site.parse_title(unquote(written.strip()).removeprefix(":"))
+    except InterwikiTitle:
+        return True
+    except InvalidTitle:
+        pass
+    return False
 
 
 # pages of a wiki often link to the same titles, and this function takes most of the time
@@ -149,6 +172,7 @@ def page_links(page: Row, site: Site) -> PageLinks:
         links=tuple(link for link in links if link.title not in not_links),
         categories=_merged(found.categories, _reported(page, "categories"), "Category:", site),
         redirect=redirect,
+        is_redirect=found.is_redirect or redirect is not None,
     )
 
 

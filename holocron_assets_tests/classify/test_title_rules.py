@@ -52,6 +52,12 @@ def test_a_redirect_is_reference_and_the_reason_names_its_target() -> None:
     assert [piece["matched"] for piece in answer["evidence"]] == ["redirect to Vessa"]
 
 
+def test_a_redirect_to_another_wiki_is_reference_too() -> None:
+    answer = typed("Vess", is_redirect=True, redirect_target=None, infobox_template="Character")
+    assert (answer["primary_type"], answer["confidence"]) == ("ReferenceMeta", 1.0)
+    assert [piece["matched"] for piece in answer["evidence"]] == ["redirect to another wiki"]
+
+
 def test_a_disambiguation_is_known_by_its_flag() -> None:
     answer = typed("Vessa", "Vessa may refer to:", is_disambiguation=True)
     assert answer["primary_type"] == "ReferenceMeta"

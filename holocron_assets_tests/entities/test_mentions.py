@@ -184,15 +184,16 @@ def test_a_name_means_what_a_redirect_of_its_title_leads_to(wiki: ListedWiki) ->
             "Round": "#REDIRECT [[About]]",
             "About": "#REDIRECT [[Round]]",
             "Gone": "#REDIRECT [[Not fetched]]",
+            "Away": "#REDIRECT [[w:Droid]]",
         }
     )
-    listed(wiki, names=("Five", "old five", "Round", "Gone"))
+    listed(wiki, names=("Five", "old five", "Round", "Gone", "Away"))
     assert wiki.mentions() == {
         "Five": ("Droid", "redirect", "R5-K2"),
         "old five": ("Droid", "redirect", "R5-K2"),
         "Gone": ("Droid", "redirect", "Not fetched"),
     }
-    assert wiki.kept_out() == {"Droid": {"no_entity": 1}}
+    assert wiki.kept_out() == {"Droid": {"no_entity": 2}}
 
 
 def test_what_is_no_entity_is_kept_out_and_counted(wiki: ListedWiki) -> None:

@@ -180,6 +180,25 @@ def test_a_magic_word_of_another_language_redirects_when_the_wiki_says_so() -> N
     assert redirect.title == "Foo"
 
 
+@pytest.mark.parametrize(
+    ("wikitext", "says_so"),
+    [
+        ("#REDIRECT [[wikipedia:Ilum]]", False),
+        ("#REDIRECT [[:Wikipedia:Ilum#Part|shown]]", False),
+        ("#WEITERLEITUNG [[wikipedia:Ilum]]", True),
+    ],
+)
+def test_a_redirect_to_another_wiki_is_one_that_leads_to_no_page(wikitext: str, *, says_so: bool) -> None:
+    found = extract_links(wikitext, DEFAULT_SITE, is_redirect=says_so)
+    assert (found.is_redirect, found.redirect, found.links) == (True, None, ())
+    assert link_rows(page(wikitext=wikitext), DEFAULT_SITE) == []
+
+
+def test_a_redirect_to_no_title_is_none() -> None:
+    assert not extract_links("#REDIRECT [[#Part]]", DEFAULT_SITE).is_redirect
+    assert not extract_links("#REDIRECT [[https://x.example/y]]", DEFAULT_SITE).is_redirect
+
+
 def test_a_numbered_list_of_links_is_no_redirect() -> None:
     assert extract_links("# [[Foo]]\n# [[Bar]]", DEFAULT_SITE).redirect is None
 

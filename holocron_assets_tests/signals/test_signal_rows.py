@@ -163,6 +163,12 @@ def test_a_template_that_is_never_closed_bounds_the_page_and_is_named() -> None:
     assert row["infobox_fields"] == [{"name": "name", "value": "Pell"}]
 
 
+def test_a_redirect_to_another_wiki_is_no_article() -> None:
+    row = signals("#REDIRECT [[wikipedia:Ilum]]")
+    assert (row["is_redirect"], row["redirect_target"]) == (True, None)
+    PAGE_SIGNALS.to_arrow([row], "sample-000001")
+
+
 def test_a_row_says_of_what_by_which_version_and_how_long() -> None:
     row = signals("'''Issa''' was a captain.")
     assert (row["source"], row["batch"], row["page_id"], row["revision_id"]) == (

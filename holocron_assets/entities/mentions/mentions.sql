@@ -43,7 +43,7 @@ left join lake.page_types as types
 where signals.namespace = 0;
 
 -- Where each title leads in the end: itself, or what its redirects lead to, fetched or not. Of redirects in a circle
--- none leads anywhere.
+-- none leads anywhere, nor does one to another wiki.
 create or replace temp table destinations as
 with recursive led as (
     select source, title, title as destination, false as to_section, is_redirect, 0 as hops from articles
@@ -65,7 +65,7 @@ select
 from led
 join articles as named using (source, title)
 left join articles as page on page.source = led.source and page.title = led.destination
-where not led.is_redirect;
+where not led.is_redirect and led.destination is not null;
 
 create or replace temp table wanted as
 select *, plain(name) as plain_name from said;

@@ -83,7 +83,12 @@ PAGE_SIGNALS = Table(
             "Section headings in page order",
         ),
         Column("is_redirect", type_bool, "Whether the page is a redirect"),
-        Column("redirect_target", type_string, "Where a redirect leads, with its fragment", nullable=True),
+        Column(
+            "redirect_target",
+            type_string,
+            "Where a redirect leads, with its fragment; empty if to another wiki",
+            nullable=True,
+        ),
         Column("is_disambiguation", type_bool, "Whether the page lists pages with the same name"),
         Column("is_list", type_bool, "Whether the page is a list"),
         Column("timeline_markers", type_strings, "What marks the page as a year or timeline page"),

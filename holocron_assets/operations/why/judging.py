@@ -93,7 +93,9 @@ def why_entity(page: Page) -> list[Answer]:
     )
     signals = page.topics["signals"][-1] if page.topics["signals"] else {}
     if signals.get("is_redirect"):
-        return [Answer("entity", f"None: it is a redirect to {signals['redirect_target']!r}.")]
+        target = signals["redirect_target"]
+        leads = repr(target) if target else "another wiki"
+        return [Answer("entity", f"None: it is a redirect to {leads}.")]
     if row["primary_type"] in NEVER_ENTITIES:
         return [Answer("entity", f"None: {row['primary_type']} is no type of entities.", commands=(decide,))]
     if row["confidence"] < (least := entity_from(row["primary_type"])):
