@@ -76,7 +76,10 @@ _LONGEST_NAME_BYTES = 255
 _LONGEST_SPECIAL_NAME_BYTES = 512
 _CACHED_TITLES = 1 << 16
 _KEPT_SITES = 4
-_SITE_COLUMNS = ("namespaces", "interwiki_prefixes", "title_case", "case_sensitive_namespaces", "language")
+_SITE_COLUMNS = (
+    *("namespaces", "interwiki_prefixes", "own_prefixes"),
+    *("title_case", "case_sensitive_namespaces", "language"),
+)
 _LAST_CODE_POINT = 0x10FFFF
 
 _DIRECTION_MARKS = re.compile("[\u200e\u200f\u202a-\u202e]+")
@@ -156,6 +159,7 @@ class Site:
         case_sensitive: numbers of the namespaces in whose titles the case of the first letter counts; in all
             others, the first letter is capitalised.
         language: code of the language that its pages are written in; None if it is not known.
+        own_prefixes: prefixes that lead to this wiki itself, in lower case.
     """
 
     local_names: Mapping[int, str]
@@ -163,6 +167,7 @@ class Site:
     interwiki_prefixes: frozenset[str] = field(default=_STANDARD_INTERWIKI)
     case_sensitive: Collection[int] = frozenset()
     language: str | None = None
+    own_prefixes: frozenset[str] = frozenset()
 
     @classmethod
     def from_row(cls, row: Row) -> "Site":
@@ -196,7 +201,10 @@ class Site:
         return lru_cache(maxsize=_CACHED_TITLES)(self._parse)
 
     def _parse(self, text: str) -> PageTitle:
-        namespace, rest = self._split_prefix(text, _normalised(text))
+        normalised = _normalised(text)
+        if self.own_prefixes:
+            normalised = self._without_own_prefixes(normalised)
+        namespace, rest = self._split_prefix(text, normalised)
         name, hash_sign, fragment = rest.partition("#")
         name = name.rstrip(" ")
         _refuse(text, name, namespace)
@@ -209,6 +217,14 @@ class Site:
             name=name,
             fragment=fragment if hash_sign else None,
         )
+
+    def _without_own_prefixes(self, normalised: str) -> str:
+        while True:
+            prefix, colon, rest = normalised.removeprefix(":").partition(":")
+            prefix = prefix.strip(" ").lower()
+            if not colon or prefix not in self.own_prefixes or prefix in self.namespace_numbers:
+                return normalised
+            normalised = rest.lstrip(" ")
 
     def _split_prefix(self, text: str, normalised: str) -> tuple[int, str]:
         if normalised.startswith(":"):
@@ -230,7 +246,8 @@ class Site:
     def _refuse_prefixed_talk(self, text: str, rest: str) -> None:
         prefix, colon, _ = rest.partition(":")
         prefix = prefix.rstrip(" ").lower()
-        if colon and prefix and (prefix in self.namespace_numbers or prefix in self.interwiki_prefixes):
+        names = (self.namespace_numbers, self.interwiki_prefixes, self.own_prefixes)
+        if colon and prefix and any(prefix in known for known in names):
             raise InvalidTitle(text, f"the talk namespace holds no {prefix!r} prefix")
 
 
@@ -248,6 +265,7 @@ def _site_of(columns: str) -> Site:
         interwiki_prefixes=frozenset(prefix.lower() for prefix in row["interwiki_prefixes"]),
         case_sensitive=frozenset(case_sensitive),
         language=row["language"],
+        own_prefixes=frozenset(prefix.lower() for prefix in row["own_prefixes"] or ()),
     )
 
 

@@ -14,6 +14,7 @@ from fake_mediawiki import says
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import HTTP_ATTEMPTS, SITES
+from holocron_assets.lake.titles import Site
 
 
 @pytest.fixture
@@ -353,3 +354,17 @@ def test_an_answer_that_is_not_built_as_mediawikis_is_no_answer(crawl: Crawl, qu
     crawl.wiki.will(says(batchcomplete=True, query=query))
     with pytest.raises(WikiUnavailable, match="not built as MediaWiki's"):
         crawl.fetch("A")
+
+
+def test_a_prefix_that_leads_to_the_wiki_itself_is_none_of_another_wiki(crawl: Crawl) -> None:
+    general = {"sitename": "Ein Wiki", "case": "first-letter"}
+    prefixes = [
+        {"prefix": "en", "local": True, "url": "https://en.wiki.example/$1"},
+        {"prefix": "de", "local": True, "localinterwiki": True, "url": "https://de.wiki.example/$1"},
+    ]
+    query = {"general": general, "namespaces": {}, "interwikimap": prefixes}
+    crawl.wiki.will(says(batchcomplete=True, query=query))
+    row = crawl.client.site()
+    SITES.to_arrow([row], "sample")
+    assert (row["interwiki_prefixes"], row["own_prefixes"]) == (["en"], ["de"])
+    assert Site.from_row(row).parse_title("de:Foo").title == "Foo"

@@ -1,5 +1,7 @@
 """What a page is really called."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -234,6 +236,28 @@ def test_interwiki_prefixes_are_those_of_the_wiki() -> None:
     with pytest.raises(InterwikiTitle):
         GERMAN.parse_title("EN:Foo")
     assert GERMAN.parse_title("commons:Foo").title == "commons:Foo"
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("de:Foo", "Foo"),
+        ("DE : wikiname:user:jim#x", "Benutzer:Jim"),
+        (":de::Category:X", "Kategorie:X"),
+        ("de:" * 5000 + "Foo", "Foo"),
+    ],
+)
+def test_a_prefix_of_the_wiki_itself_leads_to_its_own_page(text: str, title: str) -> None:
+    assert Site.from_row({**GERMAN_ROW, "own_prefixes": ["de", "WikiName"]}).parse_title(text).title == title
+
+
+def test_a_prefix_of_the_wiki_itself_may_lead_to_another_wiki_or_to_nothing() -> None:
+    site = replace(DEFAULT_SITE, own_prefixes=frozenset({"de"}))
+    with pytest.raises(InterwikiTitle):
+        site.parse_title("de:wikipedia:Foo")
+    for text in ("de:", "Talk:de:Foo"):
+        with pytest.raises(InvalidTitle):
+            site.parse_title(text)
 
 
 def test_a_namespace_is_found_by_any_of_its_names() -> None:

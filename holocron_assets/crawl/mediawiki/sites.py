@@ -37,6 +37,7 @@ class _Alias(BaseModel):
 
 class _Interwiki(BaseModel):
     prefix: str
+    localinterwiki: bool = False
 
 
 class _Statistics(BaseModel):
@@ -88,7 +89,7 @@ def site_row(answered: JsonObject, source: str, fetched_at: datetime) -> dict[st
         "base_url": info.general.base,
         "title_case": info.general.case,
         "namespaces": [_namespace(item, info) for item in info.namespaces.values()],
-        "interwiki_prefixes": [item.prefix for item in info.interwikimap],
+        "interwiki_prefixes": [item.prefix for item in info.interwikimap if not item.localinterwiki],
         "article_count": info.statistics.articles,
         "page_count": info.statistics.pages,
         "fetched_at": fetched_at,
@@ -96,6 +97,7 @@ def site_row(answered: JsonObject, source: str, fetched_at: datetime) -> dict[st
         "wiki_time": info.general.time,
         "case_sensitive_namespaces": case_sensitive_namespaces(info.general.case, cases),
         "article_path": info.general.articlepath,
+        "own_prefixes": [item.prefix for item in info.interwikimap if item.localinterwiki] or None,
     }
 
 

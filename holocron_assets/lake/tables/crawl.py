@@ -83,6 +83,13 @@ SITES = Table(
             added=True,
             provenance=True,  # nothing is derived from it, so that the tables of an older row stay
         ),
+        Column(
+            "own_prefixes",
+            type_strings,
+            "Link prefixes that lead to the wiki itself; empty without any, and in rows of earlier versions",
+            nullable=True,
+            added=True,
+        ),
     ),
 )
 
