@@ -509,6 +509,24 @@ def test_an_edit_after_the_clock_was_set_back_waits_for_nothing_and_is_not_forgo
     assert "B" in {row["title"] for row in manifest(lake, batch)}
 
 
+def test_edits_that_are_read_when_the_clock_has_caught_up_with_wrong_requests_are_fetched(
+    tmp_path: Path,
+) -> None:
+    with wiki_crawled_by_a_clock_that_was_ahead(tmp_path, "A", "B") as (lake, wiki, source):
+        reading(lake, wiki)
+        wiki.edit("A")
+        reading(lake, wiki)
+        [batch] = cut_batches(lake, source, now=utc_now(), gather=False)
+        [asked] = manifest(lake, batch)
+        put_outcomes(lake, batch, outcome("A", "ok", fetched_at=asked["cut_at"]), manifest=False)
+        wiki.edit("A")  # both after their requests, which seem to be later
+        wiki.edit("B")
+        with time_machine.travel(utc_now() + 120 * MINUTE):
+            reading(lake, wiki)
+            drop_settled(lake, source)
+        assert set(stored(lake)) == {"A", "B"}
+
+
 def test_a_first_reading_goes_by_the_wikis_clock_though_a_clock_was_set_since_the_crawl_began(
     tmp_path: Path,
 ) -> None:

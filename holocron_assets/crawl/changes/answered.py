@@ -80,9 +80,16 @@ _SETTLED = """
     end
 """
 
-_LAST_ASKED = """
-    select max(asked_at) as asked_at
-    from outcomes semi join (select unnest($keys) as title_key) using (title_key)
+_ASKED = """
+    select
+        min(last) filter (is_of_these) as first,
+        max(last) filter (is_of_these) as last,
+        max(last) as last_of_all
+    from (
+        select title_key in (select unnest($keys::bigint[])) as is_of_these, max(asked_at) as last
+        from outcomes
+        group by title_key
+    )
 """
 
 
@@ -101,6 +108,21 @@ class KnownPage:
     title_key: int
     revision_id: int | None
     asked_at: datetime
+
+
+@dataclass(frozen=True)
+class TimesAsked:
+    """When titles were last asked for, by our clock then.
+
+    Attributes:
+        first: the earliest of some titles; None if none of them was asked for.
+        last: the latest of these.
+        last_of_all: the latest of all titles; None if none was asked for.
+    """
+
+    first: datetime | None
+    last: datetime | None
+    last_of_all: datetime | None
 
 
 def answered_titles(lake: Lake, source: Source, *, after: int, limit: int) -> list[KnownPage]:
@@ -124,19 +146,16 @@ def settled_changes(lake: Lake, source: Source) -> list[int]:
     return keys
 
 
-def last_asked(lake: Lake, source: Source, keys: Sequence[int]) -> datetime | None:
-    """When one of some titles was last asked for, by our clock then; None if none was.
+def times_asked(lake: Lake, source: Source, keys: Sequence[int]) -> TimesAsked:
+    """When titles were last asked for.
 
     Args:
         lake: the lake.
         source: the source of the titles.
-        keys: of the titles.
+        keys: of some titles.
     """
-    if not keys:
-        return None
     with _answers(lake, source) as connection:
-        latest: datetime | None = query(connection, _LAST_ASKED, {"keys": keys})[0]["asked_at"]
-    return latest
+        return TimesAsked(**query(connection, _ASKED, {"keys": list(keys)})[0])
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Any
 
-from holocron_assets.crawl.changes.answered import last_asked
+from holocron_assets.crawl.changes.answered import times_asked
 from holocron_assets.crawl.changes.revision_check import start_pass
 from holocron_assets.crawl.changes.rows import CLOCK_MARGIN, Seen, after_request, change_rows
 from holocron_assets.crawl.changes.store import add_changes, last_reading
@@ -20,7 +20,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.wiki_seeds import asked_before_listing
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import Footer, write_partition
-from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.clock import SMALLEST_STEP, utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, CHANGE_LOOKS, SITES
 from holocron_assets.lake.views.database import connect, query
@@ -37,6 +37,7 @@ _NOTHING_KNOWN: Row = {
     "told": [],
     "unproven_since": None,
     "clock_ahead": None,
+    "requests_until": None,
     "answered_at": None,
 }
 _BEGINNING = """
@@ -251,16 +252,25 @@ class _Reader:
     def _after_requests(self, rows: Sequence[Row], seen: Seen) -> Sequence[Row]:
         """The changes, later than our requests for their titles where times of our clock do not compare.
 
-        That is so if a request is of the future. It is so, too, if the difference from the wiki's clock is
-        another than at the last reading: one clock was set, and nobody knows which one a request went by.
+        That is so if a request is of the future, or was when the list was read before. It is so, too, if the
+        difference from the wiki's clock is another than at the last reading: one clock was set, and nobody
+        knows which one a request went by.
         """
         before = self.state["clock_ahead"]
         was_set = before is not None and abs(seen.clock_ahead - timedelta(seconds=before)) > CLOCK_MARGIN
-        # A page that was moved is asked for under another title, and counts as read later than under the old.
-        asked_at = last_asked(self.lake, self.source, [row["title_key"] for row in rows])
-        if asked_at is None or not (was_set or asked_at > seen.seen_at):
+        if not rows and not was_set:
             return rows
-        return [after_request(row, asked_at) for row in rows]
+        # A page that was moved is asked for under another title, and counts as read later than under the old.
+        asked = times_asked(self.lake, self.source, [row["title_key"] for row in rows])
+        if asked.last_of_all and asked.last_of_all > seen.seen_at:
+            # What is fetched now is recorded as later than that, too: see `after_request`.
+            self.state["requests_until"] = asked.last_of_all + SMALLEST_STEP
+        until = self.state["requests_until"]
+        if asked.first is None or asked.last is None:
+            return rows
+        if was_set or asked.last > seen.seen_at or (until and asked.first <= until):
+            return [after_request(row, asked.last) for row in rows]
+        return rows
 
     def _oldest(self) -> ReportedChanges:
         oldest = self.client.oldest_change()

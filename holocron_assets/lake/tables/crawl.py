@@ -332,6 +332,13 @@ CHANGE_LOOKS = Table(
             added=True,
         ),
         Column(
+            "requests_until",
+            type_time,
+            "Up to when requests were recorded while our clock was ahead of what it said later",
+            nullable=True,
+            added=True,
+        ),
+        Column(
             "answered_at",
             type_time,
             "When the wiki last gave a part of its list, by our clock",
