@@ -10,6 +10,7 @@ from resolved_wiki import START, Seen, Wiki, missing, redirect, wiki_of
 from holocron_assets.decisions.log import new_decision, record, undo
 from holocron_assets.entities.identity.identity import entity_id
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.tables import ENTITY_PAIRS
 
 pytestmark = pytest.mark.system
 
@@ -223,3 +224,12 @@ def test_a_decision_that_is_there_before_its_pages_takes_effect_with_them(tmp_pa
     wiki.resolve_all()
     assert stands(wiki, GORT)["merged_into"] == VARN
     assert wiki.stale() == []
+
+
+def test_pairs_that_were_damaged_are_made_again_also_in_a_type_that_lost_its_last_page(wiki: Wiki) -> None:
+    wiki.crawl(missing("Varn"), missing("Gort"), missing("Dune"), missing("Gortians"))
+    wiki.resolve_all()
+    wiki.lake.file(ENTITY_PAIRS, "Species").unlink()  # as a damaged file is set aside
+    assert wiki.stale() == ["Species"], "without pairs, no merge by a person is followed"
+    merge(wiki, VARN, into=GORT)
+    assert (stands(wiki, VARN)["state"], stands(wiki, VARN)["merged_into"]) == ("merged", GORT)

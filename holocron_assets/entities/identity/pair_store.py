@@ -29,7 +29,7 @@ from holocron_assets.lake.files.parquet import (
     write_partition,
     write_table,
 )
-from holocron_assets.lake.tables import COMPARED_NAMES, ENTITY_PAIRS
+from holocron_assets.lake.tables import COMPARED_NAMES, ENTITIES, ENTITY_PAIRS
 from holocron_assets.settings import infobox_rules_folder
 
 PAIRS_VERSION = code_version(__name__)
@@ -137,8 +137,8 @@ def _is_of_today(footer: Footer) -> bool:
 
 def _is_stale(snapshot: Snapshot, entity_type: str) -> bool:
     footer = read_footer(snapshot.lake, ENTITY_PAIRS, entity_type)
-    if footer is None:
-        return entity_type in snapshot.candidate_marks
+    if footer is None:  # of a type without candidates, people may still merge entities
+        return entity_type in snapshot.candidate_marks or snapshot.lake.has(ENTITIES, entity_type)
     is_new = footer.is_of(PAIRS_VERSION, _inputs(snapshot, entity_type))
     return not is_new or entity_type in snapshot.unheld
 
