@@ -509,6 +509,21 @@ def test_an_edit_after_the_clock_was_set_back_waits_for_nothing_and_is_not_forgo
     assert "B" in {row["title"] for row in manifest(lake, batch)}
 
 
+def test_a_second_edit_after_the_clock_was_set_back_waits_for_nothing_either(tmp_path: Path) -> None:
+    with wiki_crawled_by_a_clock_that_was_ahead(tmp_path, "A", "B") as (lake, wiki, source):
+        for number in (2, 3):
+            wiki.edit("B")
+            reading(lake, wiki)
+            [batch] = cut_batches(lake, source, now=utc_now(), gather=False)
+            asked = {row["title"]: row["cut_at"] for row in manifest(lake, batch)}
+            assert "B" in asked, f"it has edition {number}"
+            rows = [
+                outcome(title, "ok", fetched_at=at, revision_id=wiki.pages[title][0])
+                for title, at in asked.items()
+            ]
+            put_outcomes(lake, batch, *rows, manifest=False)
+
+
 def test_edits_that_are_read_when_the_clock_has_caught_up_with_wrong_requests_are_fetched(
     tmp_path: Path,
 ) -> None:

@@ -82,7 +82,8 @@ def merged(known: Iterable[Row], reported: Iterable[Row]) -> list[Row]:
     """The newest change of each title, from the known rows and the rows that are reported now.
 
     A change that is reported again stays as it was. A second edit of a page keeps the waiting time of the
-    first: otherwise a page that is edited often would never have waited long enough to be fetched.
+    first: otherwise a page that is edited often would never have waited long enough to be fetched. That is not
+    so where the second counts as later than a request: the first was fetched by it.
     """
     newest: dict[int, Row] = {row["title_key"]: row for row in known}
     for row in reported:
@@ -114,7 +115,8 @@ def _newer(before: Row, row: Row) -> Row:
         return row
     if row["changed_at"] < before["changed_at"]:
         return before
-    return {**row, "seen_at": before["seen_at"]} if is_edit else row
+    counts_as_later = row["changed_at"] == row["seen_at"]  # than a request: see `after_request`
+    return {**row, "seen_at": before["seen_at"]} if is_edit and not counts_as_later else row
 
 
 def _whole_minutes(span: timedelta) -> timedelta:
