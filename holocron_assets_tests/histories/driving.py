@@ -97,6 +97,7 @@ class Driven:
         setting: what people wrote.
         answered: how often each prompt was answered since the history began, or a backup was restored.
         skew: by how many seconds the machine's clock is wrong.
+        waited: how many seconds passed in which nothing was done.
     """
 
     folder: Path
@@ -104,7 +105,7 @@ class Driven:
     ollama: FakeOllama
     setting: Setting = field(default_factory=Setting)
     skew: float = 0.0
-    _waited: float = 0.0
+    waited: float = 0.0
     _life: Life | None = None
     _programs: dict[Setting, "subprocess.Popen[bytes]"] = field(default_factory=dict)
     _deaths: int = 0
@@ -133,7 +134,7 @@ class Driven:
             shutil.copytree(self._kept, self.home)
         else:
             self.data.mkdir(parents=True)
-        self.setting, self.skew, self._waited = Setting(), 0.0, 0.0
+        self.setting, self.skew, self.waited = Setting(), 0.0, 0.0
         vars(self.wiki).update({name: value for name, value in vars(HistoryWiki()).items() if name != "fake"})
         self.wiki.recover()
         self.wiki.fake.requests.clear()
@@ -148,7 +149,7 @@ class Driven:
     def life(self) -> Life:
         """The process that does what is to be done; another one if the last is gone."""
         if self._life is None:
-            self._life = Life(self._address(), self.skew + self._waited)
+            self._life = Life(self._address(), self.skew + self.waited)
         return self._life
 
     def do(self, do: str, *given: object) -> Any:
@@ -164,8 +165,8 @@ class Driven:
         except DiedError:
             self.end_life()
             raise
-        self._waited += life.waited - before
-        self.wiki.clock_ahead = timedelta(seconds=self._waited)
+        self.waited += life.waited - before
+        self.wiki.clock_ahead = timedelta(seconds=self.waited)
         return answer
 
     def command(self, *arguments: str) -> tuple[int, str]:
@@ -223,12 +224,12 @@ class Driven:
     def pass_a_day(self) -> None:
         """A day passes in which nothing is done."""
         self.end_life()
-        self._waited += timedelta(days=1).total_seconds()
+        self.waited += timedelta(days=1).total_seconds()
 
     def is_of_the_future(self, decision: str) -> bool:
         """Whether a decision was made more than ten minutes after the present, by the machine's clock."""
         at = datetime.strptime(decision.partition("-")[0], "%Y%m%dT%H%M%S%f").replace(tzinfo=UTC)
-        return at > datetime.now(UTC) + timedelta(seconds=self.skew + self._waited, minutes=10)
+        return at > datetime.now(UTC) + timedelta(seconds=self.skew + self.waited, minutes=10)
 
     @contextmanager
     def another(self) -> Iterator[None]:

@@ -44,6 +44,8 @@ RARE: Mapping[str, int] = {"upgrade": 1, "rebuild": 1}
 """Steps that a history has so many of at most: they cost as much as several others."""
 SAID_BY_PEOPLE = ("decisions",)
 """Layers of the lake that nobody can make again."""
+MOST_HOURS = 23
+"""A run that waits longer waits for the time of a clock that was ahead by a day."""
 NOT_BOTH = {"pages", "batch_pages"}
 """If both are damaged at once, nothing says since when the wiki's changes are to be read."""
 UNCHANGING = ("export_decisions", "backup", "rebuild", "clock")
@@ -253,7 +255,10 @@ class Histories(RuleBasedStateMachine):
         return len(self.driven.wiki.given), len(self.driven.chats())
 
     def _finish(self, mark: tuple[int, int], *, kills: int) -> None:
+        before = self.driven.waited
         self._command("run")
+        hours = (self.driven.waited - before) / 3600
+        assert hours < MOST_HOURS, f"the run waited for {hours:.1f} hours"
         self._compare(mark, kills=kills)
 
     def _compare(self, mark: tuple[int, int], *, kills: int) -> None:

@@ -82,8 +82,8 @@ def merged(known: Iterable[Row], reported: Iterable[Row]) -> list[Row]:
     """The newest change of each title, from the known rows and the rows that are reported now.
 
     A change that is reported again stays as it was. A second edit of a page keeps the waiting time of the
-    first: otherwise a page that is edited often would never have waited long enough to be fetched. That is not
-    so where the second counts as later than a request: the first was fetched by it.
+    first: otherwise a page that is edited often would never have waited long enough to be fetched. But one
+    that counts as later than a request does not: the first was fetched by that.
     """
     newest: dict[int, Row] = {row["title_key"]: row for row in known}
     for row in reported:
