@@ -60,8 +60,6 @@ def whole(tmp_path: Path, wiki: RealWiki) -> Iterator[WholeHolocron]:
         (whole.holocron.sources_folder / "tiny.yaml").unlink()
         (whole.holocron.sources_folder / "real.yaml").write_text(SOURCE.format(api_url=wiki.api_url))
         whole.ollama.answer = answer
-        (folder / "spaces").mkdir()  # the model server has no model for vectors
-        whole.environment["HOLOCRON_SPACES"] = str(folder / "spaces")
         yield whole
 
 

@@ -189,6 +189,7 @@ def whole_holocron(
         if pages:
             holocron.add_source("small", copy_of_export(SAMPLE_EXPORT, folder / "small.xml", pages=pages))
         (folder / "interrogations").mkdir()
+        (folder / "spaces").mkdir()  # the model server has no model for vectors
         for key in interrogations:
             target = folder / "interrogations" / key
             target.symlink_to(PROJECT_FOLDER / "data" / "interrogations" / key)
@@ -197,6 +198,7 @@ def whole_holocron(
             "HOLOCRON_LLM": "auto" if interrogations else "off",
             "OLLAMA_HOST": ollama.url,
             "HOLOCRON_INTERROGATIONS": str(folder / "interrogations"),
+            "HOLOCRON_SPACES": str(folder / "spaces"),
             "HOLOCRON_DISPATCH": str(folder / "dispatch.yaml"),
         }
         try:
