@@ -11,7 +11,7 @@ import duckdb
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
 from holocron_assets.derive.gpu.slots import GPU_POOL, Holder, NotedLock
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.server.errors import ModelServerError, UnknownModelError
+from holocron_assets.derive.server.errors import ModelServerError
 from holocron_assets.derive.server.model_files.catalog import Catalog, shipped_catalog
 from holocron_assets.derive.server.process.connection import running_server
 from holocron_assets.lake.place.paths import Lake
@@ -121,10 +121,4 @@ def holders_at(lake: Lake, places: Iterable[str]) -> list[Holder | None]:
 
 
 def _of_catalog(names: Iterable[str], catalog: Catalog) -> dict[str, str]:
-    found = {}
-    for name in names:
-        try:
-            found[name] = catalog.find(name).sha256
-        except UnknownModelError:
-            continue
-    return found
+    return {name: catalog.find(name).sha256 for name in names if catalog.has(name)}

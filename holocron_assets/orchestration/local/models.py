@@ -240,7 +240,9 @@ class ModelStage:
 
 
 def _over_pages() -> list[Interrogation]:
-    return [one for one in load_interrogations() if one.over == "pages" and not one.is_of_code]
+    """The interrogations about pages that a model is to be asked."""
+    enabled = [one for one in load_interrogations() if one.enabled and not one.is_of_code]
+    return [one for one in enabled if one.over == "pages"]
 
 
 def _about_rules() -> list[Interrogation]:
@@ -254,8 +256,10 @@ def _is_about_rules(interrogation: Interrogation) -> bool:
 def fetch_lacking(console: Console) -> None:
     """Fetch files of models that interrogations over pages name, if the embedded server is used.
 
+    Of the models of an interrogation, one is enough: the first that can be fetched, unless another is here.
+
     Raises:
-        UnknownModelError: no such model can be fetched.
+        UnknownModelError: none of an interrogation's models can be fetched.
         ModelFileError: a file cannot be had; says what to do.
         ModelServerError: the settings name no server.
     """
@@ -263,5 +267,6 @@ def fetch_lacking(console: Console) -> None:
         return
     catalog, files = shipped_catalog(), own_model_files()
     for one in _over_pages():
-        if not any(files.find(catalog.find(name)) for name in one.models):
-            fetch_models(one.models[:1], console, files)
+        known = [name for name in one.models if catalog.has(name)]
+        if not any(files.find(catalog.find(name)) for name in known):
+            fetch_models((known or one.models)[:1], console, files)

@@ -108,6 +108,11 @@ class Catalog(FrozenModel):
                 return model
         raise UnknownModelError(name, ", ".join(model.name for model in self.models))
 
+    def has(self, name: str) -> bool:
+        """Whether there is a model of a name."""
+        wanted = full_name(name)
+        return any(wanted in map(full_name, (model.name, *model.aliases)) for model in self.models)
+
 
 def full_name(name: str) -> str:
     """A model's name with its tag, without the registry, in lower case."""
