@@ -126,7 +126,8 @@ class Controls:
 def standing_controls(lake: Lake) -> Controls:
     """The holds and priorities that count now; the log is read again only when it has changed.
 
-    A full or slow disk or store holds everything back, unless a person does so anyway.
+    A full or slow disk or store holds everything back, unless a person paused everything anyway. It counts
+    over a person's drain, which would let begun work be started again.
 
     Raises:
         DamagedPartitionError: a file of the log cannot be read. Then nothing is started, so that held work
@@ -134,11 +135,13 @@ def standing_controls(lake: Lake) -> Controls:
         SettingError: a bound of the disk or the store is no number.
     """
     said, pressure = _standing(lake, _LOG.mark(lake)), pressure_on(lake.root)
-    if pressure is None or ALL in said.held:
+    people_s = said.held.get(ALL)
+    if pressure is None or (people_s and people_s.action == PAUSE):
         return said
-    ends = "it goes on by itself when there is more room, or writes are faster"
+    ends = "when there is more room, or writes are faster"
+    ends = f"{ends}, {people_s}" if people_s else f"it goes on by itself {ends}"
     hold = Hold(ALL, DRAIN, MACHINE, pressure.reason, pressure.since, ends)
-    return Controls({ALL: hold, **said.held}, said.priorities)
+    return Controls({**said.held, ALL: hold}, said.priorities)
 
 
 def refuse_held(

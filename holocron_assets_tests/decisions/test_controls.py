@@ -71,12 +71,27 @@ def test_a_full_disk_holds_everything_back_like_a_person_until_there_is_room(
         refuse_held(lake, source="wiki")
     refuse_held(lake, source="wiki", is_begun=True)
 
-    assert control(lake, DRAIN, ALL, author="ada", reason="the disk is replaced"), "a person may say so too"
+    assert control(lake, PAUSE, ALL, author="ada", reason="the disk is replaced"), "a person may say so too"
     assert standing_controls(lake).held[ALL].author == "ada"
     assert control(lake, RESUME, ALL, author="ada", reason="it was")
     assert standing_controls(lake).is_held(), "no command makes room"
     monkeypatch.delenv("HOLOCRON_FREE_GB")
     assert not standing_controls(lake).is_held()
+
+
+def test_a_drain_by_a_person_does_not_lift_the_stricter_hold_of_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = Lake(tmp_path)
+    say(lake, DRAIN, ALL)
+    monkeypatch.setattr(pressure, "MEASURE_SECONDS", 0.0)
+    monkeypatch.setenv("HOLOCRON_FREE_GB", "1000000000")
+    full = standing_controls(lake).held[ALL]
+    assert full.author == "this machine", "begun work is not started again"
+    assert "everything is drained since" in full.resume
+    assert "by ada: I know" in full.resume, "the drain counts again later, so it is named"
+    monkeypatch.delenv("HOLOCRON_FREE_GB")
+    assert standing_controls(lake).held[ALL].author == "ada"
 
 
 def test_a_pause_of_everything_holds_every_source_and_interrogation(tmp_path: Path) -> None:

@@ -343,6 +343,10 @@ def test_while_the_disk_is_full_no_run_is_requested_not_even_of_what_was_begun(
     assert tick.asked == []
     assert "GB are free on the disk of" in (tick.skipped or "")
     assert hold_on(lake, Work(UPKEEP_JOB, None, "old runs")) is None, "it frees space"
+    say(lake, DRAIN, ALL)
+    assert watched.tick(sensors.new_pages).asked == [], "a person's drain does not let it go on"
+    assert hold_on(lake, Work(UPKEEP_JOB, None, "old runs")) is None
+    say(lake, RESUME, ALL)
     monkeypatch.delenv("HOLOCRON_FREE_GB")
     assert watched.tick(sensors.new_pages).work == [("crawl_batch", batch)]
 
