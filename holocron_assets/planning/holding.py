@@ -1,6 +1,6 @@
 """Applies holds: which work is not requested, and why. For how a run ends, see `runs.held`."""
 
-from holocron_assets.decisions.controls import DRAIN, MACHINE, Hold, standing_controls
+from holocron_assets.decisions.controls import DRAIN, MACHINE, HeldBackError, Hold, standing_controls
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import FILE_LIST, FILES, PAGES, SEED_TITLES
@@ -29,6 +29,13 @@ def hold_on(lake: Lake, work: Work) -> Hold | None:
     if hold and hold.author == MACHINE:
         return None if work.job in _FREEING else hold
     return None if hold and hold.action == DRAIN and _is_begun(lake, work) else hold
+
+
+def refuse_launch(lake: Lake, job: str, source: str | None) -> None:
+    """Raise HeldBackError if a person may not launch a job. A full or slow machine runs what frees space."""
+    hold = standing_controls(lake).holds(source=source)
+    if hold and not (hold.author == MACHINE and job in _FREEING):
+        raise HeldBackError(str(hold))
 
 
 def is_begun(lake: Lake, partition: str, table: Table = PAGES) -> bool:

@@ -16,6 +16,7 @@ from holocron_assets.decisions.controls import ALL, Scope, standing_controls
 from holocron_assets.lake.place import pressure
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.lake.views.database import connect, query
+from holocron_assets.orchestration.runs import launching
 
 pytestmark = pytest.mark.system
 
@@ -71,6 +72,24 @@ def test_while_the_disk_is_full_a_person_starts_nothing_and_the_status_says_why(
     assert {one["author"] for one in by_files} == {"its file"}
     assert "GB are free on the disk of" in held["reason"]
     assert holocron.lake.partitions(PAGES) == []
+
+
+def test_while_the_disk_is_full_a_person_may_launch_what_frees_space(
+    holocron: Holocron, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched: list[str] = []
+    monkeypatch.setattr(launching, "launch_job", lambda job, **_: launched.append(job))
+    monkeypatch.setattr(pressure, "MEASURE_SECONDS", 0.0)
+    monkeypatch.setenv("HOLOCRON_FREE_GB", "1000000000")
+    for job in ("upkeep", "compaction"):
+        said(holocron, "launch", job)
+    assert do(holocron, "launch", "resolve_entities").exit_code == 1
+    assert launched == ["upkeep", "compaction"]
+
+    said(holocron, "pause", "--all", *BECAUSE)
+    refused = do(holocron, "launch", "upkeep")
+    assert refused.exit_code == 1
+    assert "everything is paused" in refused.output
 
 
 def test_a_second_pause_changes_nothing_and_the_answer_says_so(holocron: Holocron) -> None:

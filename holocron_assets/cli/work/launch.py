@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import click
 
 from holocron_assets.cli.shared import clear_errors, fail, opened_lake, source_option, tag_option
-from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.lake.place.paths import source_of
 
 
@@ -30,8 +29,9 @@ def launch(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Launch a job through Dagster's run queue; a daemon (`make ui`) must be running."""
     from holocron_assets.orchestration.runs.launching import launch_job
+    from holocron_assets.planning.holding import refuse_launch
 
-    refuse_held(opened_lake(), source=source_name or (partition and (source_of(partition) or partition)))
+    refuse_launch(opened_lake(), job, source_name or (partition and (source_of(partition) or partition)))
     settings = {"source": source_name, "titles": list(titles) or None, "maximum_batches": maximum_batches}
     config = {name: value for name, value in settings.items() if value is not None}
     try:
