@@ -32,6 +32,9 @@ _ID = re.compile(r"[0-9]{8}T[0-9]{12}-[0-9a-f]{8,32}")
 
 _LONGEST_TEXT = 1_000
 
+_OF_ANY_TEXT = frozenset({"accept", "reject", "ungroup"})
+"""Kinds whose value may be any text of a page or a model: decisions of earlier versions hold it unchanged."""
+
 _FAST = timedelta(minutes=10)
 """How far another machine's clock may be ahead. A later date would outrank all decisions until then."""
 
@@ -153,9 +156,9 @@ def _refuse_strange(row: Row, types: Collection[str]) -> None:
     """Refuse decisions that no command here would write: an unknown type, a time that has not come.
 
     Titles may be those of any wiki. Only titles that no wiki has are refused: with control characters, or too
-    long.
+    long. A value that quotes a page is not refused, since one such line would keep a whole file out.
     """
-    for name in ("title", "other_title", "value"):
+    for name in ("title", "other_title", *(() if row["kind"] in _OF_ANY_TEXT else ("value",))):
         text = row[name] or ""
         if len(text) > _LONGEST_TEXT or any(unicodedata.category(character) == "Cc" for character in text):
             raise DecisionError(

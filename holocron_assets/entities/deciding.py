@@ -15,6 +15,7 @@ from holocron_assets.decisions.log import (
 )
 from holocron_assets.entities.identity.clusters import Member, survivor_of
 from holocron_assets.entities.names.named import described, named_entity, named_statement, survivor
+from holocron_assets.entities.names.visible_text import visible
 from holocron_assets.entities.one_now import id_now, one_with
 from holocron_assets.entities.people import People
 from holocron_assets.entities.reviews import has_its_page
@@ -27,6 +28,7 @@ StatementKind = Literal["accept", "reject"]
 _STATE_KINDS: tuple[StateKind, ...] = ("promote", "suppress")
 _STATEMENT_KINDS: tuple[StatementKind, ...] = ("accept", "reject")
 _APART = {"canon", "legends"}
+_LONGEST_VALUE = 1_000
 _WORDS = {
     "classify": "{subject} is of type {value}",
     "template": "articles with the infobox {subject} are of type {value}",
@@ -261,7 +263,7 @@ def decide_statement(lake: Lake, kind: StatementKind, *, statement_id: str, auth
                 title=statement["title"],
                 entity_id=statement["entity_id"],
                 statement_id=statement["statement_id"],
-                value=statement["said"],
+                value=visible(statement["said"], _LONGEST_VALUE),
                 now=decided_now(lake),
             ),
         )

@@ -146,6 +146,25 @@ def test_files_of_two_people_may_be_joined_in_any_order(tmp_path: Path) -> None:
     assert sorted(row["author"] for row in all_decisions(lake)) == ["ada", "ada", "ben", "eve"]
 
 
+@pytest.mark.parametrize("kind", ["accept", "reject", "ungroup"])
+@pytest.mark.parametrize("value", ["homeworld: Tal\nor \x1b[1mOsk", "x" * 2_000])
+def test_an_export_with_any_text_of_a_page_is_imported_again(tmp_path: Path, kind: str, value: str) -> None:
+    row = new_decision(
+        kind,
+        author="ada",
+        reason="x",
+        source="wiki",
+        entity_id="one",
+        statement_id="a" * 32,
+        value=value,
+        now=START,
+    )
+    export_decisions(lake_with(tmp_path / "lake", row), tmp_path / "decisions.jsonl")
+    other = Lake(tmp_path / "other")
+    assert import_decisions(other, tmp_path / "decisions.jsonl", types=TYPES) == Imported(1, 1)
+    assert all_decisions(other) == [row]
+
+
 def changed(**said: Any) -> str:
     return json.dumps({name: value for name, value in {**LINE, **said}.items() if value is not None})
 

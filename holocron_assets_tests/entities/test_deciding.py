@@ -293,6 +293,22 @@ def test_a_fact_or_relation_is_accepted_or_rejected(
     decide_statement(lake, "accept", statement_id=named, **WORD)
 
 
+def test_a_statement_of_several_lines_is_decided_in_one_printable_line(lake: Lake) -> None:
+    said = {
+        "fact_id": "a" * 32,
+        "entity_id": "one",
+        "fact_key": "homeworld",
+        "value": "Tal\n\x1b[1m\x85or Osk",
+    }
+    write_partition(lake, ENTITY_FACTS, "Species", [statement(ENTITY_FACTS, **said, is_disputed=True)])
+    row = decide_statement(lake, "accept", statement_id="a" * 32, **WORD)
+    assert row["value"] == "homeworld: Tal [1m or Osk"
+    said["value"] = "x" * 2_000
+    write_partition(lake, ENTITY_FACTS, "Species", [statement(ENTITY_FACTS, **said, is_disputed=True)])
+    row = decide_statement(lake, "reject", statement_id="a" * 32, **WORD)
+    assert len(row["value"]) == 1_000, "an import takes no longer one"
+
+
 def test_a_statement_that_is_not_known_is_refused(lake: Lake) -> None:
     for named in ("", "fffffff", "e" * 32):
         with pytest.raises(DecisionError, match="no fact or relation has the id"):
