@@ -61,7 +61,7 @@ that waits, as before.
 
 TAGS = {
     HOST_TAG: "Host and port of the wiki that the run asks. One run per value at a time.",
-    SOURCE_TAG: "Source that the run's partition belongs to.",
+    SOURCE_TAG: "Source that the run's partition belongs to, or that alone it brings up to date.",
     GROUP_TAG: "Group of work whose schedule started the run.",
     WORK_TAG: "The work that the run is for: job, partition and version. Failures are counted by it.",
     PARTITION_TAG: "Partition of the run, by Dagster. One run per value at a time.",

@@ -1,7 +1,9 @@
 """Names that nothing is called by: refused, with what there is, before anything is done."""
 
+import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -57,6 +59,25 @@ def test_a_launched_run_that_no_daemon_takes_is_said_to_stay_queued(
     done = CliRunner().invoke(main, ["launch", "report_status"], env=holocron.environment)
     assert done.exit_code == 0, done.output
     assert "It stays queued until a daemon takes it, and none runs: `make ui` starts one." in done.output
+
+
+def test_a_launched_run_of_one_source_has_its_tag_so_that_no_schedule_starts_another(
+    holocron: Holocron, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+
+    def launched(command: list[str], **_: Any) -> "subprocess.CompletedProcess[str]":
+        commands.append(command)
+        return subprocess.CompletedProcess([], 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", launched)
+    for options in (["--source", "sample", "--tag", "experiment=first"], []):
+        done = CliRunner().invoke(main, ["launch", "refresh", *options], env=holocron.environment)
+        assert done.exit_code == 0, done.output
+    of_one, of_all = commands
+    tags = json.loads(of_one[of_one.index("--tags") + 1])
+    assert tags == {"experiment": "first", "holocron/source": "sample"}
+    assert "--tags" not in of_all
 
 
 @pytest.mark.parametrize("option", ["--partitions", "--source", "--from", "--to"])

@@ -108,6 +108,17 @@ def test_a_crawl_is_asked_for_once_and_not_while_it_is_held_back(
     assert "queued or under way" in str(tick(holocron, instance, schedule))
 
 
+def test_a_crawl_of_all_sources_waits_for_another_of_all_and_not_for_one_of_a_single_source(
+    tmp_path: Path, holocron: Holocron, instance: dg.DagsterInstance
+) -> None:
+    found = schedules(tmp_path, EARLY + "  - {cron: '0 4 * * *'}\n")
+    queue(instance, tick(holocron, instance, found["refresh_sample"]))
+    request = tick(holocron, instance, found["refresh_all"])
+    assert isinstance(request, dg.RunRequest)
+    queue(instance, request)
+    assert "queued or under way" in str(tick(holocron, instance, found["refresh_all"]))
+
+
 def test_a_group_is_asked_for_once_and_not_while_everything_is_held_back(
     tmp_path: Path, holocron: Holocron, instance: dg.DagsterInstance
 ) -> None:

@@ -21,7 +21,7 @@ from holocron_assets.orchestration.internals.storage import daemon_last_heard
 from holocron_assets.orchestration.model_runs.what_to_ask import RESOURCE
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.reaper import reaping
-from holocron_assets.planning.job_names import ADD_PAGES_JOB, GPU_JOB, PARTITION_TAG, REFRESH_JOB
+from holocron_assets.planning.job_names import ADD_PAGES_JOB, GPU_JOB, PARTITION_TAG, REFRESH_JOB, SOURCE_TAG
 from holocron_assets.settings import PROJECT_FOLDER, data_folder, sources_folder
 
 _POLL_SECONDS = 0.5
@@ -90,7 +90,8 @@ def launch_job(  # noqa: PLR0913 - what is launched, and how it is reported
         command += ["--run-id", run_id]
         if config:
             command += ["--config-json", json.dumps(_configured(job).run_config(config))]
-        if all_tags := {**(tags or {}), **({PARTITION_TAG: partition} if partition else {})}:
+        own = {PARTITION_TAG: partition, SOURCE_TAG: config.get("source")}
+        if all_tags := {**(tags or {}), **{tag: value for tag, value in own.items() if value}}:
             command += ["--tags", json.dumps(all_tags)]
         launched = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
         if launched.returncode:

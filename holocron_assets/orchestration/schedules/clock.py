@@ -10,7 +10,6 @@ from dagster import RunsFilter
 from holocron_assets.crawl.sources.settings import CronTimes
 from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.operations.schedules import GroupTimes, RefreshTimes, Schedules
-from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.jobs.group import run_group
 from holocron_assets.orchestration.jobs.refresh import refresh
@@ -89,7 +88,7 @@ def _schedule(  # noqa: PLR0913 - a job, and how it is run
     tags: Mapping[str, str],
     ops: Mapping[str, Any],
 ) -> dg.ScheduleDefinition:
-    """A schedule that requests a run unless a person holds it back, or a run with the same tags goes on."""
+    """A schedule that requests a run unless a person holds it back, or a run of the same goes on."""
 
     @dg.schedule(
         name=name,
@@ -110,5 +109,6 @@ def _schedule(  # noqa: PLR0913 - a job, and how it is run
 
 
 def _is_under_way(instance: dg.DagsterInstance, job: str, tags: Mapping[str, str]) -> bool:
+    """Whether a run with some tags is queued or goes on; without tags, one that is not of a single source."""
     same = RunsFilter(job_name=job, tags=dict(tags), statuses=list(UNDER_WAY))
-    return count_runs(instance, same) > 0
+    return any(tags or SOURCE_TAG not in run.tags for run in instance.get_runs(same))
