@@ -32,7 +32,7 @@ from holocron_assets.definitions import defs
 from holocron_assets.entities.store import store_entities
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.tables import ENTITIES, PAGE_LINKS, PAGES
+from holocron_assets.lake.tables import ENTITIES, PAGE_LINKS, PAGES, REVIEW_ITEMS
 from holocron_assets.orchestration.assets import entity_files
 from holocron_assets.orchestration.runs.backfill_choice import chosen_partitions
 from holocron_assets.orchestration.runs.backfilling import (
@@ -344,6 +344,35 @@ def test_of_a_run_over_several_partitions_only_those_failed_that_its_steps_name(
     assert failed_partitions(instance, "entity_pairs", ["Droid", "Species"]) == []
     assert run_job(holocron, instance, "resolve_entities").success
     assert failed_partitions(instance, "entities", ["Droid", "Species"]) == []
+
+
+@pytest.mark.system
+def test_of_a_run_that_names_no_source_those_failed_that_its_steps_name(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holocron = finished_sample.copy_to(tmp_path)
+    instance.add_dynamic_partitions("sources", ["sample", "other"])
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise PermanentError("its queue cannot be read")
+
+    holocron.lake.file(REVIEW_ITEMS, "sample").unlink()
+    with monkeypatch.context() as breaking:
+        breaking.setitem(entity_files.STORES, "review_items", broken)
+        assert not run_job(holocron, instance, "tag_and_review").success
+    assert failed_partitions(instance, "review_items", ["sample", "other"]) == ["sample"]
+    job = defs.resolve_job_def("tag_and_review")
+    instance.create_run_for_job(job, status=DagsterRunStatus.FAILURE)
+    assert failed_partitions(instance, "review_items", ["sample", "other"]) == ["sample"], "the last died"
+    assert run_job(holocron, instance, "tag_and_review").success
+    assert failed_partitions(instance, "review_items", ["sample", "other"]) == []
+
+
+def test_of_answers_it_is_said_that_runs_do_not_name_what_failed(
+    holocron: Holocron, instance: dg.DagsterInstance
+) -> None:
+    with pytest.raises(PermanentError, match=r"no backfill of 'derived_entity_facts' failed.* say --stale"):
+        chosen_partitions(holocron.lake, instance, "derived_entity_facts", failed=True)
 
 
 @pytest.mark.system

@@ -54,7 +54,7 @@ def chosen_partitions(  # noqa: PLR0913 - what a person may say
         stale: only those that are stale or missing.
 
     Raises:
-        PermanentError: there is no such asset or partition, or it is not known whether it is stale.
+        PermanentError: there is no such asset or partition, or it is not known whether it failed or is stale.
         BackfillRefusedError: the last one comes before the first.
     """
     known = asset_partitions(instance, asset)
@@ -72,7 +72,7 @@ def chosen_partitions(  # noqa: PLR0913 - what a person may say
     if source and not chosen:
         raise PermanentError(f"asset {asset!r} has no partition of source {source!r}")
     if failed:
-        chosen = failed_partitions(instance, asset, chosen)
+        chosen = _failed(instance, asset, chosen)
     return _stale(lake, asset, chosen) if stale else chosen
 
 
@@ -81,6 +81,16 @@ def _refuse_unknown(asset: str, known: Sequence[str], named: Collection[str]) ->
         raise PermanentError(
             f"asset {asset!r} has no partition {', '.join(unknown)}; the first is {known[0]}"
         )
+
+
+def _failed(instance: dg.DagsterInstance, asset: str, partitions: Sequence[str]) -> list[str]:
+    found = failed_partitions(instance, asset, partitions)
+    if not found and asset in {one.table.name for one in load_interrogations()}:
+        raise PermanentError(
+            f"no backfill of {asset!r} failed, and other runs that ask models do not say of which partitions "
+            "they failed: say --stale, or name the partitions"
+        )
+    return found
 
 
 def _stale(lake: Lake, asset: str, partitions: Sequence[str]) -> list[str]:

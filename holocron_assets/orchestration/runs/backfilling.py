@@ -90,21 +90,32 @@ def failed_partitions(instance: dg.DagsterInstance, asset: str, partitions: Sequ
     """The partitions whose last run failed, be it a run of our jobs or of Dagster's own."""
     statuses = instance.get_status_by_partition(dg.AssetKey(asset), partitions, _definition(asset)) or {}
     failed = {name for name, status in statuses.items() if status and status.value == "FAILED"}
-    failed |= _failed_in_jobs(instance, asset)
+    failed |= _failed_in_jobs(instance, asset, partitions)
     return [name for name in partitions if name in failed]
 
 
-def _failed_in_jobs(instance: dg.DagsterInstance, asset: str) -> set[str]:
+def _failed_in_jobs(instance: dg.DagsterInstance, asset: str, partitions: Sequence[str]) -> set[str]:
     """Partitions whose last run by a job of ours failed; Dagster keeps no such state."""
     key, last = dg.AssetKey(asset), dict[str, dg.RunRecord]()
     for job in defs.resolve_all_job_defs():
         if not _is_of(job, key) or not DEFERRED.items() <= job.run_tags.items():
             continue
         for record in instance.get_run_records(RunsFilter(job_name=job.name, statuses=_ENDED)):
-            for name in partitions_of_run(record.dagster_run):
+            for name in _tried_by(instance, record.dagster_run, partitions):
                 if name not in last or record.create_timestamp > last[name].create_timestamp:
                     last[name] = record
     return {name for name, record in last.items() if _failed_of(instance, record.dagster_run, asset, name)}
+
+
+def _tried_by(instance: dg.DagsterInstance, run: dg.DagsterRun, partitions: Sequence[str]) -> Sequence[str]:
+    """The partitions of which a run's end says whether it failed at them.
+
+    A run that names none makes all that are stale. If it failed, its steps say at which, or it says nothing.
+    """
+    if named := partitions_of_run(run):
+        return named
+    is_said = run.status == DagsterRunStatus.SUCCESS or failures_of_steps(instance, run.run_id)
+    return partitions if is_said else ()
 
 
 def _failed_of(instance: dg.DagsterInstance, run: dg.DagsterRun, asset: str, partition: str) -> bool:
