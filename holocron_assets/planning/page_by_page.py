@@ -137,6 +137,8 @@ class PageByPage:
         return key in self.given_up
 
     def _read(self, page: Row, read: Callable[[Row], Iterable[Row]]) -> list[Row] | None:
+        if deaths := self._deaths[page["title_key"]]:
+            self._warn_of(page, deaths)
         self._note.begin(page["title_key"])
         try:
             return list(read(page))
@@ -151,6 +153,18 @@ class PageByPage:
             self._tracebacks[page["title_key"]] = traceback_of(error)
             self._give_up(page, reason, self._deaths[page["title_key"]] + 1)
             return None
+
+    def _warn_of(self, page: Row, deaths: int) -> None:
+        """Name a page that may end this process, too: then nothing more can be said."""
+        _LOG.warning(
+            "a process ended while it read this page, which is read again",
+            page=page["title"],
+            batch=self._batch,
+            step=self._derivation.table.name,
+            attempts=f"{deaths} of {MAX_ATTEMPTS}",
+            advice="if this process ends, too, start the command again: after the last attempt the page is "
+            "given up, and all others are read",
+        )
 
     def _give_up(self, page: Row, error: str, attempts: int) -> None:
         step = self._derivation.table.name

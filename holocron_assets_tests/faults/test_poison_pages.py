@@ -123,6 +123,22 @@ def test_a_page_that_ends_the_process_is_dead_after_four_and_the_others_are_read
     assert left == ["data.parquet"]
 
 
+@pytest.mark.system
+@pytest.mark.fault(10, "a page ends the process that reads it, and then the next one")
+def test_before_a_page_that_ended_a_process_is_read_again_it_is_named(tmp_path: Path) -> None:
+    holocron = fetched(tmp_path / "lake", "DIES-OF-MEMORY")
+    command = [sys.executable, str(PROGRAM), str(holocron.lake.root), BATCH]
+    first, second = (
+        subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)  # noqa: S603 - our own program
+        for _ in range(2)
+    )
+    assert (first.returncode, second.returncode) == (-9, -9)
+    said = second.stdout + second.stderr
+    for part in ("a process ended while it read this page", "Poison", BATCH, "1 of 4", "start the command"):
+        assert part in said
+        assert part not in first.stdout + first.stderr
+
+
 @pytest.mark.fault(10, "a parser raises on one page of a batch")
 def test_a_page_that_a_parser_raises_on_is_dead_at_once_and_costs_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

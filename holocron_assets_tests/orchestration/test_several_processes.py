@@ -18,8 +18,16 @@ from tiny_wiki import copy_of_export
 
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.orchestration.local.helpers import Helpers, finished_together
-from holocron_assets.orchestration.runs.waiting import LocalRuns
+from holocron_assets.orchestration.local import helpers as helper_module
+from holocron_assets.orchestration.local.helpers import (
+    Ended,
+    HelperGoneError,
+    Helpers,
+    _give,
+    _Left,
+    finished_together,
+)
+from holocron_assets.orchestration.runs.waiting import FinishedRun, LocalRuns
 from holocron_assets.planning.work import Work
 
 pytestmark = [pytest.mark.system, pytest.mark.long]
@@ -128,6 +136,61 @@ def test_helpers_are_kept_while_they_live_and_end_with_a_stage_that_fails(tmp_pa
         with pytest.raises(KeyboardInterrupt):
             list(finished_together(runs, [Work("crawl_batch", "sample-000001", "")], fail, helpers, 0))
         assert not lives(second)
+
+
+class DyingHelper:
+    """A helper whose process ends at its first runs, as at a page that ends each process that reads it."""
+
+    deaths_to_come = 0
+
+    def __init__(self, _: object) -> None:
+        self.is_alive = True
+
+    def finish(self, work: Work) -> FinishedRun:
+        if DyingHelper.deaths_to_come:
+            DyingHelper.deaths_to_come -= 1
+            self.is_alive = False
+            raise HelperGoneError
+        return FinishedRun(work, "a run", None, None, {})
+
+    def was_asked_to_end(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self.is_alive = False
+
+
+@pytest.mark.parametrize(("deaths", "is_done"), [(1, True), (4, True), (9, False)])
+def test_a_run_that_ends_its_helper_is_done_by_new_helpers_and_not_by_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaths: int, *, is_done: bool
+) -> None:
+    monkeypatch.setattr(helper_module, "Helper", DyingHelper)
+    monkeypatch.setattr(DyingHelper, "deaths_to_come", deaths)
+    work = Work("crawl_batch", "sample-000001", "")
+    with dg.DagsterInstance.ephemeral() as instance, closing(Helpers({})) as helpers:
+        left, ended, runs = _Left([work], bool), Ended(), LocalRuns(instance, Lake(tmp_path), no_job)
+        _give(helpers.started(1)[0], helpers, runs, left, ended)
+        assert (left.take() is None) == is_done
+        assert ended.empty() != is_done
+
+
+def test_a_helper_that_was_closed_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(helper_module, "Helper", DyingHelper)
+    helpers = Helpers({})
+    [helper] = helpers.started(1)
+    helpers.close()
+    assert helpers.replaced(helper) is None
+
+
+@pytest.mark.parametrize(("number", "is_replaced"), [(signal.SIGKILL, True), (signal.SIGTERM, False)])
+def test_a_helper_that_died_is_replaced_and_one_that_was_asked_to_end_is_not(
+    number: signal.Signals, *, is_replaced: bool
+) -> None:
+    with closing(Helpers({})) as helpers:
+        [helper] = helpers.started(1)
+        [process] = helpers_of(os.getpid())
+        os.kill(process, number)
+        assert (helpers.replaced(helper) is not None) == is_replaced
 
 
 def no_job(name: str) -> dg.JobDefinition:

@@ -1,17 +1,19 @@
 """Further processes of `holocron run`. Each takes some of its runs, since Python uses one core a process.
 
-A run belongs to one process, so a partition still has one writer. A helper that dies gives its run back. If
-the process that started it is gone, a helper ends in order, as after Ctrl+C. It takes three seconds to start,
-so it is kept for the next shared runs; it ends before a run that only one process can do.
+A run belongs to one process, so a partition still has one writer. If a helper dies, a new one does its run:
+a page may have ended it, and would end the command, too. If the process that started it is gone, a helper
+ends in order, as after Ctrl+C. It takes three seconds to start, so it is kept for the next shared runs; it
+ends before a run that only one process can do.
 """
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cache
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -22,13 +24,19 @@ import dagster as dg
 
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.interrupts import ending_by_signal
+from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.orchestration.runs.orphans import end_with
 from holocron_assets.orchestration.runs.waiting import FinishedRun, LocalRuns
 from holocron_assets.planning.work import Work
 from holocron_assets.settings import data_folder
+from holocron_assets.telemetry.logs import logger
 from holocron_assets.telemetry.setup import observe_process
 
 _SECONDS_TO_END = 20
+_ASKED_TO_END = {code for number in (signal.SIGINT, signal.SIGTERM) for code in (-number, 128 + number)}
+"""Exit codes of a process that a signal asked to end, before or after it could take the signal in order."""
+
+_LOG = logger(__name__)
 
 Ended = SimpleQueue[FinishedRun]
 
@@ -61,6 +69,12 @@ class Helper:
         """Whether its process has not ended."""
         return self._process.poll() is None
 
+    def was_asked_to_end(self) -> bool:
+        """Whether a signal asked its process, which is gone, to end, as Ctrl+C asks all at once."""
+        with suppress(subprocess.TimeoutExpired):
+            return self._process.wait(_SECONDS_TO_END) in _ASKED_TO_END
+        return False
+
     def finish(self, work: Work) -> FinishedRun:
         """Do a run and wait for its end.
 
@@ -91,6 +105,7 @@ class Helpers:
         """Have none yet. Their runs will have a person's `tags`."""
         self._tags = tags
         self._kept: list[Helper] = []
+        self._lock = Lock()
 
     def started(self, number: int) -> Sequence[Helper]:
         """So many helpers; those that are gone are replaced."""
@@ -101,10 +116,26 @@ class Helpers:
             self._kept.append(Helper(self._tags))
         return self._kept[:number]
 
+    def replaced(self, gone: Helper) -> Helper | None:
+        """A new helper in the place of one that is gone; None if that one was closed, or asked to end.
+
+        Threads may call this at once.
+        """
+        if gone.was_asked_to_end():
+            return None
+        with self._lock:
+            if gone not in self._kept:
+                return None
+            new = self._kept[self._kept.index(gone)] = Helper(self._tags)
+        gone.close()
+        return new
+
     def close(self) -> None:
         """Let all end, as `Helper.close`."""
         while self._kept:
-            self._kept.pop().close()
+            with self._lock:
+                helper = self._kept.pop()
+            helper.close()
 
 
 class _Left:
@@ -148,7 +179,7 @@ def finished_together(
     with ExitStack() as stack:
         stack.callback(helpers.close)
         threads = [
-            Thread(target=_give, args=(helper, runs, left, ended), daemon=True)
+            Thread(target=_give, args=(helper, helpers, runs, left, ended), daemon=True)
             for helper in helpers.started(number)
         ]
         for thread in threads:
@@ -160,15 +191,39 @@ def finished_together(
         stack.pop_all()  # they are free, and kept
 
 
-def _give(helper: Helper, runs: LocalRuns, left: _Left, ended: Ended) -> None:
-    """Let a helper do runs until no work is left, or it is gone."""
+def _give(helper: Helper, helpers: Helpers, runs: LocalRuns, left: _Left, ended: Ended) -> None:
+    """Let a helper do runs until no work is left. If it ends at one, a new helper tries that again."""
     while item := left.take():
         runs.starting(item)
+        doing = _done(helper, helpers, item, ended)
+        if doing is None:
+            left.give_back(item)
+            return
+        helper = doing
+
+
+def _done(helper: Helper, helpers: Helpers, item: Work, ended: Ended) -> Helper | None:
+    """Have a run done; give the helper that did it, or None if none could.
+
+    A page that ends each process is given up after so many attempts; the next one does the run without it.
+    """
+    for attempt in range(1, MAX_ATTEMPTS + 2):
         try:
             ended.put(helper.finish(item))
         except HelperGoneError:
-            left.give_back(item)
-            return
+            new = helpers.replaced(helper)
+            if new is None:
+                return None
+            _LOG.warning(
+                "a process ended while it did a run",
+                job=item.job,
+                partition=item.partition,
+                attempts=f"{attempt} of {MAX_ATTEMPTS}",
+            )
+            helper = new
+        else:
+            return helper
+    return None
 
 
 def _finished_here(runs: LocalRuns, left: _Left, ended: Ended) -> Iterator[FinishedRun]:
