@@ -141,8 +141,7 @@ def decide_merge(lake: Lake, *, gone: str, into: str, author: str, reason: str) 
         target = named if now["entity_id"] == survivor(lake, leaving)["entity_id"] else now
         _refuse_no_pair(leaving, target)
         _refuse_repeated(lake, "merge", leaving, target)
-        # The new decision replaces an older one on the same pair; one on another pair must be undone first.
-        _refuse_kept_apart(lake, leaving, target, but=frozenset((leaving["entity_id"], named["entity_id"])))
+        _refuse_kept_apart(lake, leaving, target, named)
         return _recorded(lake, _of_two(lake, "merge", leaving, target, author=author, reason=reason))
 
 
@@ -319,11 +318,21 @@ def _refuse_joined(lake: Lake, one: Row, other: Row) -> None:
         )
 
 
-def _refuse_kept_apart(lake: Lake, one: Row, other: Row, *, but: frozenset[str]) -> None:
-    """Refuse to merge entities that people's decisions on other pairs keep apart."""
-    merges = _people_s(lake, "merge", frozenset((one["entity_id"], other["entity_id"])))
-    together = one_with(one["entity_id"], merges) | one_with(other["entity_id"], merges)
-    for apart, row in _people_s(lake, "split", but).items():
+def _refuse_kept_apart(lake: Lake, leaving: Row, target: Row, named: Row) -> None:
+    """Refuse to merge entities that people's decisions on other pairs than the named one keep apart.
+
+    Args:
+        lake: where the decisions are.
+        leaving: what is merged.
+        target: what it is merged into.
+        named: what the person named as that: `target`, or what was merged into it. Then no older decision is
+            replaced: the one on the named pair would stand, and the other was not asked about.
+    """
+    pair = frozenset((leaving["entity_id"], target["entity_id"]))
+    merges = _people_s(lake, "merge", pair)
+    together = set().union(*(one_with(row["entity_id"], merges) for row in (leaving, target, named)))
+    replaced = pair if target["entity_id"] == named["entity_id"] else frozenset()
+    for apart, row in _people_s(lake, "split", replaced).items():
         if apart <= together:
             raise DecisionError(
                 f"{row['author']} keeps {row['title']!r} and {row['other_title']!r} apart, which this would "

@@ -154,6 +154,16 @@ def test_a_merge_that_would_join_what_people_keep_apart_names_the_decision_to_un
     merge(lake, "Varn", "Gort")
 
 
+def test_a_merge_with_one_that_was_merged_is_refused_if_people_keep_the_two_apart(lake: Lake) -> None:
+    for other in ("Gorts", "Gort"):  # what is named, and what it was merged into
+        apart = split(lake, "Varn", other)
+        kept = f"keeps 'Varn' and '{other}' apart.* {apart['decision_id']} first"
+        with pytest.raises(DecisionError, match=kept):
+            merge(lake, "Varn", "Gorts")
+        undo(lake, apart["decision_id"], **WORD)
+    assert merge(lake, "Varn", "Gorts")["other_id"] == known_as("Gort")
+
+
 def test_a_split_of_two_that_people_joined_through_a_third_names_the_decisions(lake: Lake) -> None:
     first, second = merge(lake, "Varn", "Gort"), merge(lake, "Osk", "Gort")
     merge(lake, "Élan", "Varn/Legends")
