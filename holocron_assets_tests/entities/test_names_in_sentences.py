@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holocron_assets.entities.facts.sentence_statements import stated_facts, stated_relations
 from holocron_assets.entities.facts.sentences import PageRead, mentions
 from holocron_assets.entities.names.naming import NAME, Names, plain_names, words_of
 
@@ -83,3 +84,25 @@ def test_whom_a_page_links_has_no_parts_and_no_pronouns() -> None:
     assert names == Names(words_of("Berl Tane"))
     text = "He and Berl met Berl Tane."
     assert [text[place.start : place.end] for place in mentions(names, text)] == ["Berl Tane"]
+
+
+@pytest.mark.parametrize("other", ["Ólafur", "Östen", "Čeněk", "Ωmega", "Юрий", "Đorđe", "ǅevad"])
+def test_a_first_name_with_any_capital_makes_a_longer_name(other: str) -> None:
+    page = PageRead("Anna Björk", f"{other} Björk was a male sailor. Björk {other} was a male captain.")
+    assert [place for text in page.sentences for place in mentions(page.subject(page.title), text)] == []
+    assert list(stated_facts(page, "PersonCharacter")) == []
+
+
+def test_a_sentence_begins_with_any_capital() -> None:
+    page = PageRead("Anna Björk", "Anna Björk met him. Ólafur was a sailor. “Östen” was not. élan was.")
+    assert list(page.sentences) == [
+        "Anna Björk met him.",
+        "Ólafur was a sailor.",
+        "“Östen” was not. élan was.",
+    ]
+
+
+def test_a_subject_with_any_capital_is_another_one() -> None:
+    text = "Anna Björk met Ólafur who led the Grey Guard."
+    page = PageRead("Anna Björk", text)
+    assert list(stated_relations(page, {"Grey Guard": "Grey Guard"}, "PersonCharacter")) == []

@@ -14,6 +14,7 @@ from holocron_assets.derive.evidence.quotes import find_quote
 from holocron_assets.entities.data_files import read_data_file
 from holocron_assets.entities.facts.vocabulary import Relation, Vocabulary
 from holocron_assets.entities.names.naming import (
+    CAPITALS,
     NAME,
     Names,
     Place,
@@ -36,10 +37,10 @@ _SHORTEST_NAME = 3
 
 _ASIDE = r"(?:\s*\([^)]*\))?(?:,[^,.]{1,120},)?"
 _LISTED = rf"(?:(?:the\s+)?{NAME}(?:\s+{NAME}){{0,4}}(?:,\s+and\s+|,\s+|\s+and\s+)(?:the\s+)?){{0,6}}"
-_SENTENCE_END = re.compile(r"[.!?][\"'\u201d\u2019)\]]*\s+(?=[\"'\u201c(\[]*[A-Z0-9])|\n+")
+_SENTENCE_END = re.compile(rf"[.!?][\"'\u201d\u2019)\]]*\s+(?=[\"'\u201c(\[]*[{CAPITALS}0-9])|\n+")
 _LAST_WORD = re.compile(r"(\w+)$")
 _ANOTHER_SUBJECT = re.compile(
-    r"[A-Z][\w'\u2019-]* (?:who|which|whose|that|where)\s+$|, (?:who|which|whose|where)\s+$"
+    rf"[{CAPITALS}][\w'\u2019-]* (?:who|which|whose|that|where)\s+$|, (?:who|which|whose|where)\s+$"
     r"|\b(?:he|she|it|they|whom|whose)\b"
 )
 

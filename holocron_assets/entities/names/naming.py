@@ -7,13 +7,28 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
-NAME = r"[A-Z][\w'\u2019.-]*"
+_IN_A_TABLE = 0x10000
+"""Regular expressions look up characters before this one in a table; those after it take ten times longer."""
+
+
+def _capitals() -> str:
+    capitals = (code for code in range(_IN_A_TABLE) if chr(code).istitle())
+    runs = groupby(enumerate(capitals), lambda pair: pair[1] - pair[0])
+    rows = ([code for _, code in run] for _, run in runs)
+    return "".join(f"{chr(row[0])}-{chr(row[-1])}" for row in rows)
+
+
+CAPITALS = _capitals()
+"""The letters of any script that a name may begin with, as ranges of a regular expression."""
+
+NAME = rf"[{CAPITALS}][\w'\u2019.-]*"
 """Pattern of a word of a name."""
 
 _PARENTHESES = re.compile(r"\s*\([^)]*\)\s*$")
-_CAPITAL = re.compile(r"[A-Z]")
+_CAPITAL = re.compile(f"[{CAPITALS}]")
 _WORD_OF_NAME = re.compile(NAME)
 _WORD_AND_SPACES = re.compile(rf"{NAME}\s+")
 _SPACES = re.compile(r"\s+")
