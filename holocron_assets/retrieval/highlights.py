@@ -17,6 +17,8 @@ _SHORT = 3
 """Letters of a word that is marked only beside another one, or where nothing longer is searched."""
 _BEFORE = 60
 """Characters before the first word that was found, in an excerpt."""
+_LONGEST_WORD = 30
+"""Characters that an excerpt goes back to a word's beginning. Scripts without spaces have none to find."""
 
 
 def highlights(text: str, searched: str) -> list[tuple[int, int]]:
@@ -48,7 +50,7 @@ def excerpt(text: str, marks: Sequence[tuple[int, int]], longest: int) -> Iterat
     """
     start = max((marks[0][0] if marks else 0) - _BEFORE, 0)
     start = 0 if len(text) <= longest else min(start, len(text) - longest)
-    start = text.rfind(" ", 0, start) + 1 if start else 0
+    start = text.rfind(" ", max(start - _LONGEST_WORD, 0), start) + 1 or start
     end = min(start + longest, len(text))
     if start:
         yield f"{_ELLIPSIS} ", False

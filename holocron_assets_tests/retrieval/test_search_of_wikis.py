@@ -23,7 +23,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_ALIASES
 from holocron_assets.retrieval.evidence import finding
 from holocron_assets.retrieval.fusing import MEANING, NAME, WORDS
-from holocron_assets.retrieval.highlights import highlights
+from holocron_assets.retrieval.highlights import highlights, pieces
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.index.pointer import pointer_file
 from holocron_assets.retrieval.index.vectors import NUMBERS
@@ -385,3 +385,26 @@ def test_letters_without_spaces_around_them_are_marked(text: str, typed: str, ex
 def test_a_short_word_is_marked_beside_another_that_was_searched(typed: str, expected: list[str]) -> None:
     text = "The Lamp War began as a war over lamp oil, by the Lamp."
     assert [text[start:end] for start, end in highlights(text, typed)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "searched"),
+    [
+        ("彼は星を眺めながら本を書いた。" * 40 + "東京の塔に登った。" + "海を静かに進んだ。" * 40, "東京"),
+        ("first " + "พวกเขาเดินทางไปที่" * 40 + "กรุงเทพ" + "มหานครเพื่อพบกับกัปตันเรือ" * 20, "กรุงเทพ"),
+        ("A short word, " + "x" * 900 + "-tower was far.", "tower"),
+        ("The old ship sailed on and on. " * 40 + "It saw the tower. " + "Then it sailed on. " * 40, "tower"),
+    ],
+)
+def test_an_excerpt_shows_what_was_searched_far_into_a_text(text: str, searched: str) -> None:
+    shown = list(pieces(text, searched, 300))
+    assert [piece for piece, is_marked in shown if is_marked] == [searched]
+    assert shown[0] == ("… ", False)
+    assert len("".join(piece for piece, _ in shown)) <= 304
+
+
+def test_an_excerpt_begins_with_a_whole_word() -> None:
+    text = "The old ship sailed on and on. " * 40 + "It saw the tower. " + "Then it sailed on. " * 40
+    for left_out in range(30):
+        _, (before, _), *_ = pieces(text[left_out:], "tower", 300)
+        assert before.split()[0] in {"The", "old", "ship", "sailed", "on", "and", "on."}
