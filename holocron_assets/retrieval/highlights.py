@@ -9,7 +9,7 @@ from itertools import pairwise
 import tantivy
 
 from holocron_assets.retrieval.index.full_text import words_analyzer
-from holocron_assets.retrieval.index.signs import has_signs, signs_analyzer, unbroken_runs
+from holocron_assets.retrieval.index.signs import has_signs, is_mark, signs_analyzer, unbroken_runs
 
 _WORD = re.compile(r"[^\W_]+")
 _ELLIPSIS = "…"
@@ -93,12 +93,7 @@ def _places(text: str, wanted: Iterable[str]) -> list[tuple[int, int]]:
     """Where a text has some of what is wanted, also where one begins within the other."""
     either = "|".join(map(re.escape, sorted(wanted, key=len, reverse=True)))
     found = [match.span(1) for match in re.finditer(f"(?=({either}))", text, re.IGNORECASE)] if either else []
-    # With another mark, the last letter is another one.
-    return [(start, end) for start, end in found if not _is_mark(text[end : end + 1])]
-
-
-def _is_mark(letter: str) -> bool:
-    return letter != "" and unicodedata.category(letter).startswith("M")
+    return [(start, end) for start, end in found if not is_mark(text[end : end + 1])]
 
 
 def _joined(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

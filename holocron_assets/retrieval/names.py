@@ -1,18 +1,20 @@
 """How well a name fits what is searched. Small errors of typing are forgiven."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 import tantivy
 from rapidfuzz.distance import OSA
 
 from holocron_assets.retrieval.index.full_text import LONGEST_TITLE, name_words, words_analyzer
+from holocron_assets.retrieval.index.signs import HANGUL, SPACELESS, has_signs, is_mark, row_of_signs
 
 _ONE_ERROR, _TWO_ERRORS = 4, 8
 """From so many letters on, one error or two are forgiven."""
 _MOST_WORDS = 8
 """Words of a whole name that is looked for in a longer text."""
+_ENDS_IN_HANGUL = re.compile(f"[{HANGUL}]$")
 
 
 def errors_forgiven(word: str) -> int:
@@ -53,25 +55,48 @@ def whole_names_query(schema: tantivy.Schema, words: Sequence[str]) -> tantivy.Q
 
 
 def names_in_text(schema: tantivy.Schema, names: Iterable[str]) -> tantivy.Query:
-    """A query of passages whose text has one of some names, whatever the endings of its words."""
-    each = []
-    for words in filter(None, map(_text_analyzer().analyze, names)):
-        a_name = (
-            tantivy.Query.phrase_query(schema, "text", [*words])
-            if len(words) > 1
-            else tantivy.Query.term_query(schema, "text", words[0])
-        )
-        each.append((tantivy.Occur.Should, a_name))
-    return tantivy.Query.boolean_query(each)
+    """A query of passages whose text has one of some names, whatever the endings of its words.
+
+    They may stand without spaces around them where a script has none, and before particles of Korean.
+    """
+    queries = (query for name in names for query in _name_in_text(schema, name))
+    return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in queries])
+
+
+def _name_in_text(schema: tantivy.Schema, name: str) -> Iterator[tantivy.Query]:
+    if words := _text_analyzer().analyze(name):
+        if not _ENDS_IN_HANGUL.search(words[-1]):
+            yield _in_a_row(schema, "text", [*enumerate(words)])
+        elif before := words[:-1]:
+            yield tantivy.Query.regex_phrase_query(schema, "text", [*before, f"{words[-1]}[{HANGUL}]*"])
+        else:
+            yield tantivy.Query.regex_query(schema, "text", f"{words[-1]}[{HANGUL}]*")
+    if signs := row_of_signs(name):
+        yield _in_a_row(schema, "signs", signs)
+
+
+def _in_a_row(schema: tantivy.Schema, field: str, row: Sequence[tuple[int, str]]) -> tantivy.Query:
+    if len(row) > 1:
+        return tantivy.Query.phrase_query(schema, field, [*row])
+    return tantivy.Query.term_query(schema, field, row[0][1])
 
 
 def places_of_names(text: str, names: Iterable[str]) -> list[tuple[int, int]]:
-    """Where a text has one of some names word for word, in any case: start and end of each, in order."""
+    """Where a text has one of some names word for word, in any case: start and end of each, in order.
+
+    Letters of scripts that put no space between words may stand on both sides of it, and of Korean after it.
+    """
     longest_first = sorted(filter(str.strip, names), key=len, reverse=True)
     if not longest_first:
         return []
-    either = "|".join(map(re.escape, longest_first))
-    return [match.span() for match in re.finditer(rf"(?<!\w)(?:{either})(?!\w)", text, re.IGNORECASE)]
+    found = re.finditer("|".join(map(_as_whole_words, longest_first)), text, re.IGNORECASE)
+    return [match.span() for match in found if not is_mark(text[match.end() : match.end() + 1])]
+
+
+def _as_whole_words(name: str) -> str:
+    before = "" if has_signs(name[0]) else rf"(?<![^\W{SPACELESS}])"
+    after = "" if has_signs(name[-1]) else rf"(?![^\W{HANGUL}{SPACELESS}])"
+    return f"{before}{re.escape(name)}{after}"
 
 
 def fit_of_names(names: Iterable[str], words: Sequence[str]) -> tuple[float, str]:

@@ -8,14 +8,14 @@ Turtle and Flood, 1995). What is found, and in which order, is what a search of 
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import pairwise
 from math import log
 from typing import Any, NamedTuple
 
 import tantivy
 
 from holocron_assets.retrieval.index.full_text import words_analyzer
-from holocron_assets.retrieval.index.signs import has_signs, signs_analyzer, unbroken_runs
+from holocron_assets.retrieval.index.signs import has_signs, row_of_signs, signs_analyzer, unbroken_runs
 
 _BOOSTS = {"text": 1.0, "place": 1.5}
 """A word counts more in a title or heading than in the text."""
@@ -89,10 +89,8 @@ class WordQueries:
 
     def _signs(self, quoted: str, plain: str) -> Iterator[_Row]:
         """Letters of such scripts that must stand in a row: each two of a run, or all that is quoted."""
-        if any(map(has_signs, runs := unbroken_runs(quoted))):
-            letters = list(map(self._signs_analyzer.analyze, runs))
-            starts = accumulate((len(run) + 1 for run in letters), initial=0)  # the index has a gap, too
-            yield tuple(chain.from_iterable(map(enumerate, letters, starts)))
+        if any(map(has_signs, unbroken_runs(quoted))):
+            yield row_of_signs(quoted)
         for run in filter(has_signs, unbroken_runs(plain)):
             each = self._signs_analyzer.analyze(run)
             yield from map(tuple, map(enumerate, pairwise(each) if len(each) > 1 else [each]))

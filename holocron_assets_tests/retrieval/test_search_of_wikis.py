@@ -408,3 +408,38 @@ def test_an_excerpt_begins_with_a_whole_word() -> None:
     for left_out in range(30):
         _, (before, _), *_ = pieces(text[left_out:], "tower", 300)
         assert before.split()[0] in {"The", "old", "ship", "sailed", "on", "and", "on."}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("東京", {"塔": ["東京", "東京"], "Latin": ["東京"]}),
+        ("ルーク・スカイウォーカー", {"船": ["ルーク・スカイウォーカー"]}),
+        ("R2", {"船": ["R2"], "한국": ["R2"]}),
+        ("第4章", {"章": ["第4章"]}),
+        ("กรุงเทพ", {"Bangkok": ["กรุงเทพ"]}),
+        ("กร", {}),
+        ("루크", {"루크": ["루크"], "한국": ["루크", "루크"]}),
+        ("한 솔로", {"한국": ["한 솔로"]}),
+        ("Varn", {"Latin": ["Varn"], "한국": ["Varn"]}),
+        ("1", {}),
+    ],
+)
+def test_passages_with_a_name_are_found_where_a_language_puts_no_space_around_it(
+    tmp_path: Path, name: str, expected: dict[str, list[str]]
+) -> None:
+    made = Lake(tmp_path)
+    texts = {
+        "塔": "彼女は東京の塔に登って東京を見た。",
+        "Latin": "Varn saw 東京Tower; the Varnish was red.",
+        "船": "彼はR2とルーク・スカイウォーカーの船で東の京に行った。",
+        "章": "これは第4章である。第14章ではない。",
+        "Bangkok": "พวกเขาเดินทางไปที่กรุงเทพมหานคร",
+        "루크": "신루크가 아니라 루크는 갔다.",
+        "한국": "한 솔로가 R2 로 루크에게, 루크와 갔다. 신한 솔로는 Varn 을 보았다.",
+    }
+    wiki(made, texts)
+    SearchIndex(made).update()
+    found = Searcher(made, embed).naming([name], 10, source="wiki", without="")
+    named = {row["title"]: [row["text"][start:end] for start, end in places] for row, places in found}
+    assert named == expected

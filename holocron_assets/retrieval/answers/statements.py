@@ -11,10 +11,10 @@ from holocron_assets.derive.evidence.quotes import find_quote
 from holocron_assets.entities.facts.stated_keys import load_keys
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.views.database import query
-from holocron_assets.retrieval.index.signs import SPACELESS
+from holocron_assets.retrieval.index.signs import HANGUL, SPACELESS
 
 _LONGEST_LINE = 200
-_OF_WORDS = rf"[^\W\uac00-\ud7af{SPACELESS}]"
+_OF_WORDS = rf"[^\W{HANGUL}{SPACELESS}]"
 """Letters and digits, but no letters of scripts that put no space between words, or before particles."""
 _HYPHEN = r"[-\u2010\u2011\u2013]"
 """What joins two words or figures into one; a long dash parts them."""

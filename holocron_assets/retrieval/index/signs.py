@@ -1,7 +1,9 @@
 """Letters of scripts that put no space between words: how texts that have some become words."""
 
 import re
+import unicodedata
 from functools import cache
+from itertools import accumulate, chain
 
 import tantivy
 
@@ -10,6 +12,8 @@ SPACELESS = (
     r"\uff66-\uff9f\U00020000-\U0003ffff"
 )
 """Scripts that put no space between words, as ranges of a regular expression."""
+HANGUL = r"\uac00-\ud7af"
+"""The letters of Korean, which puts no space before particles; likewise."""
 
 _SPACELESS = re.compile(f"[{SPACELESS}]")
 _LETTER = r"\p{Alphabetic}\p{N}"
@@ -33,6 +37,23 @@ def signs_analyzer() -> tantivy.TextAnalyzer:
 def unbroken_runs(text: str) -> list[str]:
     """The letters and digits of a text between spaces and punctuation, whatever their scripts."""
     return list(_runs_analyzer().analyze(text))
+
+
+def row_of_signs(text: str) -> tuple[tuple[int, str], ...]:
+    """The letters of a text that must stand in a row, and words between them, each with its place there."""
+    runs = [_signs_analyzer().analyze(run) for run in unbroken_runs(text)]
+    starts = accumulate((len(run) + 1 for run in runs), initial=0)  # the index has a gap, too
+    return tuple(chain.from_iterable(map(enumerate, runs, starts)))
+
+
+def is_mark(letter: str) -> bool:
+    """Whether a letter is a mark: with it, the letter before is another one."""
+    return letter != "" and unicodedata.category(letter).startswith("M")
+
+
+@cache
+def _signs_analyzer() -> tantivy.TextAnalyzer:
+    return signs_analyzer()
 
 
 @cache
