@@ -13,7 +13,7 @@ from holocron_assets.exports.folders import ExportError, read_manifest, replaced
 from holocron_assets.exports.formats import WRITERS, Selection, select_rows
 from holocron_assets.exports.linked_data import DEFAULT_BASE, Addresses, write_linked_data
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.views.database import query
+from holocron_assets.lake.views.database import damaged_files_named, query
 
 Format = Literal["parquet", "jsonl", "csv", "jsonld"]
 
@@ -59,20 +59,27 @@ def export_lake(lake: Lake, target: Path, wanted: Wanted) -> dict[str, Any]:
     """
     _refuse_unknown(wanted)
     with replaced_folder(target) as folder:
-        read = tables_read(lake)
-        for _ in range(_TRIES):
-            before = lake.mark(read)
-            with reading(lake) as connection:
-                files = _write_files(connection, folder, wanted)
-                about = _about(connection, wanted)
-            if lake.mark(read) == before:
-                break
-        else:
-            raise ExportError(
-                "the lake was written to while it was exported; export when no run is under way"
-            )
+        about, files = _written(lake, folder, wanted)
         write_manifest(folder, about, files)
         return read_manifest(folder) or {}
+
+
+def _written(lake: Lake, folder: Path, wanted: Wanted) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
+    """Write the files from one state of the lake; say what they are together, and each."""
+    read = tables_read(lake)
+    for _ in range(_TRIES):
+        before = lake.mark(read)
+        try:
+            with reading(lake) as connection, damaged_files_named(connection):
+                files = _write_files(connection, folder, wanted)
+                about = _about(connection, wanted)
+        except (duckdb.Error, UnicodeDecodeError):  # also of a file that was replaced while it was read
+            if lake.mark(read) == before:
+                raise
+        else:
+            if lake.mark(read) == before:
+                return about, files
+    raise ExportError("the lake was written to while it was exported; export when no run is under way")
 
 
 def _about(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> Mapping[str, Any]:

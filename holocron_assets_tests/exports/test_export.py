@@ -2,11 +2,13 @@
 
 import csv
 import json
+import os
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 import time_machine
@@ -18,9 +20,11 @@ from holocron_assets.exports.content_hash import hash_lake
 from holocron_assets.exports.contents import contents
 from holocron_assets.exports.export import Format, Wanted, export_lake
 from holocron_assets.exports.folders import ExportError, replaced_folder
+from holocron_assets.exports.formats import WRITERS, Selection, write_json_lines
 from holocron_assets.exports.linked_data import vocabulary
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
@@ -204,6 +208,56 @@ def test_an_export_that_fails_leaves_the_last_one(
         export_lake(lake, tmp_path / "out", Wanted("csv"))
     assert files_of(tmp_path / "out") == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "out"]
+
+
+def disturbed(
+    monkeypatch: pytest.MonkeyPatch, file: Path, *, times: int, after: Callable[[], object]
+) -> None:
+    """Let writing find half a file, so many times, as where another version replaces it meanwhile."""
+    left = [after] * times
+
+    def write(connection: duckdb.DuckDBPyConnection, selection: Selection, path: Path) -> int:
+        if not left or path.name != "entity_facts.jsonl":
+            return write_json_lines(connection, selection, path)
+        whole, then = file.read_bytes(), left.pop()
+        file.write_bytes(whole[: len(whole) // 2])
+        try:
+            return write_json_lines(connection, selection, path)
+        finally:
+            file.write_bytes(whole)
+            then()
+
+    monkeypatch.setitem(cast("dict[str, object]", WRITERS), "jsonl", write)
+
+
+def test_an_export_is_tried_again_if_a_file_is_replaced_while_it_is_read(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def replace() -> None:
+        write_partition(lake, ENTITY_FACTS, "LocationPlace", [fact("f1", VARN, "New")])
+
+    disturbed(monkeypatch, lake.file(ENTITY_FACTS, "LocationPlace"), times=2, after=replace)
+    export_lake(lake, tmp_path / "out", Wanted("jsonl"))
+    assert [row["value"] for row in read(tmp_path / "out", "entity_facts", "jsonl")] == ["New"]
+    disturbed(monkeypatch, lake.file(ENTITY_FACTS, "LocationPlace"), times=3, after=replace)
+    with pytest.raises(ExportError, match="the lake was written to while it was exported"):
+        export_lake(lake, tmp_path / "out", Wanted("jsonl"))
+
+
+def test_an_export_that_a_damaged_file_stops_names_it(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = lake.file(ENTITY_FACTS, "LocationPlace")
+
+    def write(connection: duckdb.DuckDBPyConnection, selection: Selection, path: Path) -> int:
+        file.write_bytes(file.read_bytes()[:100])
+        os.utime(file, ns=(before, before))
+        return write_json_lines(connection, selection, path)
+
+    before = file.stat().st_mtime_ns
+    monkeypatch.setitem(cast("dict[str, object]", WRITERS), "jsonl", write)
+    with pytest.raises(DamagedPartitionError, match="table entity_facts, partition 'LocationPlace'"):
+        export_lake(lake, tmp_path / "out", Wanted("jsonl", ["entity_facts"]))
 
 
 def expanded(lake: Lake, folder: Path, **options: Any) -> dict[str, dict[str, Any]]:

@@ -19,7 +19,7 @@ from holocron_assets.lake.views.public_views import View, all_behind, public_vie
 from holocron_assets.lake.views.spilling import Kind, spilling_database
 from holocron_assets.lake.views.texts import comment_on_views
 
-__all__ = ["MEMORY", "arrow", "connect", "publish", "query", "rows_of"]
+__all__ = ["MEMORY", "arrow", "connect", "damaged_files_named", "publish", "query", "rows_of"]
 
 MEMORY = "1GB"
 """The memory that a connection to the lake may use; it spills the rest to the lake's disk."""
@@ -182,13 +182,20 @@ def _patiently(connection: duckdb.DuckDBPyConnection, ask: Callable[[], _T]) -> 
         except (duckdb.Error, UnicodeDecodeError) as error:
             if type(error) not in _ERRORS_OF_FILES:
                 raise
-    with _damaged_files_named(connection):
+    with damaged_files_named(connection):
         return ask()
 
 
 @contextmanager
-def _damaged_files_named(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Find the damaged file behind an error of DuckDB, which does not always name it."""
+def damaged_files_named(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Find the damaged file behind an error of DuckDB, which does not always name it.
+
+    Args:
+        connection: to the lake, of `connect`.
+
+    Raises:
+        DamagedPartitionError: there was an error, and a file is damaged. Without one, the error is raised.
+    """
     try:
         yield
     except (duckdb.Error, UnicodeDecodeError) as error:
