@@ -129,6 +129,24 @@ def test_the_one_just_made_is_kept_though_the_clock_was_set_back(places: Places,
     assert in_folder(backups) == [made.folder.name, name_of(2)]
 
 
+def test_a_backup_is_linked_to_the_one_before_it_of_the_same_lake(
+    places: Places, backups: Path, tmp_path: Path
+) -> None:
+    first = back_up(places, backups, 0)
+    back_up(with_a_lake(tmp_path / "another"), backups, 1)
+    assert back_up(places, backups, 2).linked == first.files
+    ahead = back_up(places, backups, 300)
+    named = read_partition(places.lake, SEED_TITLES, "wiki")
+    write_partition(places.lake, SEED_TITLES, "wiki", [{**named[0], "title": "Lantern"}])
+    back_up(places, backups, 3)
+    assert back_up(places, backups, 4).linked == ahead.files
+
+
+def test_a_backup_is_linked_to_one_of_later_if_there_is_no_other(places: Places, backups: Path) -> None:
+    ahead = back_up(places, backups, 300)
+    assert back_up(places, backups, 0).linked == ahead.files
+
+
 def test_a_kill_while_a_backup_is_removed_leaves_none_that_seems_complete(
     places: Places, backups: Path
 ) -> None:

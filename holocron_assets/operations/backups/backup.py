@@ -22,10 +22,9 @@ from holocron_assets.operations.backups.places import (
     SETTINGS,
     BackupError,
     Places,
-    finished_backups,
     write_manifest,
 )
-from holocron_assets.operations.backups.rotation import NAME, alone_in, remove_older, unfinished
+from holocron_assets.operations.backups.rotation import NAME, alone_in, backups_of, remove_older, unfinished
 
 
 class Backup(NamedTuple):
@@ -53,7 +52,7 @@ def make_backup(
 
     Args:
         places: what is copied.
-        into: the folder of backups. Files that are the same in its newest backup are linked to that one.
+        into: the folder of backups. Files that are the same in its newest backup of this lake are linked.
         now: the time that names the backup.
         version: of Holocron, to be known at a restore.
         keep: how many backups of this lake the folder keeps, with this one; all if None. Older ones are
@@ -83,7 +82,9 @@ def make_backup(
 def _make(places: Places, target: Path, about: Mapping[str, Any]) -> Backup:
     if target.exists():
         raise BackupError(f"{target} is there already; try again in a second")
-    earlier = next(reversed(finished_backups(target.parent)), None)
+    own = backups_of(target.parent, about["lake"])
+    # One with a later name was made while the clock was ahead: what came since is not in it.
+    earlier = max(own, key=lambda backup: (backup.name < target.name, backup.name), default=None)
     with _finished_or_removed(target) as folder:
         copiers = _copy_all(places, folder, earlier)
         files, size = sum(copier.files for copier in copiers), sum(copier.bytes for copier in copiers)
