@@ -99,6 +99,16 @@ def test_category_pages_and_the_vocabulary_say_how_tags_stand_to_each_other(wiki
     }
 
 
+def test_a_category_is_another_one_with_what_its_name_has_in_parentheses(wiki: ListedWiki) -> None:
+    wiki.crawl({"Category:Droids (Legends)": "They are no more.\n[[Category:Lost: things (Legends)]]"})
+    wiki.resolve()
+    narrow, broad = "category:droids (legends)", "category:lost: things (legends)"
+    said = {relation for relation in relations(wiki) if broad in relation}
+    assert said == {(narrow, "broader", broad, "category"), (broad, "narrower", narrow, "category")}
+    names = {row["tag_id"]: row["name"] for row in wiki.query("from tags")}
+    assert names[narrow] == "Droids (Legends)"
+
+
 def test_an_entity_carries_its_pages_tags_in_the_vocabularys_words(wiki: ListedWiki) -> None:
     assert entity_tags(wiki, "Kettle") == {
         ("topic:helpers", "vocabulary"): "Kettle",

@@ -12,7 +12,8 @@ from holocron_assets.lake.titles import CATEGORY_NAMESPACE
 from holocron_assets.lake.views.database import query
 
 _CATEGORY_PAGES = """
-    select signals.source, signals.title_key, signals.name
+    -- Without the namespace's prefix; column `name` also lacks what says the continuity.
+    select signals.source, signals.title_key, substr(signals.title, strpos(signals.title, ':') + 1) as name
     from lake.page_signals as signals
     semi join present_answers as present
         on signals.batch = present.batch and signals.title_key = present.title_key
