@@ -1,5 +1,6 @@
 """Answers quote a page word for word, or are refused."""
 
+import asyncio
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,8 @@ from holocron_assets.retrieval.answers.questions import Subject, gender_asked, k
 from holocron_assets.retrieval.answers.reading import Reader, reading_models
 from holocron_assets.retrieval.answers.statements import quoted
 from holocron_assets.retrieval.answers.wording import VERBS_FILE, VerbsFile
-from holocron_assets.retrieval.search import Searcher
+from holocron_assets.retrieval.passages import LONGEST
+from holocron_assets.retrieval.search import Hit, Searcher
 
 if TYPE_CHECKING:
     from sample_holocron import Holocron
@@ -169,6 +171,16 @@ def test_the_passages_of_the_page_that_is_named_are_read_first(lake: Lake, ollam
 
 
 ROW = {"title": "Trap", "source": "wiki", "revision_id": 1, "start_offset": 0, "entity_id": None}
+
+
+def test_a_passage_is_read_to_its_end(lake: Lake, ollama: FakeOllama) -> None:
+    said = "The keeper was Mara."
+    row = {**ROW, "headings": None, "text": "It rained. ".ljust(LONGEST - len(said), ".") + said}
+    ollama.answer = copying("keeper was Mara", "Mara")
+    found = asyncio.run(Reader(lake, ollama.url, (MODEL,)).read("Who kept it?", [Hit(row, 1.0, {})]))
+    assert found is not None
+    assert found.answer == "Mara"
+    assert said in ollama.chats[0].prompt
 
 
 def test_a_hostile_page_cannot_make_an_answer_that_it_does_not_hold() -> None:

@@ -26,8 +26,6 @@ _NUM_CTX, _NUM_PREDICT = 4096, 160
 """Tokens of question and answer together, as the shipped interrogations have them: another number would load
 the model again. And tokens of an answer."""
 _SECONDS = 300.0
-_LONGEST = 900
-"""Characters of a passage that are shown."""
 
 
 class Reader:
@@ -82,7 +80,7 @@ def _refuse_cut(messages: Sequence[Mapping[str, str]], reply: "ollama.ChatRespon
 
 def _messages(question: str, passages: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     shown = "\n\n".join(
-        f"[{number}] {' - '.join((row['title'], *(row['headings'] or ())))}\n{row['text'][:_LONGEST]}"
+        f"[{number}] {' - '.join((row['title'], *(row['headings'] or ())))}\n{row['text']}"
         for number, row in enumerate(passages, 1)
     )
     asked = f"Passages:\n\n{shown}\n\nQuestion: {question}"
