@@ -344,10 +344,10 @@ class Model:
         is_said = last.kind == kind and (kind == "split" or last.subject == one.identifier)
         is_no_pair = about is one or about.typed.type != one.typed.type
         groups = _groups(pairs[of] for of in pairs if of != pair)
-        first, second = (groups.get(each.identifier, {each.identifier}) for each in (one, about))
-        named = {one.identifier, other.identifier}
+        three = [groups.get(each.identifier, {each.identifier}) for each in (one, about, other)]
+        named = {one.identifier, other.identifier} if about is other else set[str]()
         apart = [of for of in pairs if pairs[of].kind == "split" and of != named]
-        is_against = first == second if kind == "split" else any(of <= first | second for of in apart)
+        is_against = three[0] == three[1] if kind == "split" else any(of <= set.union(*three) for of in apart)
         return None if is_said or is_no_pair or is_against else about
 
     def leads_to(self, entity: Entity) -> Entity:
