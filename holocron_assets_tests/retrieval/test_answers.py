@@ -412,4 +412,22 @@ def test_the_model_that_reads_is_the_chosen_one() -> None:
 def test_only_a_word_for_who_answers_asks_for_a_gender(question: str, key: str, word: str | None) -> None:
     assert keys_asked(question, Subject({}, "X"), {key}) == [key]
     gender = gender_asked(question, Subject({}, "X"), key)
-    assert (gender is not None and word in gender.words) if word else gender is None
+    assert (gender is not None and word in gender.said) if word else gender is None
+
+
+@pytest.mark.parametrize(
+    ("known", "quote", "fits"),
+    [
+        (["Female"], "|children=[[X]]", True),
+        (["Male"], "|children=[[X]]", False),
+        (["männlich"], "X was the daughter of Bel Arno.", False),
+        ([], "X was the daughter of Bel Arno.", False),
+        ([], "Her mothers were Bel and Ann.", True),
+        ([], "|Mutter=[[Bel]]", True),
+        (["unknown"], "|mother=[[Bel]]", True),
+    ],
+)
+def test_a_mother_is_a_woman_or_is_called_so(known: list[str], quote: str, *, fits: bool) -> None:
+    gender = gender_asked("Who was the mother of X?", Subject({}, "X"), "child_of")
+    assert gender is not None
+    assert gender.fits(known, quote) is fits

@@ -7,11 +7,24 @@ from typing import Any
 
 import duckdb
 
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect
-from holocron_assets.retrieval.answers.questions import Gender, Subject, gender_asked, keys_asked, subjects
+from holocron_assets.retrieval.answers.questions import (
+    GenderAsked,
+    Subject,
+    gender_asked,
+    keys_asked,
+    subjects,
+)
 from holocron_assets.retrieval.answers.reading import Reader
-from holocron_assets.retrieval.answers.statements import RELATIONS, Statement, genders_of, known_statements
+from holocron_assets.retrieval.answers.statements import (
+    RELATIONS,
+    Statement,
+    genders_of,
+    known_rows,
+    standing_statements,
+)
 from holocron_assets.retrieval.index.full_text import name_words
 from holocron_assets.retrieval.search import Hit, Searcher
 
@@ -78,20 +91,29 @@ def _known(lake: Lake, question: str, named: Sequence[Subject]) -> list[Statemen
     with connect(lake, relations=RELATIONS, made_once=["superseded_answers"]) as connection:
         for subject in named:
             if entity := subject.row["entity_id"]:
-                known = known_statements(connection, entity)
-                asked = keys_asked(question, subject, {one.key for one in known if one.key})
-                genders = {key: gender_asked(question, subject, key) for key in asked}
-                fitting = [one for one in known if one.key in asked]
-                found += [one for one in fitting if _is_of(genders[one.key or ""], one, connection)]
+                found += _known_of(connection, question, subject, known_rows(connection, entity))
     return found
 
 
-def _is_of(gender: Gender | None, said: Statement, connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether what answers is of a gender, by the words of the page, or by what is known of the entity."""
-    if gender is None or not gender.words.isdisjoint(name_words(said.quote)):
+def _known_of(
+    connection: duckdb.DuckDBPyConnection, question: str, subject: Subject, rows: Sequence[Row]
+) -> list[Statement]:
+    """What answers among all that is known of an entity: of the keys asked for that a page still says."""
+    known = {row["key"] for row in rows}
+    while asked := keys_asked(question, subject, known):
+        found = standing_statements(connection, [row for row in rows if row["key"] in asked])
+        if found:
+            genders = {key: gender_asked(question, subject, key) for key in asked}
+            return [one for one in found if _is_of(genders[one.key or ""], one, connection)]
+        known -= set(asked)
+    return []
+
+
+def _is_of(gender: GenderAsked | None, said: Statement, connection: duckdb.DuckDBPyConnection) -> bool:
+    if gender is None:
         return True
     known = genders_of(connection, [said.answer_id]) if said.answer_id else {}
-    return any(not gender.values.isdisjoint(values) for values in known.values())
+    return gender.fits([value for values in known.values() for value in values], said.quote)
 
 
 def _passages(searcher: Searcher, question: str, named: Sequence[Subject]) -> list[Hit]:

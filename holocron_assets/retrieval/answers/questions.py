@@ -16,6 +16,7 @@ from holocron_assets.retrieval.answers.wording import (
     Kind,
     Wording,
     other_stems,
+    stems_of,
     wording_of_key,
     wording_of_question,
 )
@@ -32,14 +33,41 @@ GENDERS_FILE = Path(__file__).with_name("genders.yaml")
 class Gender(FrozenModel):
     """An entry of `genders.yaml`, which explains it."""
 
-    words: frozenset[str]
-    values: frozenset[str]
+    words: Mapping[str, tuple[str, ...]]
+    values: tuple[str, ...]
 
 
 class GendersFile(RootModel[Mapping[str, Gender]]):
     """The whole file."""
 
     model_config = ConfigDict(frozen=True)
+
+
+@dataclass(frozen=True)
+class GenderAsked:
+    """The gender that an answer must have.
+
+    Attributes:
+        said: stems of the words that a page may have for the question's word.
+        values: stems of the values of the fact `gender` that fit.
+        others: stems of those that do not.
+    """
+
+    said: frozenset[str]
+    values: frozenset[str]
+    others: frozenset[str]
+
+    def fits(self, known: Iterable[str], quote: str) -> bool:
+        """Whether somebody is of the gender: by what is known of that, or else by the words of the page.
+
+        Args:
+            known: values of the fact `gender`.
+            quote: what the page says of the relation.
+        """
+        is_known = stems_of(name_words(" ".join(known)))
+        if is_known & (self.values | self.others):
+            return bool(is_known & self.values)
+        return bool(self.said & stems_of(name_words(quote)))
 
 
 @dataclass(frozen=True)
@@ -86,7 +114,7 @@ def keys_asked(question: str, subject: Subject, known: Collection[str]) -> list[
     return _best(fitting, asked) or _best(fitting, replace(asked, stems=asked.stems | others))
 
 
-def gender_asked(question: str, subject: Subject, key: str) -> Gender | None:
+def gender_asked(question: str, subject: Subject, key: str) -> GenderAsked | None:
     """The gender that an answer must have: who asks for a mother by a key of parents asks for a woman.
 
     Args:
@@ -97,7 +125,16 @@ def gender_asked(question: str, subject: Subject, key: str) -> Gender | None:
     asked = wording_of_question(question, subject.name)
     fitting = [phrase for phrase in _phrases(key) if asked.asks_for(wording_of_key(phrase))]
     genders = read_data_file(GENDERS_FILE, GendersFile).root.values()
-    return next((gender for gender in genders if not gender.words.isdisjoint(fitting)), None)
+    for gender in genders:
+        if words := [word for word in fitting if word in gender.words]:
+            said = [each for word in words for each in (word, *gender.words[word])]
+            others = [value for other in genders if other is not gender for value in other.values]
+            return GenderAsked(*map(_stems, (said, gender.values, others)))
+    return None
+
+
+def _stems(texts: Iterable[str]) -> frozenset[str]:
+    return stems_of([word for text in texts for word in name_words(text)])
 
 
 def _best(keys: Iterable[str], asked: Wording) -> list[str]:

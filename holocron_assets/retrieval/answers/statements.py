@@ -14,6 +14,8 @@ from holocron_assets.lake.views.database import query
 from holocron_assets.retrieval.index.signs import HANGUL, SPACELESS
 
 _LONGEST_LINE = 200
+_MOST_PAGES = 100
+"""Pages that are read for one answer: thousands may name a species or a place."""
 _OF_WORDS = rf"[^\W{HANGUL}{SPACELESS}]"
 """Letters and digits, but no letters of scripts that put no space between words, or before particles."""
 _HYPHEN = r"[-\u2010\u2011\u2013]"
@@ -46,7 +48,7 @@ with said as (
 from said
 """
 _GENDERS = """
-select entity_id, list(lower(value)) as genders
+select entity_id, list(value) as genders
 from entity_facts
 where entity_id = any($entities) and fact_key = 'gender' and status in ('stated', 'accepted')
 group by entity_id
@@ -94,8 +96,8 @@ class Statement:
         return asdict(self)
 
 
-def known_statements(connection: duckdb.DuckDBPyConnection, entity_id: str) -> list[Statement]:
-    """What is stated or accepted of an entity, and is still in the page's present revision word for word.
+def known_rows(connection: duckdb.DuckDBPyConnection, entity_id: str) -> list[Row]:
+    """What is stated or accepted of an entity, by key and value, without the pages that say it.
 
     A relation of another entity that leads to this one counts under its inverse: what names this one as a
     child answers who its parents are.
@@ -106,18 +108,27 @@ def known_statements(connection: duckdb.DuckDBPyConnection, entity_id: str) -> l
     """
     rows = query(connection, _KNOWN, {"entity": entity_id})
     said = [{**row, "key": key} for row in rows if (key := _key_of_entity(row))]
-    said.sort(key=lambda row: (row["key"], row["value"]))
-    places = {(row["source"], row["title_key"]) for row in said}
-    pages = {
-        (source, key): query(connection, _PAGE, {"source": source, "title_key": key})
-        for source, key in sorted(places)
-    }
-    found = ({**row, **page} for row in said for page in pages[row["source"], row["title_key"]])
-    return [statement for row in found if (statement := _checked(row))]
+    return sorted(said, key=lambda row: (row["key"], row["value"]))
+
+
+def standing_statements(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row]) -> list[Statement]:
+    """Those of some `known_rows` that are still in their page's present revision word for word.
+
+    Of rows on very many pages, only the first are read.
+    """
+    found: list[Statement] = []
+    pages: dict[tuple[str, int], Sequence[Row]] = {}
+    for row in rows:
+        place = (row["source"], row["title_key"])
+        if place not in pages and len(pages) < _MOST_PAGES:
+            pages[place] = query(connection, _PAGE, {"source": place[0], "title_key": place[1]})
+        checked = (_checked({**row, **page}) for page in pages.get(place, ()))
+        found += [statement for statement in checked if statement]
+    return found
 
 
 def genders_of(connection: duckdb.DuckDBPyConnection, entities: Collection[str]) -> dict[str, list[str]]:
-    """What is stated or accepted of the genders of some entities, in small letters."""
+    """What is stated or accepted of the genders of some entities."""
     rows = query(connection, _GENDERS, {"entities": sorted(entities)})
     return {row["entity_id"]: row["genders"] for row in rows}
 
