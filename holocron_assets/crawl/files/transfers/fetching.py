@@ -147,11 +147,11 @@ class Fetching:
             made.due_at = utc_now() + timedelta(seconds=sent.decision.wait_seconds)
             made.host_outcome = sent.decision.outcome
         elif may_be_a_wall(made.status, made.headers) and (due_at := self._walled_until(url)):
-            problem = f"HTTP {made.status}, and its host does not answer anything else either"
+            problem = f"HTTP {made.status}, and nothing shows that its host answers anything else"
             made.verdict, made.due_at, made.host_outcome = Verdict("wrong", WALL, problem), due_at, "not_api"
 
     def _walled_until(self, url: str) -> datetime | None:
-        """When a host may be asked again, if it refuses its robots.txt too; None if it refuses one file.
+        """When a host may be asked again; None if its robots.txt comes, so that it refuses one file alone.
 
         A host that answered is not asked again within five minutes, and one that is held is not asked at all.
         """
@@ -163,7 +163,7 @@ class Fetching:
             try:
                 decision = host.requests.attempt(request, 1, 0.0, _no_wall)[0].decision
             except HostBusy as busy:
-                return busy.due_at if busy.hindrance in {"held", "breaker_open"} else None
+                return busy.due_at
             if decision.wait_seconds is None:
                 host.answered_at = monotonic()
                 return None
