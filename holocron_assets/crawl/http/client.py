@@ -10,6 +10,7 @@ from collections.abc import AsyncIterable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 from urllib.parse import urlsplit
@@ -128,8 +129,14 @@ _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 """Variables of the environment that say where certificates are."""
 
 
+def _places_of_certificates() -> tuple[tuple[str, int], ...]:
+    """The places that the environment names, and when each changed."""
+    places = [Path(place) for name in _CERTIFICATES if (place := os.environ.get(name))]
+    return tuple((str(place), place.stat().st_mtime_ns) for place in places if place.exists())
+
+
 @cache
-def _tls_context(*_places: str | None) -> ssl.SSLContext:
+def _tls_context(_places: tuple[tuple[str, int], ...]) -> ssl.SSLContext:
     """Certificates of the given places. To read them takes 20 ms, and each batch has its own client."""
     return httpx.create_ssl_context()
 
@@ -163,7 +170,7 @@ class HttpClient:
         self._body_limit_bytes = body_limit_bytes
         self._headers = {"User-Agent": user_agent, "Accept": "*/*", "Accept-Encoding": "gzip"}
         self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=_tls_context(*map(os.environ.get, _CERTIFICATES)),
+            ssl_context=_tls_context(_places_of_certificates()),
             network_backend=PublicNetwork({_as_sent(host) for host in private_hosts}),
             max_connections=_MOST_CONNECTIONS,
             keepalive_expiry=_KEPT_SECONDS,
