@@ -32,7 +32,7 @@ from holocron_assets.orchestration.internals.assets import (
 )
 from holocron_assets.orchestration.internals.backfills import start_backfill
 from holocron_assets.orchestration.runs.open_work import made_already, runs_for, runs_waiting
-from holocron_assets.planning.job_names import SOURCE_TAG
+from holocron_assets.planning.job_names import LEARN_JOB, SOURCE_TAG, SOURCES_JOB
 from holocron_assets.settings import PROJECT_FOLDER
 
 _ENDED = (DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE)
@@ -110,10 +110,13 @@ def _failed_in_jobs(instance: dg.DagsterInstance, asset: str, partitions: Sequen
 def _tried_by(instance: dg.DagsterInstance, run: dg.DagsterRun, partitions: Sequence[str]) -> Sequence[str]:
     """The partitions of which a run's end says whether it failed at them.
 
-    A run that names none makes all that are stale. If it failed, its steps say at which, or it says nothing.
+    A run over sources that names none makes all that are stale. If it failed, its steps say at which, or it
+    says nothing. A run that asks models chooses some partitions, and does not say which.
     """
     if named := partitions_of_run(run):
         return named
+    if run.job_name not in {LEARN_JOB, SOURCES_JOB}:
+        return ()
     is_said = run.status == DagsterRunStatus.SUCCESS or failures_of_steps(instance, run.run_id)
     return partitions if is_said else ()
 
