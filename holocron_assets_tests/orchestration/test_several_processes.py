@@ -160,7 +160,7 @@ class DyingHelper:
         self.is_alive = False
 
 
-@pytest.mark.parametrize(("deaths", "is_done"), [(1, True), (4, True), (9, False)])
+@pytest.mark.parametrize(("deaths", "is_done"), [(1, True), (9, True), (40, False)])
 def test_a_run_that_ends_its_helper_is_done_by_new_helpers_and_not_by_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaths: int, *, is_done: bool
 ) -> None:

@@ -36,6 +36,9 @@ _SECONDS_TO_END = 20
 _ASKED_TO_END = {code for number in (signal.SIGINT, signal.SIGTERM) for code in (-number, 128 + number)}
 """Exit codes of a process that a signal asked to end, before or after it could take the signal in order."""
 
+_MOST_DEATHS = 5 * MAX_ATTEMPTS
+"""Processes that one run may end before this one does it: several pages, or steps, may each end some."""
+
 _LOG = logger(__name__)
 
 Ended = SimpleQueue[FinishedRun]
@@ -205,9 +208,10 @@ def _give(helper: Helper, helpers: Helpers, runs: LocalRuns, left: _Left, ended:
 def _done(helper: Helper, helpers: Helpers, item: Work, ended: Ended) -> Helper | None:
     """Have a run done; give the helper that did it, or None if none could.
 
-    A page that ends each process is given up after so many attempts; the next one does the run without it.
+    A page that ends each process is given up after some attempts, in each step that it ends; the next process
+    does the run without it.
     """
-    for attempt in range(1, MAX_ATTEMPTS + 2):
+    for number in range(1, _MOST_DEATHS + 1):
         try:
             ended.put(helper.finish(item))
         except HelperGoneError:
@@ -215,10 +219,7 @@ def _done(helper: Helper, helpers: Helpers, item: Work, ended: Ended) -> Helper 
             if new is None:
                 return None
             _LOG.warning(
-                "a process ended while it did a run",
-                job=item.job,
-                partition=item.partition,
-                attempts=f"{attempt} of {MAX_ATTEMPTS}",
+                "a process ended while it did a run", job=item.job, partition=item.partition, number=number
             )
             helper = new
         else:
