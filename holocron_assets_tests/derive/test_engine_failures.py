@@ -74,11 +74,15 @@ async def ask_in_turn(engine: Engine, items: int) -> list[Outcome]:
     ]
 
 
-async def ask_two_at_once(engine: Engine, timeout_seconds: float) -> list[Outcome]:
-    about = [
-        item(f"Page {n}", interrogation=interrogation(timeout_seconds=timeout_seconds)) for n in range(2)
-    ]
-    return await asyncio.gather(*(engine.answer(one, model=SMALL, digest=DIGEST, attempt=1) for one in about))
+async def ask_two(engine: Engine, timeout_seconds: float) -> list[Outcome]:
+    """Ask a question, and another one while the server is at work on the first."""
+
+    async def ask_after(seconds: float) -> Outcome:
+        await asyncio.sleep(seconds)
+        one = item(f"Page {seconds}", interrogation=interrogation(timeout_seconds=timeout_seconds))
+        return await engine.answer(one, model=SMALL, digest=DIGEST, attempt=1)
+
+    return [*await asyncio.gather(ask_after(0), ask_after(0.5))]
 
 
 def with_engine(fake: FakeOllama | str, work: Callable[[Engine], Awaitable[Any]], **settings: Any) -> Any:
@@ -132,15 +136,15 @@ def test_a_slow_call_within_its_time_is_an_answer() -> None:
 
 
 def test_the_time_that_a_call_waits_behind_another_is_not_its_own() -> None:
-    with FakeOllama(answer=lambda _: GOOD, slots=1, delay_seconds=0.6) as fake:
-        found = with_engine(fake, partial(ask_two_at_once, timeout_seconds=1.0))
+    with FakeOllama(answer=lambda _: GOOD, slots=1, delay_seconds=2.0) as fake:
+        found = with_engine(fake, partial(ask_two, timeout_seconds=3.0))
     assert [outcomes(one) for one in found] == [["ok"], ["ok"]]
-    assert max(one.calls[0]["total_ms"] for one in found) > 1000
+    assert max(one.calls[0]["total_ms"] for one in found) > 3000, "with the time that it waited"
 
 
 def test_a_call_behind_one_that_hangs_has_a_deadline_of_its_own() -> None:
     with FakeOllama(on={"Page": hangs}) as fake:
-        found = with_engine(fake, partial(ask_two_at_once, timeout_seconds=0.3))
+        found = with_engine(fake, partial(ask_two, timeout_seconds=0.3))
     assert [outcomes(one) for one in found] == [["timeout"], ["timeout"]]
     assert max(one.calls[0]["total_ms"] for one in found) < 3000
 

@@ -69,13 +69,15 @@ def change_rows(changes: Iterable[Change], seen: Seen, source: Source, site: Sit
 def after_request(row: Row, asked_at: datetime) -> Row:
     """A change that counts as later than a request, though the clock may have been set back since.
 
-    Otherwise it would count as fetched already.
+    Otherwise it would count as fetched already. It also counts as later than its report: see `merged`.
 
     Args:
         row: the change.
         asked_at: when its title was asked for, by our clock then.
     """
-    return {**row, **{name: max(row[name], asked_at + SMALLEST_STEP) for name in ("changed_at", "seen_at")}}
+    seen_at = asked_at + SMALLEST_STEP
+    times = {"seen_at": seen_at, "changed_at": seen_at + SMALLEST_STEP}
+    return {**row, **{name: max(row[name], at) for name, at in times.items()}}
 
 
 def merged(known: Iterable[Row], reported: Iterable[Row]) -> list[Row]:
@@ -115,7 +117,7 @@ def _newer(before: Row, row: Row) -> Row:
         return row
     if row["changed_at"] < before["changed_at"]:
         return before
-    counts_as_later = row["changed_at"] == row["seen_at"]  # than a request: see `after_request`
+    counts_as_later = row["changed_at"] > row["seen_at"]  # than a request: see `after_request`
     return {**row, "seen_at": before["seen_at"]} if is_edit and not counts_as_later else row
 
 

@@ -111,4 +111,5 @@ def _schedule(  # noqa: PLR0913 - a job, and how it is run
 def _is_under_way(instance: dg.DagsterInstance, job: str, tags: Mapping[str, str]) -> bool:
     """Whether a run with some tags is queued or goes on; without tags, one that is not of a single source."""
     same = RunsFilter(job_name=job, tags=dict(tags), statuses=list(UNDER_WAY))
-    return any(tags or SOURCE_TAG not in run.tags for run in instance.get_runs(same))
+    found = (record.dagster_run for record in instance.get_run_records(same))
+    return any(tags or SOURCE_TAG not in run.tags for run in found)
