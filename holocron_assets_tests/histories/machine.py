@@ -121,7 +121,7 @@ class Histories(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        # A thousand histories take a day: whoever waits sees how far they are.
+        # A thousand histories take hours: whoever waits sees how far they are.
         sys.stderr.write(f"{self.tally.histories:,} histories, {self.tally.steps.total():,} steps\n")
         self.tally.histories += 1
         self.damaged, self.are_pairs_asked = set[str](), False
