@@ -198,11 +198,11 @@ def _give(helper: Helper, helpers: Helpers, runs: LocalRuns, left: _Left, ended:
     """Let a helper do runs until no work is left. If it ends at one, a new helper tries that again."""
     while item := left.take():
         runs.starting(item)
-        doing = _done(helper, helpers, item, ended)
-        if doing is None:
+        alive = _done(helper, helpers, item, ended)
+        if alive is None:
             left.give_back(item)
             return
-        helper = doing
+        helper = alive
 
 
 def _done(helper: Helper, helpers: Helpers, item: Work, ended: Ended) -> Helper | None:

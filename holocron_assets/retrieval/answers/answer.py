@@ -91,25 +91,26 @@ def _known(lake: Lake, question: str, named: Sequence[Subject]) -> list[Statemen
     with connect(lake, relations=RELATIONS, made_once=["superseded_answers"]) as connection:
         for subject in named:
             if entity := subject.row["entity_id"]:
-                found += _known_of(connection, question, subject, known_rows(connection, entity))
+                found += _answering(connection, question, subject, known_rows(connection, entity))
     return found
 
 
-def _known_of(
+def _answering(
     connection: duckdb.DuckDBPyConnection, question: str, subject: Subject, rows: Sequence[Row]
 ) -> list[Statement]:
-    """What answers among all that is known of an entity: of the keys asked for that a page still says."""
+    """What answers among all that is known of an entity: of the best keys that a page still speaks of."""
     known = {row["key"] for row in rows}
     while asked := keys_asked(question, subject, known):
         found = standing_statements(connection, [row for row in rows if row["key"] in asked])
         if found:
             genders = {key: gender_asked(question, subject, key) for key in asked}
-            return [one for one in found if _is_of(genders[one.key or ""], one, connection)]
+            return [one for one in found if _has_gender(genders[one.key or ""], one, connection)]
         known -= set(asked)
     return []
 
 
-def _is_of(gender: GenderAsked | None, said: Statement, connection: duckdb.DuckDBPyConnection) -> bool:
+def _has_gender(gender: GenderAsked | None, said: Statement, connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether who answers is of the gender that is asked for, if one is."""
     if gender is None:
         return True
     known = genders_of(connection, [said.answer_id]) if said.answer_id else {}

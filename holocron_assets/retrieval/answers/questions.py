@@ -64,10 +64,10 @@ class GenderAsked:
             known: values of the fact `gender`.
             quote: what the page says of the relation.
         """
-        is_known = stems_of(name_words(" ".join(known)))
-        if is_known & (self.values | self.others):
-            return bool(is_known & self.values)
-        return bool(self.said & stems_of(name_words(quote)))
+        of_them = _stems(known)
+        if of_them & (self.values | self.others):
+            return bool(of_them & self.values)
+        return bool(self.said & _stems([quote]))
 
 
 @dataclass(frozen=True)
