@@ -174,6 +174,7 @@ ODD: Mapping[str, Behaviour] = {
     "a length and chunks": raw(
         head("Content-Length: 3", "Transfer-Encoding: chunked"),
         b"%x\r\n%s\r\n0\r\n\r\n" % (len(_JSON), _JSON),
+        then=keep,
     ),
     "neither length nor chunks": raw(head(), _JSON),
     "a body of HTTP/1.0": raw(b"HTTP/1.0 200 OK\r\n\r\n", _JSON),
