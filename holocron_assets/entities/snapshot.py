@@ -125,6 +125,12 @@ _UNHELD = """
             and standing.state <> 'suppressed'
     )
 """
+_LEAVING = """
+    select entity_type, entity_id
+    from ({entities})
+    semi join ({departures}) using (entity_id, entity_type, valid_from)
+    where valid_to is null
+"""
 _NAMED_REDIRECTS = "select source, from_title, name, target_title, revision_id from present_redirects"
 _STATED = """
     select facts.title_key, facts.source, facts.title as from_title, facts.revision_id,
@@ -342,10 +348,20 @@ class Snapshot:
     @cached_property
     def unheld(self) -> AbstractSet[str]:
         """Types with a page that certainly has that type, and for which no type has a standing entity."""
-        tables = {"entities": ENTITIES, "departures": ENTITY_DEPARTURES}
-        relations = {name: rows_of(self.lake, table) for name, table in tables.items()}
-        rows = query(self._connection, _UNHELD.format(**relations))
+        rows = query(self._connection, self._by_departures(_UNHELD))
         return frozenset(row["entity_type"] for row in rows)
+
+    @cached_property
+    def leaving(self) -> Mapping[str, AbstractSet[str]]:
+        """The ids of entities that each type gives up, while its file holds them as before."""
+        by_type: defaultdict[str, set[str]] = defaultdict(set)
+        for row in query(self._connection, self._by_departures(_LEAVING)):
+            by_type[row["entity_type"]].add(row["entity_id"])
+        return by_type
+
+    def _by_departures(self, sql: str) -> str:
+        tables = {"entities": ENTITIES, "departures": ENTITY_DEPARTURES}
+        return sql.format(**{name: rows_of(self.lake, table) for name, table in tables.items()})
 
     def elsewhere(self, entity_type: str) -> list[Holders]:
         """Current rows of the entities of all other types; those that their type gives up are suppressed."""
@@ -392,7 +408,7 @@ class Snapshot:
         """Read the departures from the files again, after one was written."""
         self._held.clear()
         self.matched.clear()
-        for name in ("departing", "unheld"):
+        for name in ("departing", "leaving", "unheld"):
             self.__dict__.pop(name, None)
 
     def put_entities(self, entity_type: str, changed: Sequence[Row]) -> None:
@@ -409,7 +425,7 @@ class Snapshot:
         rows = pa.Table.from_pylist(list(changed), schema=_CHANGED)
         for name in [name for name, match in self.matched.items() if match.is_touched_by(rows)]:
             del self.matched[name]
-        for name in ("redirects", "redirects_mark", "in_dispute", "unheld"):
+        for name in ("redirects", "redirects_mark", "in_dispute", "leaving", "unheld"):
             self.__dict__.pop(name, None)
 
     def titles_now(self, entity_type: str) -> Mapping[str, int | None]:
@@ -443,9 +459,12 @@ class Snapshot:
             self._held[entity_type] = holders_of(rows)
         return self._held[entity_type]
 
+    def gives_up(self, row: Row) -> bool:
+        """Whether the type of an entity gives it up, by its current row."""
+        return (row["entity_type"], row["entity_id"], row["valid_from"]) in self.departing
+
     def _without_departing(self, row: Row) -> Row:
-        departs = (row["entity_type"], row["entity_id"], row["valid_from"]) in self.departing
-        return {**row, "state": "suppressed"} if departs else row
+        return {**row, "state": "suppressed"} if self.gives_up(row) else row
 
     @property
     def _redirects(self) -> str:

@@ -93,7 +93,10 @@ def store_entities(
         first_titles=snapshot.first_titles if candidates else NO_FIRST_TITLES,
     )
     candidates.clear()  # those of 200,000 entities take 200 MB, and what is written takes as much
-    inputs = _entity_inputs(snapshot, entity_type, current_rows(rows).values())
+    now_held = current_rows(rows)
+    disputed = [row for row in now_held.values() if IN_DISPUTE in (row["review_reason"] or "")]
+    leaving = [name for name, row in now_held.items() if snapshot.gives_up(row)]
+    inputs = _entity_inputs(snapshot, entity_type, disputed, leaving)
     table = pa.concat_tables([left, ENTITIES.to_arrow(rows, entity_type)]).sort_by(
         [("entity_id", "ascending"), ("valid_from", "ascending")]
     )
@@ -154,8 +157,8 @@ def _entities_are_stale(snapshot: Snapshot, entity_type: str) -> bool:
         # If a damaged file was set aside, what followed from it must not stay, also if no page has the type.
         is_left = any(snapshot.lake.has(table, entity_type) for table in _FOLLOWING)
         return is_left or entity_type in snapshot.candidate_marks
-    standing = snapshot.in_dispute.get(entity_type, ())
-    is_new = footer.is_of(ENTITIES_VERSION, _entity_inputs(snapshot, entity_type, standing))
+    disputed, leaving = snapshot.in_dispute.get(entity_type, ()), snapshot.leaving.get(entity_type, ())
+    is_new = footer.is_of(ENTITIES_VERSION, _entity_inputs(snapshot, entity_type, disputed, leaving))
     return not is_new or entity_type in snapshot.unheld
 
 
@@ -168,16 +171,26 @@ def _aliases_are_stale(snapshot: Snapshot, entity_type: str) -> bool:
     return footer is None or not footer.is_of(ALIASES_VERSION, inputs)
 
 
-def _entity_inputs(snapshot: Snapshot, entity_type: str, current: Iterable[Row]) -> dict[str, str]:
-    """Fingerprints of the data that a type's entities are made from; these are the current ones."""
+def _entity_inputs(
+    snapshot: Snapshot, entity_type: str, disputed: Iterable[Row], leaving: Iterable[str]
+) -> dict[str, str]:
+    """Fingerprints of the data that a type's entities are made from.
+
+    Args:
+        snapshot: of the lake.
+        entity_type: the type.
+        disputed: its entities whose type is in dispute.
+        leaving: ids of those that it gives up and still holds. If their page was about no entity before, no
+            candidate of this type is gone with it.
+    """
     files = (DEFAULT_POLICY_FILE, DEFAULT_WORTH_FILE)
     policy = content_hash("".join(file.read_text(encoding="utf-8") for file in files))
     judgements = read_footer(snapshot.lake, ENTITY_JUDGEMENTS, entity_type)
-    disputed = [row for row in current if IN_DISPUTE in (row["review_reason"] or "")]
     return {
         "candidates": snapshot.candidate_marks.get(entity_type, "none"),
         "policy": policy,
         "disputes": snapshot.disputes_mark(disputed),
+        "departures": " ".join(sorted(leaving)),
         "judgements": judgements.content_id if judgements else "",
         "people": snapshot.people_mark,
     }

@@ -8,6 +8,7 @@ from typing import Any
 
 from asked_lake import ask_lake
 
+from holocron_assets.entities.departures import stale_departures, store_departures
 from holocron_assets.entities.identity.changes import EntityChanges
 from holocron_assets.entities.identity.judgement_store import stale_judgements, store_judgements
 from holocron_assets.entities.identity.pair_store import stale_pairs, store_pairs
@@ -109,6 +110,8 @@ class Wiki:
         with open_snapshot(self.lake) as snapshot:
             for entity_type in stale_mentions(snapshot, TYPES):
                 store_mentions(snapshot, entity_type, "run-1")
+            for entity_type in stale_departures(snapshot, TYPES):
+                store_departures(snapshot, entity_type, "run-1")
             for entity_type in (*TYPES, *TYPES):
                 if any(stale(snapshot, [entity_type]) for stale in _IDENTITY):
                     self._store_identity(snapshot, entity_type)

@@ -196,6 +196,24 @@ def test_an_entity_without_a_page_that_two_types_had_is_promoted_in_the_one_that
 
 
 @pytest.mark.parametrize(("old", "new"), [("Species", "Droid"), ("Droid", "Species")])
+def test_a_promoted_entity_goes_with_its_page_to_another_type_after_the_page_was_about_no_entity(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    wiki = wiki_of(tmp_path, Seen("Gort", 2, old))
+    wiki.resolve_all()
+    decide(wiki, "promote", entity_id=GORT)
+    for revision, kind in enumerate(("ReferenceMeta", new), start=101):
+        wiki.crawl(Seen("Gort", 2, kind, revision_id=revision, method="person"))
+        wiki.resolve_all()
+    standing = wiki.query("from lake.entities where valid_to is null order by state")
+    assert [(row["entity_type"], row["state"]) for row in standing] == [
+        (new, "adjudicated"),
+        (old, "suppressed"),
+    ]
+    assert wiki.stale() == []
+
+
+@pytest.mark.parametrize(("old", "new"), [("Species", "Droid"), ("Droid", "Species")])
 @pytest.mark.parametrize("days", [1, -1])
 def test_a_suppressed_entity_has_the_type_that_its_page_has_whatever_the_clock_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, days: int
