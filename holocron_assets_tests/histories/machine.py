@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from driving import Driven, Setting, driven
 from history_wiki import FAILURES, PROPOSING, TEXTS
-from hypothesis import HealthCheck, seed, settings
+from hypothesis import HealthCheck, reject, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 from model import LOST, TITLES, Decision, Entity, Kind, Lake, Model
@@ -95,6 +95,10 @@ def step(act: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(act)
     def counted(self: "Histories", *arguments: Any, **given: Any) -> None:
+        if Histories.is_simplest:
+            Histories.is_simplest = False
+            self.tally.histories -= 1
+            reject()
         began, self.went_well = monotonic(), False
         try:
             act(self, *arguments, **given)
@@ -118,10 +122,12 @@ class Histories(RuleBasedStateMachine):
     driven: ClassVar[Driven]
     tally: ClassVar[Tally]
     first: ClassVar[Lake]
+    is_simplest: ClassVar[bool] = False
+    """Whether all that is drawn is the simplest: Hypothesis begins each seed so. That history is skipped."""
 
     def __init__(self) -> None:
         super().__init__()
-        # A thousand histories take hours: whoever waits sees how far they are.
+        # A thousand histories take hours: someone who waits sees how far they are.
         sys.stderr.write(f"{self.tally.histories:,} histories, {self.tally.steps.total():,} steps\n")
         self.tally.histories += 1
         self.damaged, self.are_pairs_asked = set[str](), False
@@ -473,24 +479,35 @@ class Histories(RuleBasedStateMachine):
         self._finish(self._mark(), kills=0)
 
 
-def lived(number: int, folder: Path, *, histories: int, steps: int) -> tuple[Tally, str]:
-    """Live through histories that a seed gives; what was done, and what was wrong if anything was."""
+def lived(seeds: Sequence[int], folder: Path, *, histories: int, steps: int) -> tuple[Tally, str]:
+    """Live through the histories that seeds give, each as many; say what was done, and what was wrong.
+
+    Of more than ten histories of one seed, Hypothesis makes most out of parts of those before, and many of
+    them have few steps.
+    """
     folder.mkdir()
     Histories.tally = Tally()
     with driven(folder) as Histories.driven:
-        try:
-            run_state_machine_as_test(
-                seed(number)(Histories),
-                settings=settings(
-                    max_examples=histories,
-                    stateful_step_count=steps,
-                    deadline=None,
-                    database=None,
-                    derandomize=False,
-                    print_blob=True,
-                    suppress_health_check=list(HealthCheck),
-                ),
-            )
-        except Exception:  # noqa: BLE001 - another process shows it
-            return Histories.tally, traceback.format_exc()
+        for number in seeds:
+            try:
+                _live(number, histories, steps)
+            except Exception:  # noqa: BLE001 - another process shows it
+                repeat = f"HOLOCRON_HISTORIES={histories} HOLOCRON_HISTORIES_SEED={number} repeats this"
+                return Histories.tally, f"{repeat}:\n{traceback.format_exc()}"
     return Histories.tally, ""
+
+
+def _live(number: int, histories: int, steps: int) -> None:
+    Histories.is_simplest = True
+    run_state_machine_as_test(
+        seed(number)(Histories),
+        settings=settings(
+            max_examples=histories,
+            stateful_step_count=steps,
+            deadline=None,
+            database=None,
+            derandomize=False,
+            print_blob=True,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
