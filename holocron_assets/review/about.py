@@ -1,7 +1,6 @@
 """What a reader wants first and last: an entity in a few words, and the passages that mention it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from textwrap import shorten
 from typing import NamedTuple
 
 from holocron_assets.lake.declaration.schema import Row
@@ -59,9 +58,17 @@ def summary_of(reader: Reader, entity: Row, facts: Mapping[str, Sequence[Stateme
     lead = "title_key = $key and position = 0 and len(headings) = 0"
     for row in reader.find(PAGE_CHUNKS, lead, {"key": entity["title_key"]}, within=[entity["batch"]]):
         first = row["text"].strip().partition("\n\n")[0]
-        return Summary(shorten(first, _LONGEST_SUMMARY, placeholder=" …"), "the beginning of its page")
+        return Summary(_beginning(" ".join(first.split())), "the beginning of its page")
     said = [f"{key.replace('_', ' ')} {facts[key][0].value}" for key in list(facts)[:_MOST_KEYS]]
     return Summary("; ".join(said), "facts that are stated") if said else None
+
+
+def _beginning(text: str) -> str:
+    """As many words of a text as fit; in a text without spaces, as many characters."""
+    if len(text) <= _LONGEST_SUMMARY:
+        return text
+    whole_words = text[: _LONGEST_SUMMARY - 1].rpartition(" ")[0]
+    return f"{whole_words or text[: _LONGEST_SUMMARY - 2]} …"
 
 
 def mentions_of(lake: Lake, entity: Row, names: Iterable[str]) -> list[Mention]:

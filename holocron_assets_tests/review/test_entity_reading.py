@@ -139,6 +139,14 @@ def chunk(title: str, position: int, text: str, *headings: str) -> dict[str, Any
     return {**names, "position": position, "text": text, "end_offset": len(text)}
 
 
+@pytest.mark.parametrize(("word", "kept"), [("Nem ", 104), ("帆", 418)])
+def test_the_beginning_of_a_long_page_is_cut_also_without_spaces(lake: Lake, word: str, kept: int) -> None:
+    write(lake, PAGE_CHUNKS, BATCH, [chunk("Nem Sixfinger", 0, word * 500)])
+    summary = detail_of(lake).summary
+    assert summary
+    assert summary[0] == f"{(word * kept).strip()} …"
+
+
 def test_an_entity_is_summed_up_by_facts_or_its_lead_or_a_model(lake: Lake) -> None:
     assert detail_of(lake).summary == ("homeworld Varn; species Saltback", "facts that are stated")
 
