@@ -12,6 +12,7 @@ from http import HTTPStatus
 from threading import Lock, Thread
 from typing import Any, Literal, TypeVar
 
+import duckdb
 from pydantic import Field, StrictBool, StrictStr, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -20,11 +21,19 @@ from starlette.routing import Route
 
 from holocron_assets.decisions.controls import DRAIN, PAUSE, RESUME, HeldBackError
 from holocron_assets.derive.gpu.question import Answered, Question, question_about
-from holocron_assets.errors import HolocronError
+from holocron_assets.errors import HolocronError, TransientError
 from holocron_assets.frozen_model import FrozenModel
+from holocron_assets.lake.files.damage import DamagedPartitionError
+from holocron_assets.lake.files.people_settings import SettingsError
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.operations.controlling import hold_or_resume, known_source, named_scope, try_again
+from holocron_assets.operations.controlling import (
+    controlled_scopes,
+    hold_or_resume,
+    known_source,
+    named_scope,
+    try_again,
+)
 from holocron_assets.telemetry.masking import without_secrets
 
 EXPIRES_AFTER = timedelta(seconds=600)
@@ -55,6 +64,9 @@ class _Requeue(FrozenModel):
     source: StrictStr | None = None
     all: StrictBool = False
 
+
+_FAULTS_OF_THE_SERVER = (DamagedPartitionError, SettingsError, TransientError, OSError, duckdb.Error)
+"""Errors that a program can only wait out. It takes 400 as its own fault."""
 
 _Given = TypeVar("_Given", bound=FrozenModel)
 
@@ -154,7 +166,8 @@ class Control:
 
     def hold(self, action: str, given: _Hold) -> tuple[HTTPStatus, dict[str, Any]]:
         """Record 'pause', 'drain' or 'resume'."""
-        scope = named_scope(given.source, given.interrogation, everything=given.all)
+        controlled = controlled_scopes(self._lake) if action == RESUME else ()
+        scope = named_scope(given.source, given.interrogation, everything=given.all, controlled=controlled)
         done = hold_or_resume(self._lake, action, scope, author=given.author, reason=given.reason)
         return HTTPStatus.OK, {
             "scope": str(done.scope),
@@ -212,6 +225,8 @@ def _taking(
             return _answer(error.status, {"error": str(error)})
         except HeldBackError as error:
             return _answer(HTTPStatus.LOCKED, {"error": str(error)})
+        except _FAULTS_OF_THE_SERVER as error:
+            return _answer(HTTPStatus.SERVICE_UNAVAILABLE, {"error": without_secrets(str(error))})
         except HolocronError as error:
             return _answer(HTTPStatus.BAD_REQUEST, {"error": str(error)})
 

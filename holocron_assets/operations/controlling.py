@@ -19,8 +19,16 @@ class UnknownScopeError(PermanentError):
     """A control names nothing, several things, or an unknown one. The message says what to do."""
 
 
-def named_scope(source: str | None, interrogation: str | None, *, everything: bool) -> Scope:
+def named_scope(
+    source: str | None, interrogation: str | None, *, everything: bool, controlled: Collection[Scope] = ()
+) -> Scope:
     """The scope of a control.
+
+    Args:
+        source: a source's name.
+        interrogation: an interrogation's name.
+        everything: whether it is all work.
+        controlled: scopes that may be named though their files are gone or broken; see `controlled_scopes`.
 
     Raises:
         UnknownScopeError: it names none or several things, or a thing that does not exist.
@@ -28,12 +36,21 @@ def named_scope(source: str | None, interrogation: str | None, *, everything: bo
     if sum((source is not None, interrogation is not None, everything)) != 1:
         raise UnknownScopeError("name one thing that it is about")
     if source is not None:
-        return Scope("source", known_source(source))
+        scope = Scope("source", source)
+        return scope if scope in controlled else Scope("source", known_source(source))
     if interrogation is not None:
+        if (scope := Scope("interrogation", interrogation)) in controlled:
+            return scope
         refuse_broken(interrogation)
         names = {one.name for one in load_interrogations()}
         return Scope("interrogation", _known(interrogation, "interrogation", names))
     return ALL
+
+
+def controlled_scopes(lake: Lake) -> Collection[Scope]:
+    """What people held back or ranked. They may take that back, whatever became of its file."""
+    standing = standing_controls(lake)
+    return standing.held.keys() | standing.priorities.keys()
 
 
 def known_source(name: str) -> str:
@@ -101,12 +118,15 @@ def try_again(
         author: who decides.
         reason: why.
     """
-    rows = requeue(lake, source=source, titles=titles or None, author=author, reason=reason)
-    requeued = [row["title"] for row in rows]
-    waiting = {
+    known = {
         title: find_page(lake, title, source) + find_files(lake, title, source)
-        for title in sorted(set(titles) - set(requeued))
+        for title in sorted(set(titles))
     }
+    names = {title: {title, *(name for _, name in found)} for title, found in known.items()}
+    wanted = sorted({name for of_title in names.values() for name in of_title})
+    rows = requeue(lake, source=source, titles=wanted or None, author=author, reason=reason)
+    requeued = [row["title"] for row in rows]
+    waiting = {title: found for title, found in known.items() if not names[title] & set(requeued)}
     due_now = [page for found in waiting.values() for page in found]
     retry_now(lake, due_now, author=author, reason=reason)
     return TriedAgain(requeued, due_now, [title for title, found in waiting.items() if not found])

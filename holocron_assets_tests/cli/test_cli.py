@@ -354,6 +354,14 @@ def test_a_dead_letter_is_requeued_with_author_and_reason(with_dead_letter: Holo
     assert "It is pending: requeue." in printed(holocron(with_dead_letter, "page", "Button"))
 
 
+@pytest.mark.parametrize("title", ["button", "BUTTON"])
+def test_a_dead_letter_is_requeued_however_its_title_is_written(
+    with_dead_letter: Holocron, title: str
+) -> None:
+    done = holocron(with_dead_letter, "requeue", "--title", title, "--reason", "fixed there")
+    assert printed(done) == "requeued 1 page"
+
+
 def test_all_dead_letters_are_requeued_at_once(with_dead_letter: Holocron) -> None:
     assert printed(holocron(with_dead_letter, "requeue", "--all", "--reason", "fixed")) == "requeued 1 page"
     assert printed(holocron(with_dead_letter, "requeue", "--all", "--reason", "again")) == "requeued 0 pages"

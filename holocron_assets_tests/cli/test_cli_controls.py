@@ -58,6 +58,17 @@ def test_what_is_paused_is_listed_until_it_is_resumed(holocron: Holocron) -> Non
     assert len(json.loads(said(holocron, "controls", "--history", "--json"))) == 3
 
 
+def test_what_people_said_of_a_source_whose_file_is_gone_can_be_taken_back(holocron: Holocron) -> None:
+    said(holocron, "pause", "--source", "one", *BECAUSE)
+    said(holocron, "prioritize", "700", "--source", "one", *BECAUSE)
+    (holocron.sources_folder / "one.yaml").unlink()
+    assert do(holocron, "pause", "--source", "one", *BECAUSE).exit_code == 2
+    assert said(holocron, "resume", "--source", "one", *BECAUSE) == "source one goes on"
+    said(holocron, "prioritize", "--declared", "--source", "one", *BECAUSE)
+    assert said(holocron, "controls") == "Nothing is held back, and nobody gave priorities."
+    assert do(holocron, "resume", "--source", "one", *BECAUSE).exit_code == 2
+
+
 def test_while_the_disk_is_full_a_person_starts_nothing_and_the_status_says_why(
     holocron: Holocron, monkeypatch: pytest.MonkeyPatch
 ) -> None:

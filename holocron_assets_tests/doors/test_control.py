@@ -1,5 +1,6 @@
 """What a program may have done over HTTP: a question in the next slot, holds, and tries of what failed."""
 
+import errno
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -124,6 +125,39 @@ def test_a_body_that_is_no_json_or_too_large_does_nothing(web: TestClient, asked
         == 403
     )
     assert not standing_controls(asked.holocron.lake).held
+
+
+def test_a_source_that_was_paused_goes_on_though_its_file_is_gone(
+    web: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "their_sources" / "old_wiki.yaml"
+    file.parent.mkdir()
+    file.touch()
+    monkeypatch.setenv("HOLOCRON_SOURCES", str(file.parent))
+    about = {**WHO, "source": "old_wiki"}
+    assert web.post("/pause", json=about).status_code == 200
+    file.unlink()
+    resumed = web.post("/resume", json=about).json()
+    assert (resumed["scope"], resumed["recorded"], resumed["hold"]) == ("source old_wiki", True, None)
+    assert web.post("/pause", json=about).status_code == 400
+
+
+def test_a_fault_of_the_server_is_no_fault_of_the_body(
+    web: TestClient, asked: AskedHolocron, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = {**WHO, "all": True}
+    web.post("/pause", json=everything)
+    (log,) = asked.holocron.lake.root.glob("lake/*/controls/*/data.parquet")
+    log.write_bytes(log.read_bytes()[:40])
+    damaged = web.post("/resume", json=everything)
+    assert (damaged.status_code, "cannot be read" in damaged.json()["error"]) == (503, True)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(control, "hold_or_resume", full)
+    failed = web.post("/drain", json=everything)
+    assert (failed.status_code, failed.json()) == (503, {"error": "[Errno 28] No space left on device"})
 
 
 def test_work_is_held_back_and_goes_on_and_a_held_question_is_refused(

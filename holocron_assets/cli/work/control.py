@@ -31,6 +31,7 @@ from holocron_assets.decisions.controls import (
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.controlling import (
     UnknownScopeError,
+    controlled_scopes,
     hold_or_resume,
     known_source,
     named_scope,
@@ -103,7 +104,10 @@ def prioritize(  # noqa: PLR0913 - one for each option
     """
     if (priority is None) != declared:
         raise click.UsageError("give a priority, or --declared")
-    lake, scope = bare_lake(), _scope(source_name, interrogation, everything=False)
+    lake = bare_lake()
+    controlled = controlled_scopes(lake) if declared else ()
+    with _usage_errors():
+        scope = named_scope(source_name, interrogation, everything=False, controlled=controlled)
     row = control(lake, PRIORITIZE, scope, author=author, reason=reason, priority=priority)
     what = "what is declared" if priority is None else f"priority {priority}"
     click.echo(f"{scope} has {what}{'' if row else ' already'}")
@@ -193,19 +197,17 @@ def _say(  # noqa: PLR0913 - one for each option
     reason: str,
     author: str,
 ) -> None:
-    scope = _scope(source_name, interrogation, everything=everything)
-    done = hold_or_resume(bare_lake(), action, scope, author=author, reason=reason)
+    lake = bare_lake()
+    controlled = controlled_scopes(lake) if action == RESUME else ()
+    with _usage_errors():
+        scope = named_scope(source_name, interrogation, everything=everything, controlled=controlled)
+    done = hold_or_resume(lake, action, scope, author=author, reason=reason)
     if done.hold:
         click.echo(f"{'' if done.is_new else 'already: '}{done.hold}")
         return
     click.echo(f"{scope} {'goes on' if done.is_new else 'was not held back by itself'}")
     for other in done.still_held:
         click.echo(f"still held back: {other}")
-
-
-def _scope(source: str | None, interrogation: str | None, *, everything: bool) -> Scope:
-    with _usage_errors():
-        return named_scope(source, interrogation, everything=everything)
 
 
 @contextmanager
