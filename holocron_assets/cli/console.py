@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +57,21 @@ _PAGE_TOPICS = {
 
 def to_json(value: object) -> str:
     """A report as JSON: times in ISO 8601, and null for NaN and infinity, which JSON does not have."""
-    return json.dumps(_finite(value), ensure_ascii=False, indent=2, default=_plain)
+    return json.dumps(_of_json(value), ensure_ascii=False, indent=2, default=_plain)
 
 
-def _finite(value: object) -> object:
+def _of_json(value: object) -> object:
     match value:
         case float() if not math.isfinite(value):
             return None
+        case Decimal():
+            return int(value) if value == value.to_integral_value() else float(value)
         case dict():
-            return {key: _finite(item) for key, item in value.items()}
+            return {
+                key if isinstance(key, str) else _plain(key): _of_json(item) for key, item in value.items()
+            }
         case list() | tuple():
-            return [_finite(item) for item in value]
+            return [_of_json(item) for item in value]
     return value
 
 

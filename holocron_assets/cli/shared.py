@@ -33,7 +33,17 @@ _TAG_VALUE = re.compile(r"[A-Za-z0-9_.-]{1,63}")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 source_option = click.option("--source", "source_name", metavar="NAME", help="Only this source.")
 reason_option = click.option("--reason", required=True, help="Why; it is kept.")
-author_option = click.option("--author", default=getpass.getuser, help="Who decides; by default you.")
+
+
+def user_name() -> str:
+    """The name of the user of this machine; the id of one without a name, as in a container."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return f"user {os.getuid()}"
+
+
+author_option = click.option("--author", default=user_name, help="Who decides; by default you.")
 domain_option = click.option("--domain", metavar="WORD", help="Only interrogations of this domain.")
 
 

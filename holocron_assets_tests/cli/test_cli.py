@@ -344,6 +344,24 @@ def test_a_malformed_source_file_is_reported_with_line_and_key(tmp_path: Path, t
     assert f"{new.sources_folder / 'bad.yaml'}, {place}" in complaint(holocron(new, "sources", "list"))
 
 
+@pytest.mark.parametrize(
+    ("query", "row"),
+    [
+        ("select 1 as a, 2 as a, 3 as a_1, 4 as a", {"a": 1, "a_2": 2, "a_1": 3, "a_3": 4}),
+        ("select 1.5 as x, 0.1 + 0.2 as y, 3.0 as z", {"x": 1.5, "y": 0.3, "z": 3}),
+        (
+            "select map {date '2020-01-01': 1, '2021-02-03': 2} as m",
+            {"m": {"2020-01-01": 1, "2021-02-03": 2}},
+        ),
+        ("select map {1: 'one'} as m", {"m": {"1": "one"}}),
+    ],
+)
+def test_a_query_as_json_has_every_column_and_its_numbers(
+    finished_sample: Holocron, query: str, row: dict[str, Any]
+) -> None:
+    assert answered(holocron(finished_sample, "sql", "--json", query)) == [row]
+
+
 def test_a_dead_letter_is_requeued_with_author_and_reason(with_dead_letter: Holocron) -> None:
     done = holocron(
         with_dead_letter, "requeue", "--title", "Button", "--reason", "fixed there", "--author", "Ada"

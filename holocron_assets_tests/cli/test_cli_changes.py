@@ -86,6 +86,7 @@ def test_a_run_on_a_wiki_that_lists_no_changes_fails_and_says_why(
         silent = do(monkeypatch, holocron, "run")
         assert silent.exit_code == 1
         assert "changes of live: " in silent.stdout
+        assert "up to date" not in silent.stdout
         assert "may be asked again at" in silent.stdout
 
 

@@ -1,6 +1,7 @@
 """Pause, drain, resume and prioritize as commands; and what others say of what is held back."""
 
 import json
+import os
 from pathlib import Path
 
 import dagster as dg
@@ -56,6 +57,14 @@ def test_what_is_paused_is_listed_until_it_is_resumed(holocron: Holocron) -> Non
     assert said(holocron, "resume", "--source", "one", *BECAUSE) == "source one goes on"
     assert "source one" not in said(holocron, "controls")
     assert len(json.loads(said(holocron, "controls", "--history", "--json"))) == 3
+
+
+def test_a_user_without_a_name_decides_by_number(holocron: Holocron, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nameless() -> str:
+        raise KeyError("getpwuid(): uid not found: 54321")
+
+    monkeypatch.setattr("getpass.getuser", nameless)
+    assert f"by user {os.getuid()}: I know" in said(holocron, "pause", "--all", *BECAUSE[:2])
 
 
 def test_what_people_said_of_a_source_whose_file_is_gone_can_be_taken_back(holocron: Holocron) -> None:

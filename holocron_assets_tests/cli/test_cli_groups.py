@@ -103,6 +103,17 @@ def test_a_step_that_cannot_be_run_is_refused_before_the_first_one(
     assert last_run(holocron.lake, "some") == []
 
 
+@pytest.mark.system
+@pytest.mark.parametrize(("named", "ran"), [("--name fresh ", "fresh"), ("", "as_the_wiki_says")])
+def test_a_step_may_name_a_source_that_an_earlier_step_adds(holocron: Holocron, named: str, ran: str) -> None:
+    adds = f"sources add http://127.0.0.1:9/ {named}--contact me@example.org --private"
+    write(holocron, f"{{name: adds, run: {adds}}}", f"{{name: crawls, run: crawl --source {ran}}}")
+    result = do(holocron, "run", "some")
+    assert result.exit_code == 1, result.output
+    steps = [(row["step"], row["status"]) for row in last_run(holocron.lake, "some")]
+    assert steps == [("adds", "failed"), ("crawls", "canceled")]
+
+
 @pytest.mark.full
 def test_a_step_may_name_a_file_and_a_source_that_earlier_steps_make(holocron: Holocron) -> None:
     made, export = holocron.folder / "made", holocron.folder / "export.xml"

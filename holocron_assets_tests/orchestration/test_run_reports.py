@@ -242,6 +242,8 @@ def test_runs_are_found_by_status_job_partition_source_tag_and_time(
         ("limit=0", "limit is '0'; it must be a whole number from 1 to 500"),
         ("limit=501", "limit is '501'; it must be"),
         ("limit=ten", "limit is 'ten'; it must be"),
+        (f"limit={'9' * 5000}", "it must be a whole number from 1 to 500"),
+        ("tag=colour=red&tag=colour=blue", "tag colour is given twice, and no run has two values of one tag"),
         ("tag=red", "tag is 'red'; it must be KEY=VALUE"),
         ("since=yesterday", "since is 'yesterday'; it must be a moment such as 2026-01-31T12:00:00Z"),
         ("until=2026-01-31T12:00:00+01:00", "a + in an address is written %2B"),

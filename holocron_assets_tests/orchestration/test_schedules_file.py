@@ -1,5 +1,6 @@
 """A file of schedules that cannot be used, or was changed since the code was loaded, is an error."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -124,6 +125,12 @@ def test_the_command_names_it_and_exits_with_1_and_lists_groups(
     shown = CliRunner().invoke(main, ["schedules"], env={"COLUMNS": "200"})
     assert shown.exit_code == 0
     assert "group night" in shown.output
+    recheck = "name: broken\nchanges: {recheck: nonsense}\n"
+    (holocron.sources_folder / "broken.yaml").write_text(recheck, encoding="utf-8")
+    wrong = CliRunner().invoke(main, ["schedules", "--json"])
+    assert wrong.exit_code == 1
+    assert "broken.yaml" in wrong.stderr
+    assert "upkeep" in {row["schedule"] for row in json.loads(wrong.stdout)}
 
 
 @pytest.mark.usefixtures("file")

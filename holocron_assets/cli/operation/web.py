@@ -1,6 +1,5 @@
 """`holocron web`: the review page, on this machine, or with a token for others."""
 
-import getpass
 import os
 from functools import cache
 from typing import TYPE_CHECKING
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.cli.shared import clear_errors, opened_lake
+from holocron_assets.cli.shared import clear_errors, opened_lake, user_name
 from holocron_assets.loopback_guard import OWN_NAMES, Shared, own_origin
 from holocron_assets.settings import web_token
 
@@ -38,7 +37,7 @@ def _own_origins(_context: click.Context, _option: click.Parameter, given: tuple
     "--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="0 takes any free port."
 )
 @click.option(
-    "--author", default=getpass.getuser, help="Who decides, unless the page says otherwise; by default you."
+    "--author", default=user_name, help="Who decides, unless the page says otherwise; by default you."
 )
 @click.option(
     "--allow-origin",
@@ -69,6 +68,10 @@ def web(host: str, port: int, author: str, origins: frozenset[str]) -> None:
     more = [*endpoint_routes(_endpoints), *reconciliation_routes(desk.lake), *control_routes(desk.lake)]
     # A token that is set is asked for everywhere: a proxy on this machine may pass requests of others on.
     token = None if host in OWN_NAMES and not os.environ.get("HOLOCRON_WEB_TOKEN") else web_token()
+    if token is not None and origins:
+        raise click.UsageError(
+            "--allow-origin needs a server that asks for no token: pages of other programs cannot send one"
+        )
     app = make_app(desk, more, Shared(PATH, origins), token)
     report = lambda url: click.echo(f"Review on {url} - Ctrl-C stops it.")  # noqa: E731
     with server_in_background():

@@ -24,6 +24,9 @@ _NO_STEP = "group"
 _CREATE_SOURCES = ("holocron import", "holocron files add")
 """Commands that create the source that they name if it is new."""
 
+_ADDS_SOURCE = "holocron sources add"
+"""It creates a source by the name that it is given, or else by one that the wiki gives."""
+
 _SECONDS_OF_ITS_OWN, _SECONDS_TO_END = 1, 20
 """A step has the first to end by itself after Ctrl+C, and the second after SIGTERM, before it is killed."""
 
@@ -129,20 +132,23 @@ def _refuse_unknown_commands(name: str, found: Group) -> None:
     sources = {source.name for source in all_sources_of_any_kind()}
     for place, step in enumerate(found.steps):
         try:
-            path, source = _path_and_source(main, step.words)
+            path, parameters = _path_and_parameters(main, step.words)
         except (click.ClickException, ValueError) as error:
             message = error.format_message() if isinstance(error, click.ClickException) else str(error)
             raise _wrong(name, place, message) from error
-        if path in _CREATE_SOURCES and source is not None:
-            sources.add(source)
+        source = parameters.get("source_name")
+        if path == _ADDS_SOURCE and parameters["name"] is None:
+            return  # only the wiki knows which source the later steps may name
+        new = parameters["name"] if path == _ADDS_SOURCE else source if path in _CREATE_SOURCES else None
+        sources |= {new} if new else set()
         if source is not None and source not in sources:
             raise _wrong(
                 name, place, f"no source is called {source!r}; there are {', '.join(sorted(sources))}"
             )
 
 
-def _path_and_source(main: click.Command, words: list[str]) -> tuple[str, str | None]:
-    """The command that a step runs, as `holocron import`, and the source that it names, if any.
+def _path_and_parameters(main: click.Command, words: list[str]) -> tuple[str, dict[str, Any]]:
+    """The command that a step runs, as `holocron import`, and the values of its parameters.
 
     Raises:
         click.ClickException: it is no command, or takes no such options.
@@ -163,7 +169,7 @@ def _path_and_source(main: click.Command, words: list[str]) -> tuple[str, str | 
     if {*words} & {*context.help_option_names}:
         raise ValueError(f"`{path}` would only print its help")
     with _taking_any_path(command).make_context(command.name, list(words), context.parent) as parsed:
-        return path, parsed.params.get("source_name")
+        return path, parsed.params
 
 
 def _taking_any_path(command: click.Command) -> click.Command:

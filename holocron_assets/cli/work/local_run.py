@@ -250,7 +250,7 @@ def _print_interrogations(console: Console, lake: Lake, models: ModelStage) -> N
 
 
 def _print_outcome(console: Console, lake: Lake, report: RunReport) -> bool:
-    if not report.finished and not report.held:
+    if not (report.finished or report.held or report.errors):
         console.print("[green]Nothing to do: pages, types and entities are up to date.[/green]")
     for aside in all_set_aside(lake):
         if aside.at >= report.started:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -75,16 +76,30 @@ def query(
 ) -> list[dict[str, Any]]:
     """The rows that a query gives, as mappings by column name.
 
+    Of columns with one name, all but the first have a number behind it: `title`, `title_1`.
+
     Raises:
         DamagedPartitionError: the query failed, and a file of the connected lake is damaged.
     """
 
     def rows() -> list[dict[str, Any]]:
         result = connection.execute(sql, dict(parameters or {}))
-        names = [column[0] for column in result.description or ()]
+        names = _numbered([column[0] for column in result.description or ()])
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
     return _patiently(connection, rows)
+
+
+def _numbered(names: list[str]) -> list[str]:
+    taken = set(names)
+    if len(taken) == len(names):
+        return names
+    numbered = list[str]()
+    for name in names:
+        free = (f"{name}_{number}" for number in count(1))
+        numbered.append(name if name not in numbered else next(one for one in free if one not in taken))
+        taken.add(numbered[-1])
+    return numbered
 
 
 def arrow(

@@ -48,7 +48,9 @@ def read_query(parameters: Iterable[tuple[str, str]]) -> RunQuery:
         if name == "status":
             statuses.append(_status(value))
         elif name == "tag":
-            tags |= _tag(value)
+            key, text = _tag(value)
+            if tags.setdefault(key, text) != text:
+                raise UnusableQueryError(f"tag {key} is given twice, and no run has two values of one tag")
         elif name in _ONCE:
             once[name] = value
         else:
@@ -105,17 +107,19 @@ def _status(value: str) -> DagsterRunStatus:
         raise UnusableQueryError(f"status is {value!r}; it must be one of {known}") from None
 
 
-def _tag(value: str) -> dict[str, str]:
+def _tag(value: str) -> tuple[str, str]:
     key, _, wanted = value.partition("=")
     if not (key and wanted):
         raise UnusableQueryError(f"tag is {value!r}; it must be KEY=VALUE, such as experiment=large")
-    return {key: wanted}
+    return key, wanted
 
 
 def _limit(value: str | None) -> int:
     if value is None:
         return _USUAL
-    if not (value.isascii() and value.isdecimal() and 1 <= int(value) <= _MOST):
+    if not (value.isascii() and value.isdecimal() and len(value) <= len(str(_MOST))) or not (
+        1 <= int(value) <= _MOST
+    ):
         raise UnusableQueryError(f"limit is {value!r}; it must be a whole number from 1 to {_MOST}")
     return int(value)
 

@@ -196,6 +196,13 @@ def test_an_address_that_others_reach_is_refused_without_a_token_that_nobody_gue
     assert token == "" or token not in result.stderr
 
 
+def test_a_page_of_another_program_is_not_let_in_where_a_token_is_asked_for() -> None:
+    arguments = ["web", "--port", "0", "--allow-origin", "http://127.0.0.1:3333"]
+    result = CliRunner().invoke(main, arguments, env={"HOLOCRON_WEB_TOKEN": "t" * 32})
+    assert result.exit_code == 2
+    assert "--allow-origin needs a server that asks for no token" in result.stderr
+
+
 def basic(password: str) -> str:
     return f"Basic {base64.b64encode(f'ada:{password}'.encode()).decode()}"
 
