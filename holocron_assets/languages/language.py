@@ -71,6 +71,7 @@ class Dates(FrozenModel):
     day_of: Patterns = ()
     day_first: bool = False
     before_christ: Patterns = ()
+    after_christ: Patterns = ()
     eras: Mapping[str, Mapping[Literal["before", "after"], tuple[str, ...]]] = Field(default_factory=dict)
     era_to: Patterns = ()
     to: Patterns = ()

@@ -62,6 +62,12 @@ def only(text: str) -> DateSpan:
         ("prior to 19 BBY", None, -20),
         ("since 19 BBY", -20, None),
         ("after 19 BBY", -19, None),
+        # a year with a fraction is a part of that year
+        ("22.5 BBY \u2013 19 BBY", -23, -19),
+        ("0 BBY\u20134.5 ABY", -1, 5),
+        ("between 3.5 ABY and 4 ABY", 3, 5),
+        ("21.95 BBY", -22, -21),
+        ("25 000 BBY", -25_001, -25_000),
     ],
 )
 def test_years_that_count_from_an_event_lie_on_both_sides_of_it(
@@ -72,10 +78,22 @@ def test_years_that_count_from_an_event_lie_on_both_sides_of_it(
     assert is_date(text)
 
 
+@pytest.mark.parametrize("text", ["35:3.5 ABY", "1.2.3 ABY", "ad 5 of 7", "an AD 3.5"])
+def test_parts_of_longer_figures_are_no_years(text: str) -> None:
+    assert find_dates(text) == []
+
+
 @pytest.mark.parametrize(
     ("text", "since", "until"),
     [
         ("1977", 1977, 1978),
+        ("AD 79", 79, 80),
+        ("A.D. 79", 79, 80),
+        ("14\u201337 AD", 14, 38),
+        ("27 BC \u2013 AD 14", -26, 15),
+        ("44 BCE to 5 CE", -43, 6),
+        ("3,000 BC", -2999, -2998),
+        ("10 000 BC", -9999, -9998),
         ("May 1977", 1977 + 4 / 12, 1977 + 5 / 12),
         ("May 1, 1977", 1977 + 4 / 12, 1977 + 4 / 12 + 1 / 372),
         ("1977-05-01", 1977 + 4 / 12, 1977 + 4 / 12 + 1 / 372),

@@ -56,14 +56,14 @@ def date_patterns(code: str) -> DatePatterns:
     joined = rf"\s*+(?:{_DASHES}|{_any(words.era_to)})\s*+{about}"
     number = _number(language)
     return DatePatterns(
-        real=re.compile(_real(words, joined), re.IGNORECASE),
+        real=re.compile(_real(words, joined, number), re.IGNORECASE),
         begins=re.compile(_begins(words), re.IGNORECASE),
         months={name: number for number, names in enumerate(words.months, start=1) for name in names},
         of_era=re.compile(
             rf"(?:(?P<first>{number}){joined})?(?P<second>{number})\s*+(?P<era>{names})(?!\w)", re.IGNORECASE
         ),
         eras=eras,
-        era_follows=re.compile(rf"(?:{joined}\d[\d,]*)?\s*(?:{names})(?!\w)", re.IGNORECASE),
+        era_follows=re.compile(rf"(?:{joined}\d[\d,.]*)?\s*(?:{names})(?!\w)", re.IGNORECASE),
         between=re.compile(rf"\s*+(?:{_DASHES}|{_any(words.to)}|/)\s*+{about}", re.IGNORECASE),
         prefix=re.compile(_prefix(words, about), re.IGNORECASE),
         event=re.compile(_event(words, about), re.IGNORECASE),
@@ -87,9 +87,11 @@ def _eras(language: Language) -> dict[str, tuple[str, int]]:
 
 
 def _number(language: Language) -> str:
+    """A number of years. In English, a space marks thousands only if nothing but zeros follow."""
     if language.values.decimal == ".":
-        return r"(?<![\d,:/])(?<!\d\.)(?:\d{1,3}(?:,\d{3})+|\d{1,9})"
-    return r"(?<![\d,.:/])(?:\d{1,3}(?:[.\u00a0\u202f ]\d{3})+|\d{1,9})"
+        figures = r"[1-9]\d{0,2}(?:[\u00a0\u202f ]000)+|\d{1,3}(?:,\d{3})+|\d{1,9}"
+        return rf"(?<![\d,:/])(?<!\d\.)(?:{figures})(?:\.\d{{1,2}})?(?!\d)"
+    return r"(?<![\d,.:/])(?:\d{1,3}(?:[.\u00a0\u202f ]\d{3})+|\d{1,9})(?:,\d{1,2})?(?!\d)"
 
 
 def _month(words: Dates) -> str:
@@ -97,14 +99,17 @@ def _month(words: Dates) -> str:
     return rf"(?:{_any(map(re.escape, months))})\.?"
 
 
-def _real(words: Dates, joined: str) -> str:
+def _real(words: Dates, joined: str, number: str) -> str:
     month, ordinal, to = _month(words), f"(?:{_any(words.ordinals)})?", _to(words)
     of, day_of = rf"(?:(?:{_any(words.of)})\s+)?", rf"(?:(?:{_any(words.day_of)})\s+)?"
+    after_christ = _any(words.after_christ)
     days = rf"(?:(?P<first_day>\d{{1,2}}){ordinal}{to})?(?P<day>\d{{1,2}}){ordinal}"
     alternatives = [
         rf"\b(?P<month>{month})\s+(?:{days}(?:,\s*|\s+))?{of}(?P<year>\d{{4}})\b",
         rf"\b(?P<day2>\d{{1,2}}){ordinal}\s+{day_of}(?P<month2>{month}),?\s+{day_of}(?P<year2>\d{{4}})\b",
-        rf"{_BARE}\b(?:(?P<first_bc>\d{{1,6}}){joined})?(?P<bc>\d{{1,6}})\s*(?:{_any(words.before_christ)})(?!\w)",
+        rf"(?:(?P<first_bc>{number}){joined})?(?P<bc>{number})\s*(?:{_any(words.before_christ)})(?!\w)",
+        rf"\b(?:{after_christ})\s*(?P<year7>\d{{1,4}})(?![\d,.:/]*\d)\b",
+        rf"{_BARE}\b(?:(?P<first_ad>\d{{1,4}}){joined})?(?P<year8>\d{{1,4}})\s*(?:{after_christ})(?!\w)",
         # 1939-45; after a hyphen, 01 to 12 are months
         r"(?<![\w.,:/-])(?P<year4>[12]\d{3})(?:\u2013|\u2014|-(?!0|1[0-2]))(?P<last_year>\d\d)(?![\d,.:/-]*\d)\b",
         r"\b(?P<year3>\d{4})-(?P<month3>\d{2})(?:-(?P<day3>\d{2}))?\b",

@@ -21,10 +21,11 @@ _MONTHS = 12
 _LONGEST_PREFIX = 100
 _LIMIT_NOTHING = ("about", "span")
 _LONGEST_BEGINNING = 40
-_GROUPS = ("", "2", "3", "4", "5", "6")
+_GROUPS = ("", "2", "3", "4", "5", "6", "7", "8")
 _TWO_YEARS = re.compile(r"\d+\S\d+")
 _DIGIT = re.compile(r"\d")
 _NOT_DIGITS = re.compile(r"\D")
+_FRACTION = re.compile(r"[.,]\d{1,2}$")
 _NEVER = re.compile(r"(?!)")
 
 
@@ -125,8 +126,13 @@ def _of_eras(text: str, patterns: DatePatterns) -> Iterator[_Atom]:
 
 
 def _year_of_era(number: str, sign: int) -> float:
-    years = float(_NOT_DIGITS.sub("", number))
+    years = _years(number)
     return years if sign > 0 else -years - 1
+
+
+def _years(number: str) -> float:
+    """Whole years: what happened in 22.5 BBY happened in the year 22 BBY."""
+    return float(_NOT_DIGITS.sub("", _FRACTION.sub("", number)))
 
 
 def _of_the_real_world(text: str, patterns: DatePatterns) -> Iterator[_Atom]:
@@ -140,7 +146,7 @@ def _of_the_real_world(text: str, patterns: DatePatterns) -> Iterator[_Atom]:
 
 
 def _before_christ(match: re.Match[str]) -> _Atom:
-    years = [1.0 - int(match[name]) for name in ("first_bc", "bc") if match[name]]
+    years = [1.0 - _years(match[name]) for name in ("first_bc", "bc") if match[name]]
     return _Atom(GREGORIAN, min(years), max(years) + 1, *match.span(), len(years) > 1)
 
 
@@ -152,6 +158,8 @@ def _real_atom(match: re.Match[str], free: int, patterns: DatePatterns) -> _Atom
     if span is None:
         return None
     atom = _Atom(GREGORIAN, *span, *match.span())
+    if parts["first_ad"]:
+        return atom._replace(since=float(parts["first_ad"]), is_span=True)
     if parts["last_year"]:
         return _to_short_year(atom, match)
     if not of.month or parts["year3"]:
