@@ -105,6 +105,7 @@ class Values(FrozenModel):
     counts_about: Patterns = ()
     counts: Patterns = ()
     before_place: Patterns = ()
+    no_place: Patterns = ()
     span: Patterns = ()
     ended: Words = frozenset()
 

@@ -70,6 +70,36 @@ def test_a_death_has_a_date_and_a_place() -> None:
 
 
 @pytest.mark.parametrize(
+    ("born", "place"),
+    [
+        ("[[May 14]], [[1944]], [[Modesto, California|Modesto]]", ("Modesto", "Modesto, California")),
+        ("[[May 25|25 May]] [[1977]] in [[London]], [[England]]", ("London, England", "London")),
+        ("26.5 [[ABY]], aboard the [[Errant Venture]]", ("Errant Venture", "Errant Venture")),
+        ("[[283 AC]], [[Winterfell]]", ("283 AC, Winterfell", "Winterfell")),
+        ("19 BBY, Polis Massa", ("Polis Massa", None)),
+        ("LV-426", ("LV-426", None)),
+        ("[[Yavin 4]]", ("Yavin 4", "Yavin 4")),
+    ],
+)
+def test_a_place_of_birth_is_no_date_though_dates_are_links_too(
+    born: str, place: tuple[str, str | None]
+) -> None:
+    [found] = [row for row in rows(f"|born={born}") if row["kind"] == "relation"]
+    assert (found["value"], found.get("target")) == place
+
+
+@pytest.mark.parametrize(
+    "born",
+    [
+        *("Alive", "Yes", "[[January 1]]", "1st of May", "[[283 AC]]", "[[TA 2931]]", "2E 550", "Age 737"),
+        *("c. 570", "24th century", "1990s", "{{C|unknown}}"),
+    ],
+)
+def test_words_and_times_in_place_of_a_place_are_none(born: str) -> None:
+    assert [row["key"] for row in rows(f"|born={born}") if row["kind"] == "relation"] == []
+
+
+@pytest.mark.parametrize(
     ("qualifier", "start", "end", "starts_from", "ends_to"),
     [
         ("formerly", None, "formerly", None, None),
@@ -110,6 +140,14 @@ def test_what_stands_in_parentheses_says_since_and_until_when(
         ("1 to 3 meters", None, None),
         ("Male: 2.1 meters", None, None),
         ("Tall", None, None),
+        ("1 or 2", None, None),
+        ("75 or 85 metric tons", None, None),
+        ("3,000 meters or 17,000 meters", None, None),
+        ("10 x 20 m", None, None),
+        ("12 by 5 m", None, None),
+        ("3 X-wings", 3, "X"),
+        ("3 dozen", 36, None),
+        ("100 quadrillion", 1e17, None),
         ("9" * 400, None, None),
     ],
 )

@@ -20,6 +20,7 @@ class DatePatterns(NamedTuple):
     Attributes:
         real: finds a date of the real world; its groups are parts of dates.
         begins: finds a day or a month that begins a span right before the date that ends it.
+        time: matches a text that is a day without a year, or a year of an unknown calendar: "283 AC".
         months: the number of a month, by its name in lower case.
         of_era: finds a year, or two, of a calendar of `eras.yaml`.
         eras: the calendar of an era's name in capitals, and -1 for years before its event, else 1.
@@ -32,6 +33,7 @@ class DatePatterns(NamedTuple):
 
     real: re.Pattern[str]
     begins: re.Pattern[str]
+    time: re.Pattern[str]
     months: Mapping[str, int]
     of_era: re.Pattern[str]
     eras: Mapping[str, tuple[str, int]]
@@ -58,6 +60,7 @@ def date_patterns(code: str) -> DatePatterns:
     return DatePatterns(
         real=re.compile(_real(words, joined, number), re.IGNORECASE),
         begins=re.compile(_begins(words), re.IGNORECASE),
+        time=re.compile(_time(words, about), re.IGNORECASE),
         months={name: number for number, names in enumerate(words.months, start=1) for name in names},
         of_era=re.compile(
             rf"(?:(?P<first>{number}){joined})?(?P<second>{number})\s*+(?P<era>{names})(?!\w)", re.IGNORECASE
@@ -131,6 +134,13 @@ def _begins(words: Dates) -> str:
         # spaces around the dash would be those of "Part 2 - 3 July 1863"
         rf"|{_BARE}(?P<day3>\d{{1,2}}){ordinal}(?:{_DASHES}|\s+(?:{_any(words.to)})\s+)$"
     )
+
+
+def _time(words: Dates, about: str) -> str:
+    month, ordinal = _month(words), f"(?:{_any(words.ordinals)})?"
+    day_of = rf"(?:(?:{_any(words.day_of)})\s+)?"
+    own = r"(?-i:\d[\d,.]*\s?[A-Z]{1,4}|[A-Z]{2,3}\s?\d[\d,.]*\d\d|\d[A-Z]\s?\d+)"
+    return rf"{about}(?:{month}\s+\d{{1,2}}{ordinal}|\d{{1,2}}{ordinal}\s+{day_of}{month}|{own}|\d+)"
 
 
 def _to(words: Dates) -> str:

@@ -93,6 +93,11 @@ def is_date(text: str, language: str = ENGLISH) -> bool:
     return len(found) == 1 and found[0].written.strip(" ,.") == text.strip(" ,.")
 
 
+def is_time(text: str, language: str = ENGLISH) -> bool:
+    """Whether a text is a time and nothing else: a date, or what `DatePatterns.time` matches."""
+    return bool(date_patterns(language).time.fullmatch(text)) or is_date(text, language)
+
+
 def _neighbours(text: str, patterns: DatePatterns) -> list[list[_Atom]]:
     """Dates; two that a dash or a word joins are one span."""
     found = (*_of_eras(text, patterns), *_of_the_real_world(text, patterns))

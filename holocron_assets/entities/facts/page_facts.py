@@ -6,7 +6,7 @@ from functools import cache
 from math import isfinite
 from typing import Any, NamedTuple, Protocol
 
-from holocron_assets.entities.facts.dates import DateSpan, find_dates, is_date
+from holocron_assets.entities.facts.dates import DateSpan, find_dates, is_date, is_time
 from holocron_assets.entities.facts.rules import FieldRule, InfoboxRule, RuleBook
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
@@ -38,6 +38,7 @@ class _Words(NamedTuple):
     dash: re.Pattern[str]
     before_place: re.Pattern[str]
     amount: re.Pattern[str]
+    no_place: re.Pattern[str]
 
 
 @cache
@@ -67,6 +68,7 @@ def _words(code: str) -> _Words:
         amount=re.compile(
             rf"(?:{_any(words.counts_about)})?\s*(?:[\d,.]+|{_any(words.counts)})(?:\s+\w+)?", re.IGNORECASE
         ),
+        no_place=re.compile(_any(words.no_place), re.IGNORECASE),
     )
 
 
@@ -173,6 +175,8 @@ def _stated(value: Value, rule: InfoboxRule, rules: RuleBook) -> Iterator[_State
         return
     language = rules.language
     text = _besides_dates(value.text, language) if rule.reads == "besides_date" else value.text
+    if rule.reads == "besides_date" and (is_time(value.text, language) or _is_no_place(text, language)):
+        return
     names_nobody = rule.kind == "relation" and not value.links and _words(language).amount.fullmatch(text)
     if names_nobody or _says_nothing(text, language):
         return
@@ -224,9 +228,21 @@ def _besides_dates(text: str, language: str) -> str:
     return rest[match.end() :] if (match := _words(language).before_place.match(rest)) else rest
 
 
+def _is_no_place(text: str, language: str) -> bool:
+    """Whether what stands beside a date says no place: another time, or a word such as "alive"."""
+    return is_time(text, language) or bool(_words(language).no_place.fullmatch(text))
+
+
 def _target(source: str, value: Value, rule: InfoboxRule, language: str) -> dict[str, Any]:
     """The title that a relation leads to. A link to a section names a part of a page, so it has no key."""
     links = [link for link in value.links if not is_date(link.text, language)]
+    if rule.reads == "besides_date":
+        dates = [found.written for found in find_dates(value.text, language)]
+        links = [
+            link
+            for link in links
+            if not is_time(link.text, language) and not any(link.text in written for written in dates)
+        ]
     if not links:
         return {}
     title = links[0 if rule.link == "first" else -1].title
