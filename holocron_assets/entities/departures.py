@@ -61,8 +61,10 @@ def store_departures(snapshot: Snapshot, entity_type: str, run_id: str) -> tuple
 
 def _is_given_up(row: Row, page: Row, people: People) -> bool:
     """Whether an entity that stands in its type will leave it, by the rule of `entities`."""
-    if row["state"] in {_OUT, "merged"}:
+    if row["state"] == _OUT:
         return False
+    if row["state"] == "merged":  # it holds no page, but it may be merged within its type only
+        return has_left(row, page, people.keeps)
     decision = people.states.get(row["entity_id"])
     if decision:
         return by_person(decision).state == _OUT or has_left(row, page, people.keeps)

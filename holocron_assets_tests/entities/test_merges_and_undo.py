@@ -213,6 +213,24 @@ def test_a_promoted_entity_goes_with_its_page_to_another_type_after_the_page_was
     assert wiki.stale() == []
 
 
+@pytest.mark.parametrize("new", ["Droid", "PersonCharacter"])
+@pytest.mark.parametrize("between", ["ReferenceMeta", "Unknown"])
+@pytest.mark.parametrize("pair", [(GORT, VARN), (VARN, GORT)])
+def test_a_merged_entity_goes_with_its_page_to_another_type_after_the_page_was_about_no_entity(
+    tmp_path: Path, pair: tuple[str, str], between: str, new: str
+) -> None:
+    wiki = wiki_of(tmp_path, Seen("Varn", 1), Seen("Gort", 2, method="person"))
+    wiki.resolve_all()
+    merge(wiki, *pair)
+    for revision, kind in enumerate((between, new), start=101):
+        method = "person" if kind == new else "rules"
+        wiki.crawl(Seen("Gort", 2, kind, revision_id=revision, method=method, confidence=0.9))
+        wiki.resolve_all()
+    assert (stands(wiki, GORT)["state"], stands(wiki, GORT, new)["state"]) == ("suppressed", "promoted")
+    assert "Kim merged it with 'Varn', which is of type Species" in stands(wiki, GORT, new)["review_reason"]
+    assert wiki.stale() == []
+
+
 @pytest.mark.parametrize(("old", "new"), [("Species", "Droid"), ("Droid", "Species")])
 @pytest.mark.parametrize("days", [1, -1])
 def test_a_suppressed_entity_has_the_type_that_its_page_has_whatever_the_clock_says(

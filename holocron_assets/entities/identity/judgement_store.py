@@ -18,6 +18,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_JUDGEMENTS, ENTITY_PAIRS
 
 JUDGEMENTS_VERSION = code_version(__name__)
+_SIDES = ("first_id", "second_id")
 CHECKS_NAME = "derived_identity_check"
 """The table of a model's answers to whether two entities are one."""
 
@@ -46,9 +47,9 @@ def store_judgements(
         MissingPartitionError: the type has no pairs yet.
     """
     policy = load_identity_policy(DEFAULT_IDENTITY_FILE, entity_types)
-    lake, inputs = snapshot.lake, _inputs(snapshot, entity_type)
+    lake = snapshot.lake
     pairs = read_partition(lake, ENTITY_PAIRS, entity_type)
-    ids = {row[side] for row in pairs for side in ("first_id", "second_id")}
+    ids = {row[side] for row in pairs for side in _SIDES}
     members = type_now(snapshot, entity_type).members(ids | snapshot.people.paired)
     judgements = judged(
         entity_type,
@@ -60,6 +61,7 @@ def store_judgements(
         weights=weights_from(examples_of(pairs, snapshot.people.pairs), policy.weights),
     )
     rows = since_when(followed(judgements, members, snapshot.people.held), _standing(lake, entity_type), now)
+    inputs = _inputs(snapshot, entity_type, rows)
     footer = write_partition(
         lake, ENTITY_JUDGEMENTS, entity_type, rows, code_version=JUDGEMENTS_VERSION, inputs=inputs
     )
@@ -76,12 +78,19 @@ def _is_stale(snapshot: Snapshot, entity_type: str) -> bool:
     if read_footer(snapshot.lake, ENTITY_PAIRS, entity_type) is None:
         return False
     footer = read_footer(snapshot.lake, ENTITY_JUDGEMENTS, entity_type)
-    is_new = footer is not None and footer.is_of(JUDGEMENTS_VERSION, _inputs(snapshot, entity_type))
+    standing = _standing(snapshot.lake, entity_type) if entity_type in snapshot.leaving else []
+    inputs = _inputs(snapshot, entity_type, standing)
+    is_new = footer is not None and footer.is_of(JUDGEMENTS_VERSION, inputs)
     return not is_new or entity_type in snapshot.unheld
 
 
-def _inputs(snapshot: Snapshot, entity_type: str) -> dict[str, str]:
-    """Fingerprints of what a type's judgements are made from."""
+def _inputs(snapshot: Snapshot, entity_type: str, judgements: Sequence[Row]) -> dict[str, str]:
+    """Fingerprints of what a type's judgements are made from.
+
+    An entity that the type gives up is one with none of its entities any more.
+    """
+    merged = [row for row in judgements if row["is_followed"] and row["judgement"] == "same"]
+    leaving = snapshot.leaving.get(entity_type, set()) & {row[side] for row in merged for side in _SIDES}
     pairs = read_footer(snapshot.lake, ENTITY_PAIRS, entity_type)
     table = _checks_table(snapshot.lake)
     checks = read_footer(snapshot.lake, table, entity_type) if table else None
@@ -89,6 +98,7 @@ def _inputs(snapshot: Snapshot, entity_type: str) -> dict[str, str]:
         "pairs": pairs.content_id if pairs else "",
         "checks": checks.content_id if checks else "",
         "candidates": snapshot.candidate_marks.get(entity_type, "none"),
+        "departures": " ".join(sorted(leaving)),
         "people": snapshot.people_mark,
     }
 
