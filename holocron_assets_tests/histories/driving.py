@@ -165,8 +165,7 @@ class Driven:
         except DiedError:
             self.end_life()
             raise
-        self.waited += life.waited - before
-        self.wiki.clock_ahead = timedelta(seconds=self.waited)
+        self._wait(life.waited - before)
         return answer
 
     def command(self, *arguments: str) -> tuple[int, str]:
@@ -224,7 +223,12 @@ class Driven:
     def pass_a_day(self) -> None:
         """A day passes in which nothing is done."""
         self.end_life()
-        self.waited += timedelta(days=1).total_seconds()
+        self._wait(timedelta(days=1).total_seconds())
+
+    def _wait(self, seconds: float) -> None:
+        """Time passes for the wiki, too."""
+        self.waited += seconds
+        self.wiki.clock_ahead = timedelta(seconds=self.waited)
 
     def is_of_the_future(self, decision: str) -> bool:
         """Whether a decision was made more than ten minutes after the present, by the machine's clock."""

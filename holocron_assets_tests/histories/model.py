@@ -8,9 +8,7 @@ from typing import Any, Literal
 TITLES = ("Brenna", "Ostrov", "Quill", "Vetch", "Marrow", "Thistle", "Undine")
 EMBLEM = "a red hand"
 SURE = 0.80
-SAYS = ("LocationPlace", "Concept", "Species")
-"""What the recorded model says of vague pages, by wording of the question and edition of the page."""
-
+SAYS = ("LocationPlace", "Concept", "Species")  # of vague pages, by the question's wording and the edition
 TABLES_OF_A_WIKI = ("pages", "batch_pages", "seed_titles", "page_changes", "change_looks", "known_links")
 """What is made again by asking the wiki."""
 
@@ -23,10 +21,8 @@ BY_RULES: Mapping[str, tuple[str, float]] = {
 NO_ENTITIES = ("ReferenceMeta", "Unknown")
 BY_PEOPLE = {"promote": "adjudicated", "suppress": "suppressed", "merge": "merged"}
 Names = set[str] | frozenset[str]
-LOST = "lost"
-"""The state of an entity whose row was in a damaged file, and that no page stands for."""
-BY_MODEL = 0.55
-"""What the recorded model's answer is worth where rules know nothing."""
+LOST = "lost"  # the state of an entity whose row was in a damaged file, and that no page stands for
+BY_MODEL = 0.55  # what the recorded model's answer is worth where rules know nothing
 
 
 @dataclass(frozen=True)
@@ -100,6 +96,7 @@ class Lake:
     answered: set[str] = field(default_factory=set)
     again: set[str] = field(default_factory=set)
     facts: dict[tuple[int, str], str] = field(default_factory=dict)
+    lost_titles: bool = False  # whether the first titles of pages may be lost, which give ids again
 
     @property
     def undone(self) -> set[str]:
@@ -118,8 +115,8 @@ class Lake:
 
     def last(self, subject: str, *kinds: str) -> Decision:
         """The last decision of some kinds about something; an empty one if there is none."""
-        found = [one for one in self.standing if one.subject == subject and one.kind in kinds]
-        return found[-1] if found else Decision()
+        found = (one for one in self.standing[::-1] if one.subject == subject and one.kind in kinds)
+        return next(found, Decision())
 
     def state_said(self, identifier: str) -> str:
         """`promote` or `suppress`, if people said so of an entity."""
@@ -184,8 +181,7 @@ class Model:
         lake = self.lake
         lake.asked |= self.must_fetch() | lake.touched.intersection(fetched)
         lake.pages = dict(self.wiki)
-        lake.touched.clear()
-        lake.again.clear()
+        lake.touched, lake.again = set(), set()
         lake.answered.update(prompts)
         self._resolve()
 
@@ -308,6 +304,7 @@ class Model:
         for entity in (one for one in self.lake.entities if not one.identifier):  # an id is for ever
             new = rows.keys() - {one.identifier for one in self.lake.entities}
             entity.identifier = next((one for one in new if rows[one]["page_id"] == entity.page_id), "")
+            self._resolve()  # people may have spoken of this id before
         gone = {name for name, row in rows.items() if row["state"] == "suppressed"}
         lost = {one.identifier for one in self.lake.entities if one.state == LOST} - (rows.keys() - gone)
         known = {one.identifier: one for one in self.lake.entities if one.identifier not in lost}
@@ -361,10 +358,13 @@ class Model:
         """A file was damaged. Of entities, what was true before is in the file that was set aside."""
         if table in TABLES_OF_A_WIKI:
             self.lake.again.update(TITLES)
-            self.lake.facts.clear()  # perhaps the first title of a page is lost
+            self.lake.facts.clear()
+            self.lake.lost_titles = True
         for entity in self.lake.entities:
             if (table, partition) == ("entities", entity.typed.type):
                 entity.state = LOST
+            if entity.state == LOST and self.lake.lost_titles:
+                entity.identifier = ""
 
     @property
     def is_rebuilt_alike(self) -> bool:
