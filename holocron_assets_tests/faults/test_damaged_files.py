@@ -4,10 +4,11 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import time
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -16,8 +17,10 @@ from holocron_assets.cli.main import main
 from holocron_assets.decisions.log import new_decision, record, standing
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError
+from holocron_assets.lake.files.footers import FOOTER_KEY
 from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
 from holocron_assets.lake.files.quarantine import SetAside, all_set_aside, lost_objects, set_aside
+from holocron_assets.lake.files.sealing import SEAL, UNSEALED
 from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.files.verifying import (
     HOURS_OF_A_ROUND,
@@ -26,9 +29,11 @@ from holocron_assets.lake.files.verifying import (
     files_due,
     note_verified,
 )
+from holocron_assets.lake.packs import packing
 from holocron_assets.lake.packs.compaction import FEWEST, compact
+from holocron_assets.lake.packs.packing import write_pack
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import DECISIONS, PAGE_LINKS, TAGS
+from holocron_assets.lake.tables import DECISIONS, PAGE_LINKS, PAGES, TAGS
 from holocron_assets.lake.views.database import connect, query
 
 pytestmark = pytest.mark.system
@@ -244,6 +249,69 @@ def test_what_a_damaged_pack_held_is_missing_and_so_made_again(tmp_path: Path, c
             flip(pack, place)
     put_aside(lake, pack)
     assert lake.partitions(PAGE_LINKS) == []
+
+
+def with_its_key_flipped(lake: Lake, pack: Path) -> None:  # noqa: ARG001 - the others need it
+    flip(pack, pack.read_bytes().rindex(FOOTER_KEY) + 3)
+
+
+def with_an_own_file_in_its_place(lake: Lake, pack: Path) -> None:
+    batch = "wiki-000999"
+    write_partition(lake, PAGE_LINKS, batch, links(batch))
+    lake.file(PAGE_LINKS, batch).replace(pack)
+
+
+def with_the_pack_of_another_table(lake: Lake, pack: Path) -> None:
+    write_partition(lake, PAGES, BATCH, [])
+    write_pack(lake, PAGES, [BATCH])
+    (other,) = (file for file in lake.folder(PAGES).glob(f"{PACK_FOLDER}/*"))
+    other.replace(pack)
+
+
+@pytest.mark.fault(3, "a pack whose table of contents cannot be found, or something else in its place")
+@pytest.mark.parametrize(
+    ("replace", "why"),
+    [
+        (with_its_key_flipped, "it has no table of contents"),
+        (with_an_own_file_in_its_place, "it is the file of page_links/wiki-000999"),
+        (with_the_pack_of_another_table, f"it is the file of pages/{PACK_FOLDER}"),
+    ],
+)
+def test_a_file_that_is_no_pack_of_the_table_is_named_and_set_aside(
+    tmp_path: Path, replace: Callable[[Lake, Path], None], why: str
+) -> None:
+    lake, pack = packed_lake(tmp_path)
+    replace(lake, pack)
+    with pytest.raises(DamagedPartitionError, match=why) as raised:
+        lake.partitions(PAGE_LINKS)
+    assert raised.value.file == pack
+    assert put_aside(lake, pack).partitions == []
+    assert BATCH not in lake.partitions(PAGE_LINKS)
+
+
+@pytest.mark.fault(3, "a flipped bit anywhere in a pack's footer")
+def test_a_flipped_bit_in_the_footer_of_a_pack_is_noticed_wherever_it_is(tmp_path: Path) -> None:
+    _, pack = packed_lake(tmp_path)
+    whole = pack.read_bytes()
+    start = whole.rindex(FOOTER_KEY) - 20
+    missed = []
+    for place in [*range(start, start + 60), *range(start + 60, len(whole), 101)]:
+        flip(pack, place)
+        missed += [] if damage_of(pack) else [place]
+        pack.write_bytes(whole)
+    assert missed == []
+
+
+def test_a_pack_of_an_older_version_which_names_no_table_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def as_older_versions_did(values: Mapping[str, Any], file: Path) -> str:  # noqa: ARG001 - the place
+        return json.dumps({**values, SEAL: UNSEALED})
+
+    monkeypatch.setattr(packing, "sealed_json", as_older_versions_did)
+    lake, pack = packed_lake(tmp_path)
+    assert damage_of(pack) is None
+    assert len(lake.partitions(PAGE_LINKS)) == FEWEST
 
 
 def test_every_file_has_its_turn_within_a_week_and_damage_is_found_then(tmp_path: Path) -> None:

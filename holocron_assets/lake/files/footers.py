@@ -27,7 +27,7 @@ FOOTER_KEY = b"holocron"
 """Key in a Parquet file's metadata of the footer, or of a pack's table of contents, as JSON."""
 
 _OF = "of"
-"""Key in a file's footer of the place that it was written for. Older files lack it."""
+"""Key in a file's metadata of the place that it was written for. Older files and packs lack it."""
 
 _CHECKSUM = "crc32"
 
@@ -133,33 +133,34 @@ def stored_footer(file: Path, metadata: pq.FileMetaData) -> Footer:
     Raises:
         ValueError: the file belongs to another table or partition.
     """
-    stored = unsealed((metadata.metadata or {}).get(FOOTER_KEY, b"{}"))
-    if (of := stored.get(_OF, place_of(file))) != place_of(file):
-        raise ValueError(f"it is the file of {of}")
-    return Footer.from_json(metadata.num_rows, stored)
+    return Footer.from_json(metadata.num_rows, stored_values(file, metadata))
 
 
 def footer_json(footer: Footer, file: Path) -> str:
     """The text for a file's metadata: its footer, and the table and partition that it belongs to."""
-    return sealed_json({**footer.to_json(), _OF: place_of(file)})
+    return sealed_json(footer.to_json(), file)
 
 
-def sealed_json(stored: Mapping[str, Any]) -> str:
-    """Values for a file's metadata, as JSON: with their own checksum, and room for that of the file."""
+def sealed_json(values: Mapping[str, Any], file: Path) -> str:
+    """Values for a file's metadata, as JSON: with its place, a checksum of them, and room for the file's."""
+    stored = {**values, _OF: place_of(file)}
     return json.dumps({**stored, _CHECKSUM: _checksum(stored), SEAL: UNSEALED})
 
 
-def unsealed(text: bytes) -> dict[str, Any]:
-    """The values stored in a file's metadata.
+def stored_values(file: Path, metadata: pq.FileMetaData) -> dict[str, Any]:
+    """The values that the metadata of a partition's file or of a pack hold; none if they were not found.
 
     Raises:
-        ValueError: they are not the values that were stored. Older files have no checksum.
+        ValueError: they are not those that were stored, or the file belongs elsewhere. Older files have no
+            checksum, or do not say where they belong.
     """
-    stored: dict[str, Any] = json.loads(text)
+    stored: dict[str, Any] = json.loads((metadata.metadata or {}).get(FOOTER_KEY, b"{}"))
     stored.pop(SEAL, None)
     checksum = stored.pop(_CHECKSUM, None)
     if checksum is not None and checksum != _checksum(stored):
         raise ValueError("its footer has another checksum than when it was written")
+    if (of := stored.pop(_OF, place_of(file))) != place_of(file):
+        raise ValueError(f"it is the file of {of}")
     return stored
 
 
@@ -168,7 +169,7 @@ def _checksum(stored: Mapping[str, Any]) -> int:
 
 
 def place_of(file: Path) -> str:
-    """The table's folder and the partition's name that a file belongs to."""
+    """The folder of the table, and the partition's name or the folder of packs, that a file belongs to."""
     return "/".join(file.parts[-3:-1])
 
 

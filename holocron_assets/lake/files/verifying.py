@@ -13,10 +13,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError, damage_named
-from holocron_assets.lake.files.footers import FOOTER_KEY, stored_footer, unsealed
+from holocron_assets.lake.files.footers import stored_footer
 from holocron_assets.lake.files.sealing import is_as_sealed
 from holocron_assets.lake.journals.notes import FileNote
 from holocron_assets.lake.journals.packed import ENDING, read_through
+from holocron_assets.lake.packs.packs import stored_contents
 from holocron_assets.lake.place.paths import OBJECTS, Lake
 
 _HOUR = timedelta(hours=1)
@@ -48,7 +49,7 @@ def damage_of(file: Path) -> DamagedPartitionError | None:
             return _damage_of_object(file)
         with damage_named(file), pq.ParquetFile(file, page_checksum_verification=True) as opened:
             if file.parent.name == PACK_FOLDER:
-                unsealed(opened.metadata.metadata[FOOTER_KEY])
+                stored_contents(file, opened.metadata)
             else:
                 stored_footer(file, opened.metadata)
             sound = is_as_sealed(file)

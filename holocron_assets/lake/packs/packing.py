@@ -125,7 +125,8 @@ class _PackWriter:
     def __exit__(self, *error: object) -> None:
         self._write_group()
         lines = {name: packed.to_json() for name, packed in self.packed.items()}
-        self._file.add_key_value_metadata({FOOTER_KEY.decode(): sealed_json({"partitions": lines})})
+        contents = sealed_json({"partitions": lines}, self._path)
+        self._file.add_key_value_metadata({FOOTER_KEY.decode(): contents})
         self._file.close()
         seal(self._path)
 

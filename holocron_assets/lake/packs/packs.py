@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError, damage_named
-from holocron_assets.lake.files.footers import FOOTER_KEY, Footer, unsealed
+from holocron_assets.lake.files.footers import Footer, stored_values
 
 _TRIES = 5
 
@@ -82,6 +82,18 @@ class Packs(NamedTuple):
 
     contents: dict[PackFile, Mapping[str, Packed]]
     newest: Mapping[str, Packed]
+
+
+def stored_contents(pack: Path, metadata: pq.FileMetaData) -> dict[str, Packed]:
+    """The partitions of a pack, by name, as its metadata hold them.
+
+    Raises:
+        ValueError: it is the pack of another table, or no pack, or its table of contents was changed.
+    """
+    lines = stored_values(pack, metadata).get("partitions")
+    if lines is None:
+        raise ValueError("it has no table of contents")
+    return {name: Packed.from_json(pack, line) for name, line in lines.items()}
 
 
 def packs_of(folder: Path) -> Packs:
@@ -156,5 +168,4 @@ def _read(files: tuple[PackFile, ...]) -> Packs:
 @lru_cache(maxsize=4096)
 def _contents(pack: PackFile) -> Mapping[str, Packed]:
     with damage_named(pack.path):
-        stored = unsealed(pq.read_metadata(pack.path).metadata[FOOTER_KEY])
-        return {name: Packed.from_json(pack.path, line) for name, line in stored["partitions"].items()}
+        return stored_contents(pack.path, pq.read_metadata(pack.path))
