@@ -387,6 +387,21 @@ def test_a_published_database_shows_new_files_of_tables_that_had_some(tmp_path: 
         assert client.execute("select count(*) from current_pages").fetchall() == [(2,)]
 
 
+@pytest.mark.parametrize("kept", [0, 100])
+def test_a_cut_file_of_columns_is_written_anew_when_the_database_is_published(
+    tmp_path: Path, kept: int
+) -> None:
+    lake = Lake(tmp_path)
+    publish(lake)
+    columns = lake.folder(PAGES) / ".columns.parquet"
+    whole = columns.read_bytes()
+    columns.write_bytes(whole[:kept])
+    publish(lake)
+    assert columns.read_bytes() == whole
+    with duckdb.connect(lake.database, read_only=True) as client:
+        assert client.execute("select count(*) from lake.pages").fetchone() == (0,)
+
+
 def test_a_published_database_has_only_views_whatever_else_their_statements_say(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, [page("Varn")])
     more = """

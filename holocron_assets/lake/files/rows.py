@@ -4,13 +4,14 @@ import glob
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
 from holocron_assets.lake.declaration.schema import Table
-from holocron_assets.lake.files.damage import DATA_FILE
+from holocron_assets.lake.files.damage import DATA_FILE, DamagedPartitionError, damage_named
 from holocron_assets.lake.files.durable import replacing
 from holocron_assets.lake.files.listing import Listing
 from holocron_assets.lake.place.paths import Lake
@@ -68,10 +69,11 @@ def rows_at_any_time(lake: Lake, table: Table) -> str:
 
 
 def write_columns(lake: Lake, table: Table) -> None:
-    """Write the file without rows that `rows_at_any_time` needs, unless it is there."""
+    """Write the file without rows that `rows_at_any_time` needs, unless it is there and can be read."""
     file, wanted = lake.folder(table) / _COLUMNS_FILE, table.arrow_schema
-    if file.is_file() and pq.read_schema(file).equals(wanted, check_metadata=False):
-        return
+    with suppress(FileNotFoundError, DamagedPartitionError), damage_named(file):
+        if pq.read_schema(file).equals(wanted, check_metadata=False):
+            return
     with replacing(file) as aside:
         pq.write_table(wanted.empty_table(), aside)
 
