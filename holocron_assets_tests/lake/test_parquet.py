@@ -6,6 +6,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from holocron_assets.lake.declaration.schema import (
     type_int,
     type_string,
     type_strings,
+    type_time,
 )
 from holocron_assets.lake.files.parquet import (
     DamagedPartitionError,
@@ -31,6 +33,7 @@ from holocron_assets.lake.files.parquet import (
     write_partition,
     write_table,
 )
+from holocron_assets.lake.packs.packing import write_pack
 from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.place.unfinished import aside_of
@@ -197,6 +200,39 @@ def test_a_flipped_bit_is_never_read_as_another_value(tmp_path: Path) -> None:
             assert read_partition(lake, SHIPS, "north") == ships(60)
         except DamagedPartitionError:
             continue
+
+
+DATES = Table(
+    "dates",
+    "yard",
+    "A date",
+    key=("ship",),
+    columns=(
+        Column("ship", type_string, "Ship"),
+        Column("visits", pa.list_(pa.struct([("at", type_time)])), "When it came into port"),
+    ),
+    partition_column="ship",
+)
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_flipped_bit_in_the_name_of_a_time_zone_is_named(tmp_path: Path, is_packed: object) -> None:
+    lake = Lake(tmp_path)
+    file, row = lake.file(DATES, "varn"), {"ship": "varn", "visits": [{"at": datetime.now(UTC)}]}
+    write_partition(lake, DATES, "varn", [row])
+    if is_packed:
+        write_pack(lake, DATES, ["varn"])
+        file.unlink()
+        (file,) = lake.files()
+    whole, named = file.read_bytes(), list[DamagedPartitionError]()
+    for place in range(whole.index(b"ARROW:schema"), len(whole)):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        try:
+            read_partition(lake, DATES, "varn")
+        except DamagedPartitionError as error:
+            named.append(error)
+    assert {error.file for error in named} == {file}
+    assert [error for error in named if "time zone" in error.why]
 
 
 def test_a_metadata_that_is_no_json_is_damage(tmp_path: Path) -> None:

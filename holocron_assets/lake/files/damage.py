@@ -1,6 +1,6 @@
 """Files of the lake that are there but cannot be read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -57,6 +57,24 @@ class DamagedPartitionError(HolocronError, RuntimeError):
 def damaged_file(file: Path, error: Exception) -> DamagedPartitionError:
     """The error to raise for a file that cannot be read."""
     return DamagedPartitionError(file, str(error))
+
+
+def refuse_unknown_zones(fields: Iterable[pa.Field]) -> None:
+    """Look up the time zones of columns, also within lists and structs.
+
+    Arrow looks them up only when times become Python's, and pages' checksums do not cover them.
+
+    Raises:
+        ValueError: there is no such time zone, so the stored schema was changed.
+    """
+    for field in fields:
+        kind = field.type
+        if pa.types.is_timestamp(kind):
+            try:
+                pa.scalar(0, kind).as_py()
+            except LookupError as error:
+                raise ValueError(f"column {field.name!r} has no known time zone") from error
+        refuse_unknown_zones(kind.field(place) for place in range(kind.num_fields))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.keys import table_hash
 from holocron_assets.lake.declaration.schema import Row, Table
-from holocron_assets.lake.files.damage import DamagedPartitionError, damage_named
+from holocron_assets.lake.files.damage import DamagedPartitionError, damage_named, refuse_unknown_zones
 from holocron_assets.lake.files.durable import replacing
 from holocron_assets.lake.files.footers import FOOTER_KEY, Footer, file_footer, footer_json, stored_footer
 from holocron_assets.lake.files.sealing import seal
@@ -185,6 +185,7 @@ def read_table(lake: Lake, table: Table, partition: str, columns: Sequence[str] 
     try:
         with damage_named(file), pq.ParquetFile(file, page_checksum_verification=True) as opened:
             stored_footer(file, opened.metadata)
+            refuse_unknown_zones(opened.schema_arrow)
             return opened.read(columns=list(columns) if columns else None)
     except FileNotFoundError as error:
         packed = lake.packs(table).newest.get(partition)

@@ -16,7 +16,12 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError, damage_named
+from holocron_assets.lake.files.damage import (
+    PACK_FOLDER,
+    DamagedPartitionError,
+    damage_named,
+    refuse_unknown_zones,
+)
 from holocron_assets.lake.files.footers import Footer, stored_values
 
 _TRIES = 5
@@ -140,6 +145,7 @@ def read_packed(packed: Packed, columns: Sequence[str] | None) -> pa.Table:
         damage_named(packed.pack),
         pq.ParquetFile(packed.pack, page_checksum_verification=True) as opened,
     ):
+        refuse_unknown_zones(opened.schema_arrow)
         wanted = list(columns) if columns else None
         if not packed.footer.rows:  # it is in no row group
             return opened.schema_arrow.empty_table().select(wanted or opened.schema_arrow.names)
