@@ -144,6 +144,24 @@ def test_what_is_set_aside_is_kept_with_a_note_and_is_missing_where_it_was(tmp_p
     assert all_set_aside(lake) == []
 
 
+@pytest.mark.fault(3, "a note in quarantine that cannot be read")
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"file": "data.parquet", "at": "2026-01-01", "more": 1}']
+)
+def test_a_note_that_cannot_be_read_is_named_by_its_folder_and_hides_no_other(
+    tmp_path: Path, content: str
+) -> None:
+    lake = lake_of(tmp_path, BATCH, "wiki-000002")
+    for batch in (BATCH, "wiki-000002"):
+        flip(lake.file(PAGE_LINKS, batch), 300)
+    first, second = (put_aside(lake, lake.file(PAGE_LINKS, batch)) for batch in (BATCH, "wiki-000002"))
+    first.kept.with_name("note.json").write_text(content)
+    listed = {aside.kept: str(aside) for aside in all_set_aside(lake)}
+    assert listed.keys() == {first.kept.parent, second.kept}
+    assert f"set aside in {first.kept.parent}, and its note cannot be read" in listed[first.kept.parent]
+    assert lost_objects(lake) == []
+
+
 def test_a_file_that_was_written_again_meanwhile_stays(tmp_path: Path) -> None:
     lake = lake_of(tmp_path)
     file = lake.file(PAGE_LINKS, BATCH)

@@ -47,7 +47,7 @@ def collect(lake: Lake, now: datetime) -> Collected:
     collected = Collected(0, 0)
     # Read before the quarantine: a partition that is set aside in between is there, or raises an error here.
     named = _named(lake)
-    if not any(aside.table == FILES.name and not aside.is_object for aside in all_set_aside(lake)):
+    if not any(aside.may_be_of(FILES) for aside in all_set_aside(lake)):
         store = FileStore(lake)
         found = store.unnamed(named, OLDEST_UNNAMED)
         collected = Collected(len(found), store.remove_unnamed(named, OLDEST_UNNAMED))

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -70,11 +70,11 @@ class SetAside:
 
     Attributes:
         at: when it was moved.
-        table: the table that it belonged to; 'files' for an object.
+        table: the table that it belonged to; 'files' for an object; empty if its note cannot be read.
         partitions: the partitions that only this file held.
-        file: where it was, relative to the data folder.
-        why: what is wrong with it.
-        kept: where it is now.
+        file: where it was, relative to the data folder; empty if its note cannot be read.
+        why: what is wrong with it, or with its note.
+        kept: where it is now; the folder if its note cannot be read.
     """
 
     at: datetime
@@ -89,8 +89,14 @@ class SetAside:
         """Whether it is not of a table, but fetched bytes."""
         return is_object(Path(self.file))
 
+    def may_be_of(self, table: Table) -> bool:
+        """Whether it belonged to a table, as far as is known, and is not of the bytes that it names."""
+        return self.table in (table.name, "") and not self.is_object
+
     def __str__(self) -> str:
         """What happened, and what happens next, for people."""
+        if not self.table:
+            return f"a damaged file was set aside in {self.kept}, and {self.why}: look at it, then delete it"
         becomes = _BECOMES.get(self.table, _MADE_AGAIN)
         if self.file.endswith(ENDING):
             becomes = _JOURNAL_BECOMES
@@ -160,11 +166,22 @@ def all_set_aside(lake: Lake) -> list[SetAside]:
     if mirror := mirror_of(folder):
         mirror.bring_up_to_date(folder)
     for note in sorted(folder.glob(f"*/{_NOTE}")):
+        with suppress(FileNotFoundError):  # a person deletes it at this moment
+            aside = _noted(note)
+            if aside.kept.exists():
+                found.append(aside)
+    return found
+
+
+def _noted(note: Path) -> SetAside:
+    """What a note says, or that it cannot be read."""
+    try:
         stored: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
         kept = note.with_name(Path(stored["file"]).name)
-        if kept.exists():
-            found.append(SetAside(**{**stored, "at": datetime.fromisoformat(stored["at"]), "kept": kept}))
-    return found
+        return SetAside(**{**stored, "at": datetime.fromisoformat(stored["at"]), "kept": kept})
+    except (ValueError, LookupError, TypeError):
+        at = datetime.fromtimestamp(note.stat().st_mtime, UTC)
+        return SetAside(at, "", (), "", "its note cannot be read", note.parent)
 
 
 def _folder(file: Path) -> Path:

@@ -1,6 +1,7 @@
 """Bytes that no row names are removed after a week, and no others."""
 
 import os
+import shutil
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -58,7 +59,9 @@ def test_nothing_goes_while_a_damaged_partition_is_set_aside(tmp_path: Path) -> 
     assert collect(lake, utc_now()) == (0, 0)
     assert FileStore(lake).has(named)
     assert FileStore(lake).has(old)
-    aside.kept.unlink()  # a person has seen to it
+    aside.kept.with_name("note.json").write_bytes(b"")
+    assert collect(lake, utc_now()) == (0, 0), "nobody knows of which table it is"
+    shutil.rmtree(aside.kept.parent)  # a person has seen to it
     assert collect(lake, utc_now()).files == 2
 
 
