@@ -19,6 +19,8 @@ import sqlalchemy
 from postgres_server import postgres_server
 
 from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.files.quarantine import all_set_aside, set_aside
+from holocron_assets.lake.files.verifying import damage_of
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.journals.packing import pack_journals
 from holocron_assets.lake.place.clock import utc_now
@@ -208,6 +210,23 @@ def test_records_of_a_journal_that_is_packed_meanwhile_are_in_a_backup_once(
         other, _ = restored(places, made, tmp_path / f"other-{number}")
         records = Journal(other.journal(LLM_ATTEMPTS, SCOPE)).records()
         assert [record["number"] for record in records] == list(range(10))
+
+
+def test_a_damaged_journal_that_was_set_aside_is_in_a_backup(places: Places, tmp_path: Path) -> None:
+    lake = places.lake
+    with Journal(lake.journal(LLM_ATTEMPTS, SCOPE)) as journal:
+        for number in range(10):
+            journal.append({"number": number, "question": "What is said of the harbour? " * 30})
+    pack_journals(lake, now=utc_now() + THREE_DAYS)
+    (packed,) = lake.packed_journals()
+    packed.write_bytes(packed.read_bytes()[:-9])
+    damage = damage_of(packed)
+    assert damage
+    aside = set_aside(lake, damage)
+    assert aside
+    other, _ = restored(places, back_up(places, tmp_path / "backups"), tmp_path / "other")
+    (copy,) = all_set_aside(other)
+    assert copy.kept.read_bytes() == aside.kept.read_bytes()
 
 
 def test_what_a_pack_took_over_while_it_was_copied_is_in_the_backup(

@@ -110,7 +110,7 @@ def _copy_all(places: Places, folder: Path, earlier: Path | None) -> list[Copier
         if path.exists():  # under its own name here, whatever it is called there: two may be called the same
             copiers.append(copier(path, name))
         if path.is_dir():
-            copy_folder(copiers[-1], path)
+            copy_folder(copiers[-1], path, journals=True)
         elif path.is_file():
             copiers[-1].copy(path)
     return copiers

@@ -99,16 +99,22 @@ class Copier:
         return True
 
 
-def copy_folder(copier: Copier, folder: Path) -> None:
-    """Copy a folder without journals and unfinished files, until nothing was missed.
+def copy_folder(copier: Copier, folder: Path, *, journals: bool = False) -> None:
+    """Copy a folder without unfinished files, until nothing was missed.
 
     A file that vanishes meanwhile was replaced, for example by the pack that holds it. Then the whole
     folder is read again. No file is copied twice.
+
+    Args:
+        copier: copies its files.
+        folder: the folder.
+        journals: whether journals are copied like other files. Those of the lake are not: `copy_journal`
+            copies them.
     """
     for _ in range(_MOST_ROUNDS):
         try:
             for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-                if not (file.name.endswith(".tmp") or file.name.startswith(JOURNAL_FILE)):
+                if not file.name.endswith(".tmp") and (journals or not file.name.startswith(JOURNAL_FILE)):
                     copier.copy(file)
         except FileNotFoundError:
             continue
