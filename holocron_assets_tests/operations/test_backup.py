@@ -26,6 +26,7 @@ from holocron_assets.lake.journals.packing import pack_journals
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.marking import mark
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.presence import MARKER, marker_of
 from holocron_assets.lake.shared.mirror import Mirror
 from holocron_assets.lake.shared.objects import Objects
 from holocron_assets.lake.shared.places import mirrored
@@ -33,6 +34,7 @@ from holocron_assets.lake.shared.sessions import Session
 from holocron_assets.lake.tables import BATCH_PAGES, LLM_ATTEMPTS, PAGE_CHANGES, PAGES, SEED_TITLES
 from holocron_assets.operations.backups import copying, lake_copy, restore
 from holocron_assets.operations.backups.backup import Backup, make_backup
+from holocron_assets.operations.backups.begun import Begun
 from holocron_assets.operations.backups.dagster_copy import dump_database, restore_database
 from holocron_assets.operations.backups.places import BackupError, Places
 from holocron_assets.operations.backups.restore import Restored, restore_backup
@@ -379,6 +381,30 @@ def test_a_restore_that_was_cut_off_goes_on_over_nothing_that_came_since(
     mark(other.lake.root / "lake")
     with pytest.raises(BackupError, match="lake is not empty, and nothing is overwritten"):
         restore_backup(other, backup.folder)
+
+
+def test_a_lake_that_began_where_a_restore_was_cut_off_is_not_taken_for_the_restored_one(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup, other = back_up(places, tmp_path / "backups"), elsewhere(places, tmp_path / "other")
+    lake, note = other.lake.root / "lake", Begun.note
+
+    def then_interrupted(begun: Begun, place: str) -> None:
+        note(begun, place)
+        if place == str(lake):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Begun, "note", then_interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            restore_backup(other, backup.folder)
+    lake.mkdir()
+    (lake / MARKER).write_text("another", encoding="utf-8")
+    with pytest.raises(BackupError, match=f"{lake} is not the lake of this backup"):
+        restore_backup(other, backup.folder)
+    shutil.rmtree(lake)
+    restore_backup(other, backup.folder)
+    assert marker_of(lake) == marker_of(places.lake.root / "lake")
 
 
 @pytest.mark.full

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.files.durable import make_folder, replacing, sync_folder
 from holocron_assets.lake.files.verifying import damaged_files, files_to_verify
+from holocron_assets.lake.place.presence import marker_of
 from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.operations.backups.begun import Begun
 from holocron_assets.operations.backups.copying import Copier
@@ -67,6 +68,7 @@ def restore_backup(places: Places, backup: Path) -> Restored:
     manifest, begun = _manifest_of(backup), Begun(places.lake.root, backup)
     _refuse_another_storage(places, manifest)
     _refuse_taken(places, begun)
+    _refuse_another_lake(places.lake.root / "lake", manifest)
     if mirror := mirror_of(places.lake.root):
         raise BackupError(f"machines share this lake: restore {mirror.url} instead, as its store provides")
     left = [(target, source) for target, source in _moved(places, backup) if not _is_taken(target)]
@@ -118,6 +120,16 @@ def _refuse_taken(places: Places, begun: Begun) -> None:
             begun.refuse_taken(str(target))
     if places.postgres_url and tables_of_database(places.postgres_url):
         begun.refuse_taken(_DATABASE)
+
+
+def _refuse_another_lake(target: Path, manifest: Mapping[str, Any]) -> None:
+    """Raise BackupError for a lake that began after a restore of this backup was cut off."""
+    name = manifest.get("lake")  # of an old backup, or of a lake without a marker, it is not known
+    if name and _is_taken(target) and marker_of(target) != name:
+        raise BackupError(
+            f"{target} is not the lake of this backup: it began after a restore that was cut off. Move it "
+            "away, then restore again"
+        )
 
 
 def _is_taken(target: Path) -> bool:
