@@ -74,11 +74,11 @@ def test_rows_are_taken_as_they_are_written_and_not_all_at_once(
     taken, most_waiting, written = 0, 0, 0
     to_arrow = Table.to_arrow
 
-    def counting(table: Table, rows: list[Any], partition: str) -> pa.Table:
+    def counting(table: Table, rows: list[Any], partition: str, first_row: int) -> pa.Table:
         nonlocal written, most_waiting
         most_waiting = max(most_waiting, taken - written)
         written += len(rows)
-        return to_arrow(table, rows, partition)
+        return to_arrow(table, rows, partition, first_row)
 
     def rows() -> Iterator[dict[str, Any]]:
         nonlocal taken
@@ -104,9 +104,19 @@ def test_the_same_number_in_another_series_is_no_repetition(lake: Lake) -> None:
     assert write_stream(lake, NUMBERS, "p", [row(1), row(1, "even")]).rows == 2
 
 
-def test_a_row_that_does_not_fit_is_refused_in_the_last_piece_too(lake: Lake) -> None:
-    with pytest.raises(SchemaError, match="column 'number'"):
-        write_stream(lake, NUMBERS, "p", [*map(row, range(15)), {**row(16), "number": "sixteen"}])
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"number": "sixteen"}, "column 'number' is not int64 in row 15"),
+        ({"number": None}, "column 'number' is empty in row 15"),
+        ({"size": 16}, "row 15 has undeclared columns"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_refused_in_the_last_piece_too_and_named(
+    lake: Lake, change: dict[str, Any], error: str
+) -> None:
+    with pytest.raises(SchemaError, match=error):
+        write_stream(lake, NUMBERS, "p", [*map(row, range(15)), {**row(16), **change}])
     assert not lake.has(NUMBERS, "p")
 
 

@@ -108,12 +108,13 @@ class Table:
         """Names of the columns without provenance columns."""
         return [c.name for c in self.columns if not c.provenance]
 
-    def to_arrow(self, rows: Sequence[Row], partition: str) -> pa.Table:
+    def to_arrow(self, rows: Sequence[Row], partition: str, first_row: int = 0) -> pa.Table:
         """Turn rows into a validated Arrow table.
 
         Args:
             rows: mappings with exactly the declared columns; nullable ones may be absent.
             partition: the name to use in errors.
+            first_row: the number of the first of these rows in the partition, for errors.
 
         Returns:
             The rows in the table's schema.
@@ -122,33 +123,33 @@ class Table:
             SchemaError: a column is unknown or missing, a type is wrong, a required value is empty or a key
                 is repeated. It names table, partition, column and the first wrong row.
         """
-        self._refuse_unknown_columns(rows, partition)
-        arrays = [self._array(column, rows, partition) for column in self.columns]
+        self._refuse_unknown_columns(rows, partition, first_row)
+        arrays = [self._array(column, rows, partition, first_row) for column in self.columns]
         table = pa.Table.from_arrays(arrays, schema=self.arrow_schema)
-        self.check(table, partition)
+        self.check(table, partition, first_row)
         return table
 
     def revive(self, record: Row) -> dict[str, Any]:
         """Turn a row from JSON back into the declared types: times become datetimes again."""
         return {name: _revived(value, self._types.get(name)) for name, value in record.items()}
 
-    def check(self, table: pa.Table, partition: str) -> None:
+    def check(self, table: pa.Table, partition: str, first_row: int = 0) -> None:
         """Raise SchemaError unless columns, types, required values and unique keys are as declared."""
         self._refuse_other_columns(table, partition)
         for column in self.columns:
             values = table.column(column.name)
             if not column.nullable and values.null_count:
                 row = pc.index(pc.is_null(values), value=True).as_py()
-                raise self._error(partition, f"column {column.name!r} is empty in row {row}")
+                raise self._error(partition, f"column {column.name!r} is empty in row {first_row + row}")
         if self.key and table.num_rows:
             counts = table.select(list(self.key)).group_by(list(self.key)).aggregate([([], "count_all")])
             repeated = counts.filter(pc.greater(counts.column("count_all"), 1))
             if repeated.num_rows:
                 raise self._error(partition, f"key {self.key} repeats: {repeated.slice(0, 3).to_pylist()}")
 
-    def _refuse_unknown_columns(self, rows: Iterable[Row], partition: str) -> None:
+    def _refuse_unknown_columns(self, rows: Iterable[Row], partition: str, first_row: int) -> None:
         known = {c.name for c in self.columns}
-        for number, row in enumerate(rows):
+        for number, row in enumerate(rows, first_row):
             if not row.keys() <= known:
                 unknown = sorted(map(str, row.keys() - known))
                 raise self._error(partition, f"row {number} has undeclared columns {unknown}")
@@ -162,7 +163,7 @@ class Table:
             if not _same_type(found, column.type):
                 raise self._error(partition, f"column {column.name!r} is not {column.type} but {found}")
 
-    def _array(self, column: Column, rows: Sequence[Row], partition: str) -> pa.Array:
+    def _array(self, column: Column, rows: Sequence[Row], partition: str, first_row: int) -> pa.Array:
         values = [row.get(column.name) for row in rows]
         if misfit(values, column.type) is None:
             with suppress(*REFUSALS):
@@ -170,7 +171,7 @@ class Table:
         row, problem = first_misfit(values, column.type)
         raise self._error(
             partition,
-            f"column {column.name!r} is not {column.type} in row {row}, "
+            f"column {column.name!r} is not {column.type} in row {first_row + row}, "
             f"which holds {reprlib.repr(values[row])}: {problem}",
         )
 

@@ -55,7 +55,7 @@ def write_stream(  # noqa: PLR0913 - two name the file, the others describe it
             aside, table.arrow_schema, compression="zstd", write_page_checksum=True
         ) as writer:
             for piece in _pieces(rows):
-                arrow = table.to_arrow(piece, partition)
+                arrow = table.to_arrow(piece, partition, first_row=count)
                 whole.update(_content(table, arrow))
                 count += arrow.num_rows
                 writer.write_table(arrow)
