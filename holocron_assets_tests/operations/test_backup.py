@@ -88,6 +88,25 @@ def test_settings_that_are_called_the_same_elsewhere_are_all_kept_and_put_back(t
         }
 
 
+def test_settings_in_linked_folders_are_in_a_backup_and_links_in_a_circle_end(
+    places: Places, tmp_path: Path
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / "wiki2.yaml").write_text("enabled: true\n", encoding="utf-8")
+    (shared / "back").symlink_to(places.settings["sources"])
+    (places.settings["sources"] / "linked").symlink_to(shared)
+    backup = back_up(places, tmp_path / "backups")
+    copied = backup.folder / "settings" / "sources"
+    assert sorted(path.relative_to(copied) for path in copied.rglob("*.yaml")) == [
+        Path("linked/wiki2.yaml"),
+        Path("wiki.yaml"),
+    ]
+    restored(places, backup, tmp_path / "other")
+    put_back = tmp_path / "other" / "sources" / "linked" / "wiki2.yaml"
+    assert put_back.read_text(encoding="utf-8") == "enabled: true\n"
+
+
 def back_up(places: Places, into: Path, *, second: int = 0, keep: int | None = None) -> Backup:
     return make_backup(places, into, now=utc_now() + timedelta(seconds=second), version="1", keep=keep)
 

@@ -1,6 +1,7 @@
 """Copies files of a running Holocron; files that an earlier backup holds already are linked to it."""
 
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,13 +114,26 @@ def copy_folder(copier: Copier, folder: Path, *, journals: bool = False) -> None
     """
     for _ in range(_MOST_ROUNDS):
         try:
-            for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+            for file in sorted(_files_in(folder)):
                 if not file.name.endswith(".tmp") and (journals or not file.name.startswith(JOURNAL_FILE)):
                     copier.copy(file)
         except FileNotFoundError:
             continue
         return
     raise BackupError(f"{folder} changes too fast to be copied; try again")
+
+
+def _files_in(folder: Path, above: frozenset[tuple[int, int]] = frozenset()) -> Iterator[Path]:
+    """All files in a folder, also those in linked folders, unless a link leads to a folder that holds it."""
+    status = folder.stat()
+    if (here := (status.st_dev, status.st_ino)) in above:
+        return
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _files_in(Path(entry), above | {here})
+            elif entry.is_file():
+                yield Path(entry)
 
 
 def _copy_bytes(opened: IO[bytes], file: Path, target: Path, left: int) -> None:
