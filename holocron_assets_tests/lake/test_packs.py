@@ -1,5 +1,6 @@
 """Packs: every reader of the lake sees every partition once, as it was written last, packed or not."""
 
+import fcntl
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,6 +32,7 @@ from holocron_assets.lake.packs.compaction import (
 )
 from holocron_assets.lake.packs.packing import write_pack
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.unfinished import aside_of
 from holocron_assets.lake.tables import PAGE_LINKS, SITES
 from holocron_assets.lake.views.database import connect, publish, query, rows_of
 
@@ -337,6 +339,18 @@ def test_one_compaction_at_a_time(tmp_path: Path) -> None:
     with FileLock(lake.locks / "compaction.lock"), pytest.raises(CompactionUnderWayError):
         compacted(lake)
     assert packs_in(lake) == []
+
+
+def test_what_killed_writers_left_anywhere_is_removed_an_hour_later(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, 1)
+    fresh, old, written_to = (aside_of(lake.file(PAGE_LINKS, name_of(1))) for _ in range(3))
+    for file in (fresh, old, written_to):
+        file.touch()
+    age([old, written_to], days=1)
+    with written_to.open() as opened:
+        fcntl.flock(opened, fcntl.LOCK_SH)
+        assert compacted(lake) == Compacted()
+    assert set(fresh.parent.iterdir()) == {fresh, written_to, lake.file(PAGE_LINKS, name_of(1))}
 
 
 def test_a_client_sees_the_same_before_and_after_packing_and_publishing(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from datetime import timedelta
@@ -115,8 +115,8 @@ def holding(folder: Path) -> Iterator[None]:
 def replacing(target: Path) -> Iterator[Path]:
     """Give the path of an empty file, which replaces `target` in one step if the block ends without an error.
 
-    A crash at any moment leaves the old file or the new one. Files that killed processes left are removed
-    when they are an hour old.
+    A crash at any moment leaves the old file or the new one. What killed processes left is removed when it is
+    an hour old: here if it was to become the same file, otherwise by a compaction of the lake.
     """
     aside = aside_of(target)
     # The file is there from the start, so that the folder is not empty and cannot be removed meanwhile.
@@ -124,7 +124,7 @@ def replacing(target: Path) -> Iterator[Path]:
     with trouble_named(target):
         try:
             fcntl.flock(own, fcntl.LOCK_SH)  # shows that it is being written, even if clocks differ
-            _remove_abandoned(target)
+            remove_abandoned(asides_of(target))
             yield aside
             with aside.open("rb+") as written:
                 os.fsync(written.fileno())
@@ -179,8 +179,9 @@ def published(aside: Path, target: Path) -> Iterator[None]:
         yield
 
 
-def _remove_abandoned(target: Path) -> None:
-    for leftover in asides_of(target):
+def remove_abandoned(leftovers: Iterable[Path]) -> None:
+    """Remove those unfinished files that nobody has been writing for an hour."""
+    for leftover in leftovers:
         # Another writer may have ended or removed it in between, or may still be writing.
         with suppress(FileNotFoundError, BlockingIOError), leftover.open("rb") as left:
             fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)

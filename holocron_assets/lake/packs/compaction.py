@@ -15,13 +15,14 @@ from filelock import Timeout
 from holocron_assets.errors import HolocronError
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.damage import PACK_FOLDER
-from holocron_assets.lake.files.durable import holding, remove
+from holocron_assets.lake.files.durable import holding, remove, remove_abandoned
 from holocron_assets.lake.files.listing import JOURNAL_FILE, Listing
 from holocron_assets.lake.files.rows import NUMBERED
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.packs.packing import PACK_BYTES, PACK_PARTITIONS, Problem, lacks_columns, write_pack
 from holocron_assets.lake.packs.packs import FileMark, PackFile
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.shared.places import mirror_of
 
 OLD_AFTER = timedelta(days=1)
 """Age from which a partition is expected not to change."""
@@ -96,7 +97,7 @@ def partitions_to_pack(lake: Lake, *, now: datetime) -> list[Plan]:
 
 
 def compact(lake: Lake, *, now: datetime, report: Callable[[str], None] = lambda _: None) -> Compacted:
-    """Pack old partitions, and remove the files that packs replaced a day ago.
+    """Pack old partitions, and remove the files that packs replaced a day ago or killed writers left.
 
     Content ids stay the same, and so do the tables made from a partition. Memory is that of one partition.
 
@@ -116,6 +117,8 @@ def compact(lake: Lake, *, now: datetime, report: Callable[[str], None] = lambda
             for plan in partitions_to_pack(lake, now=now):
                 _pack(lake, plan, done, report)
                 _remove(lake, plan, done)
+            if not mirror_of(lake.root):  # a mirror dates a file back before it puts it in its place
+                remove_abandoned(lake.layers.glob("*/*/*/.*.tmp"))
     except Timeout as error:
         raise CompactionUnderWayError(f"another process compacts {lake.root}") from error
     return done
