@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
@@ -163,12 +164,32 @@ def remove(*files: Path) -> None:
 
 
 def move(file: Path, target: Path) -> None:
-    """Move a file of the data folder to a free place in it."""
+    """Move a file of the data folder to a free place in it, which may be on another disk."""
     mirror = mirror_of(file)
     with mirror.moving(file, target) if mirror else nullcontext():
-        file.replace(target)
+        try:
+            file.replace(target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            _move_across_disks(file, target)
     sync_folder(target.parent)
     sync_folder(file.parent)
+
+
+def _move_across_disks(file: Path, target: Path) -> None:
+    """Copy a file, and remove it once the copy is on disk. A crash leaves both or one."""
+    aside = aside_of(target)
+    try:
+        with trouble_named(target):
+            shutil.copy2(file, aside)
+            with aside.open("rb+") as written:
+                os.fsync(written.fileno())
+            aside.replace(target)
+            sync_folder(target.parent)
+    finally:
+        aside.unlink(missing_ok=True)
+    file.unlink()
 
 
 @contextmanager
