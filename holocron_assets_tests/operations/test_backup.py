@@ -426,6 +426,25 @@ def test_a_lake_that_began_where_a_restore_was_cut_off_is_not_taken_for_the_rest
     assert marker_of(lake) == marker_of(places.lake.root / "lake")
 
 
+def test_a_restore_into_a_linked_place_is_refused_before_anything_is_copied(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup, other = back_up(places, tmp_path / "backups"), elsewhere(places, tmp_path / "other")
+    lake, disk = other.lake.root / "lake", tmp_path / "disk"
+    other.lake.root.mkdir(parents=True)
+    disk.mkdir()
+    lake.symlink_to(disk)
+    with pytest.raises(BackupError, match=f"{lake} is a link or a mount point"):
+        restore_backup(other, backup.folder)
+    lake.unlink()
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "is_mount", lambda path: path == lake)
+        with pytest.raises(BackupError, match=f"{lake} is a link or a mount point"):
+            restore_backup(other, backup.folder)
+    assert [*other.lake.root.iterdir(), *disk.iterdir()] == []
+    assert restore_backup(other, backup.folder).damaged == []
+
+
 @pytest.mark.full
 def test_a_restore_that_was_cut_off_after_its_database_goes_on_with_the_rest(
     places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

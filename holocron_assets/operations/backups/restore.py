@@ -72,6 +72,7 @@ def restore_backup(places: Places, backup: Path) -> Restored:
     if mirror := mirror_of(places.lake.root):
         raise BackupError(f"machines share this lake: restore {mirror.url} instead, as its store provides")
     left = [(target, source) for target, source in _moved(places, backup) if not _is_taken(target)]
+    _refuse_fixed(target for target, _ in left)
     with _emptied_aside(target for target, _ in _moved(places, backup)):
         for target, source in left:
             _copy(source, _aside(target))
@@ -130,6 +131,17 @@ def _refuse_another_lake(target: Path, manifest: Mapping[str, Any]) -> None:
             f"{target} is not the lake of this backup: it began after a restore that was cut off. Move it "
             "away, then restore again"
         )
+
+
+def _refuse_fixed(targets: Iterable[Path]) -> None:
+    """Raise BackupError for a place that no folder can be renamed to."""
+    for target in targets:
+        if target.is_symlink() or target.is_mount():
+            raise BackupError(
+                f"{target} is a link or a mount point, so no restored folder can take its place. Remove the "
+                f"link, or unmount it, and restore again: then {target} is an ordinary folder, which you may "
+                "move to the other disk. Or name a data folder on that disk by HOLOCRON_DATA"
+            )
 
 
 def _is_taken(target: Path) -> bool:
