@@ -1,6 +1,8 @@
 """Items that no model could answer are dead letters, and come back by a person's decision."""
 
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,12 @@ from fake_ollama import SMALL
 from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
 from holocron_assets.crawl.frontier.requeue import requeue, retry_now
+from holocron_assets.derive.dispatch.backlog import backlog
+from holocron_assets.derive.dispatch.pools import DispatchSettings
+from holocron_assets.derive.dispatch.served import ServedModels
 from holocron_assets.derive.engine.calls import Outcome
+from holocron_assets.derive.gpu.open_partitions import open_partition
+from holocron_assets.derive.gpu.turns import Dispatched, Supply
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.derive.results.requeued import requeued_partitions
@@ -101,9 +108,20 @@ def test_an_item_that_failed_is_due_at_once_when_a_person_wants_it_and_its_count
     assert work_on(lake).ready(datetime.now(UTC)) == []
     (key,) = [(item.source or "", item.subject) for item in work.items if item.subject == "Elm"]
     retry_now(lake, [key], author="Ann", reason="mended")
+    (waiting,) = backlog(lake, [KINDS], digests={SMALL: DIGEST}, now=datetime.now(UTC))
+    assert waiting.items == 1
+    assert dispatched(lake) == ["Elm"]
     again = work_on(lake)
     (elm,) = again.ready(datetime.now(UTC))
     assert (elm.subject, again.start(elm)) == ("Elm", 2)
+
+
+def dispatched(lake: Lake) -> list[str]:
+    """The subjects that a dispatcher's run would ask about now."""
+    served = ServedModels({SMALL: DIGEST}, frozenset(), frozenset())
+    agenda = Dispatched(lake, [KINDS], served, DispatchSettings(), model=SMALL)
+    with closing(Supply(agenda, partial(open_partition, lake, model=SMALL, digest=DIGEST))) as supply:
+        return [item.subject for _, item in supply.steps() if item]
 
 
 def test_a_requeued_item_comes_back_although_the_journal_was_lost(lake: Lake) -> None:

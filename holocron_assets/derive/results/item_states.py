@@ -31,7 +31,7 @@ class ItemState:
         began_at: when an attempt began that has not ended; None if there is none.
         is_together: whether the last attempt began together with others, and counts only when it ends. If the
             process ended before, nobody knows which item did it: then each of them is tried alone.
-        due_at: when a failed item may be tried again; at once if None.
+        due_at: when a failed item may be tried again.
         answer: the answer as data.
         parse_strategy: how the reply was read.
         unsupported: rows whose quotes are not in the page's text.
@@ -91,12 +91,12 @@ class ItemState:
     def requeued(self, decided_at: datetime | None) -> "ItemState":
         """The state after a person requeued the item; unchanged if no person did since it failed.
 
-        A dead item gets all its attempts again. A failed one is due at once, and keeps its count of attempts.
+        A dead item gets all its attempts again. A failed one is due by then, and its count goes on.
         """
         if decided_at is None or self.finished_at is None or decided_at < self.finished_at:
             return self
         if self.status == "failed":
-            return replace(self, due_at=None)
+            return replace(self, due_at=self.due_at and min(self.due_at, decided_at))
         return ItemState(self.item_id, costs=self.costs) if self.status == "dead" else self
 
     def _before_attempt(self) -> "ItemState":
