@@ -7,6 +7,7 @@ from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.derive.interrogations.answer_schema import (
     AnswerSchemaError,
     columns_of,
+    enforceable,
     fitting,
     read_answer_schema,
     sample_answer,
@@ -174,3 +175,15 @@ def test_a_sample_answer_fits_its_schema() -> None:
         )
     )
     assert sample_answer(schema) == {"words": [{"word": "text"}]}
+
+
+def test_a_server_is_not_asked_for_counts_that_are_too_large_for_its_grammar() -> None:
+    long = {"type": "string", "minLength": 1, "maxLength": 2000, "description": "A text"}
+    many = {"type": "array", "maxItems": 2000, "items": WORD, "description": "Words"}
+    few = {"type": "array", "maxItems": 1999, "items": long, "description": "Texts"}
+    schema = read_answer_schema(an_object({"long": long, "many": many, "few": few}))
+    sent = enforceable(schema)["properties"]
+    assert sent["long"] == {"type": "string", "minLength": 1, "description": "A text"}
+    assert sent["many"] == {"type": "array", "items": WORD, "description": "Words"}
+    assert sent["few"] == {**few, "items": sent["long"]}
+    assert schema["properties"]["long"] == long, "the answer is still checked"

@@ -4,7 +4,8 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -275,6 +276,40 @@ def test_three_server_errors_in_a_row_are_the_servers_and_the_other_items_are_sp
         found = with_engine(fake, lambda engine: ask_in_turn(engine, 4))
     assert [outcome.counts for outcome in found] == [True, True, False, False]
     assert [outcome.problem is not None for outcome in found] == [False, False, True, True]
+
+
+@pytest.mark.fault(9, "a schema of which the server can make no grammar")
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_schema_that_the_server_refuses_costs_its_interrogations_items_their_attempts(status: int) -> None:
+    with RefusesFormats(status=status) as fake:
+        found = with_engine(fake, lambda engine: ask_in_turn(engine, 5))
+    assert [(outcome.status, outcome.counts, outcome.problem) for outcome in found] == [
+        ("failed", True, None)
+    ] * 5
+    (said,) = {outcome.error.removeprefix(f"Page {n}: ") for n, outcome in enumerate(found) if outcome.error}
+    assert said.startswith("the server refuses every question of kinds because of its answer_schema")
+    assert f"answered {status}: failed to parse grammar" in said
+
+
+@pytest.mark.fault(9, "a server that makes no grammar at all")
+def test_a_server_that_refuses_every_schema_is_at_fault_and_no_interrogation() -> None:
+    with RefusesFormats(kept=()) as fake:
+        (found,) = with_engine(fake, lambda engine: ask_in_turn(engine, 1))
+    assert (found.counts, isinstance(found.problem, ModelServerUnavailable)) == (False, True)
+
+
+@dataclass
+class RefusesFormats(FakeOllama):
+    """Makes a grammar only of schemas with the types that it keeps."""
+
+    status: int = 400
+    kept: Sequence[str] = ("boolean",)
+
+    def serve(self, handler: Handler, chat: Chat) -> None:
+        parts = chat.body.get("format", {}).get("properties", {}).values()
+        is_refused = not {part["type"] for part in parts} <= {*self.kept}
+        self.on = {"": fails(self.status, "failed to parse grammar")} if is_refused else {}
+        super().serve(handler, chat)
 
 
 @pytest.mark.fault(9, "an item that breaks the server each time")

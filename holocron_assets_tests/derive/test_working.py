@@ -12,7 +12,18 @@ from typing import Any
 
 import pytest
 from asked import interrogation
-from fake_ollama import LARGE, SMALL, FakeOllama, malformed, out_of_memory, refused_url
+from fake_ollama import (
+    LARGE,
+    SMALL,
+    Chat,
+    FakeOllama,
+    Handler,
+    answers,
+    fails,
+    malformed,
+    out_of_memory,
+    refused_url,
+)
 from wiki_lake import write_wiki
 
 from holocron_assets.derive.dispatch.pools import DispatchSettings
@@ -33,7 +44,7 @@ from holocron_assets.derive.results import answer_tables
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import GPU_RUNS
+from holocron_assets.lake.tables import GPU_RUNS, LLM_RUNS
 
 pytestmark = pytest.mark.system
 
@@ -273,6 +284,24 @@ def test_an_item_that_fails_leaves_the_others_done_and_says_when_it_is_due(lake:
     assert session.due_at is not None
     assert session.reason == f"1 of 5 remain, due {session.due_at:%H:%M} UTC"
     assert answered(lake, KINDS, name) == 4
+
+
+def test_an_interrogation_whose_schema_the_server_refuses_keeps_no_other_from_being_asked(lake: Lake) -> None:
+    (name,) = batches(lake, 1, 6)
+    bad = interrogation(key="notes", rows={}, prompt="Take notes.", priority=600)
+
+    def refuse_lists(handler: Handler, chat: Chat) -> None:
+        is_refused = "maxItems" in str(chat.body["format"])
+        does = fails(400, "failed to parse grammar") if is_refused else answers(GOOD)
+        does(handler, chat)
+
+    with FakeOllama(answer=lambda _: GOOD, on={"Take notes.": refuse_lists}) as fake:
+        session, complete = work(model_run(lake, fake.url), dispatched(lake, [bad, KINDS]))
+    assert (complete, session.problem, session.remaining) == ([f"kinds of {name}"], None, 6)
+    rows = [row for scope in lake.partitions(LLM_RUNS) for row in read_partition(lake, LLM_RUNS, scope)]
+    errors = [row["error"] for row in rows if row["interrogation"] == "notes"]
+    assert len(errors) == 6
+    assert all("of notes because of its answer_schema" in error for error in errors)
 
 
 @pytest.mark.parametrize("lacking", ["memory", "server", "model"])

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holocron_assets.derive.engine.problems import Failure
+from holocron_assets.derive.interrogations.answer_schema import enforceable
 from holocron_assets.lake.declaration.schema import Row
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Request:
     Attributes:
         model: the model's name.
         messages: role and content of each.
-        schema: the JSON schema that the server enforces on the reply.
+        schema: the JSON schema of the reply, which the server enforces as far as it can.
         options: further options for the server.
         timeout_seconds: how long the call may take, without its time in line behind other calls.
         passages: texts to embed, by the ids of passages; where a model is to write, none.
@@ -74,7 +75,7 @@ class Request:
         return {
             "model": self.model,
             "messages": [dict(message) for message in self.messages],
-            "format": dict(self.schema),
+            "format": enforceable(self.schema),
             "options": dict(self.options),
             "keep_alive": KEEP_ALIVE,
             "stream": True,

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from dataclasses import replace
 from time import monotonic
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from holocron_assets.derive.engine.bounded_client import is_broken_connection, open_client
 from holocron_assets.derive.engine.call_report import call_attributes, report_call
@@ -31,6 +31,7 @@ from holocron_assets.derive.engine.problems import (
     ModelMissingError,
     failure_of_call,
     problem_of,
+    refused_schema,
 )
 from holocron_assets.derive.engine.replies import (
     InvalidAnswerError,
@@ -54,6 +55,7 @@ _WHO_SECONDS = 3.0  # an answer is in hand, and waits
 _LOAD_SECONDS = 600.0
 _MOST_IN_A_ROW = 3
 """After so many failed calls in a row that may be the server's fault, the server is to blame, and no item."""
+_SIMPLE_SCHEMA = {"type": "object", "properties": {"is_good": {"type": "boolean"}}, "required": ["is_good"]}
 _TRIES_OF_A_CHECK = 2
 """The first may be sent on a connection that the server is about to close, after a broken reply."""
 
@@ -202,7 +204,7 @@ class Engine:
                 failure = following
             again = trying.after(failure)
             if again is None:
-                return made.failed(failure, await self._problem(failure, trying.request(model)))
+                return made.failed(*await self._judged(failure, trying, model))
             pause = PAUSES[-1] if failure.outcome == "out_of_memory" else PAUSES[trying.number - 1]
             await asyncio.sleep(pause)
             trying = again
@@ -222,29 +224,51 @@ class Engine:
             await asyncio.sleep(pause)
         return exchange, following
 
-    async def _problem(self, failure: Failure, request: Request) -> Exception | None:
-        """Why the run has to stop; None if it can go on."""
-        is_servers = failure.outcome in PERHAPS_SERVERS_FAULT and not await self._is_well(request)
-        return problem_of(failure, request.model, self._fetch_command, utc_now(), is_servers=is_servers)
+    async def _judged(self, failure: Failure, trying: Try, model: str) -> tuple[Failure, Exception | None]:
+        """The failure of an attempt, as people are told it, and why the run has to stop, if it has to."""
+        is_unclear = failure.outcome in PERHAPS_SERVERS_FAULT
+        blamed = await self._blamed(failure, trying.request(model)) if is_unclear else "item"
+        if blamed == "schema":
+            failure = refused_schema(failure, trying.item.interrogation.name)
+        is_servers = blamed == "server"
+        return failure, problem_of(failure, model, self._fetch_command, utc_now(), is_servers=is_servers)
 
-    async def _is_well(self, request: Request) -> bool:
-        """Whether the server answers at all, after a failed call that the item or the server is to blame for.
+    async def _blamed(self, failure: Failure, request: Request) -> Literal["item", "schema", "server"]:
+        """What is to blame for a failed call: the server, if it fails without the item, too.
 
         Without this check, a server that is broken for a quarter of an hour would cost items their attempts.
+        And an interrogation whose schema the server refuses would keep the model's others waiting for ever.
         """
-        if self._failed_in_a_row >= _MOST_IN_A_ROW:
-            return False
+        are_many = self._failed_in_a_row >= _MOST_IN_A_ROW
+        if are_many and not failure.is_refusal:
+            return "server"
+        nothing = request.about_nothing
+        of_nothing = await self._failure_of(nothing)
+        if of_nothing is None:
+            return "server" if are_many else "item"
+        # A server that refuses every schema is to blame itself.
+        simple = replace(nothing, schema=_SIMPLE_SCHEMA)
+        if not of_nothing.is_refusal or nothing.passages or await self._failure_of(simple):
+            return "server"
+        self._failed_in_a_row = 0
+        return "schema"
+
+    async def _failure_of(self, request: Request) -> Failure | None:
+        """Why the server does not answer a request that is about no item; None if it does."""
+        failure = None
         for _ in range(_TRIES_OF_A_CHECK):
             async with self._around_call():
                 try:
                     async with self._times.limited(request.timeout_seconds):
-                        await self._chat(request.about_nothing)
-                except Exception as error:  # noqa: BLE001 - as in `_exchange`
+                        await self._chat(request)
+                except Exception as error:  # noqa: BLE001 - as in `_call`
+                    seconds = request.timeout_seconds
+                    failure = failure_of_call(error, model=request.model, timeout_seconds=seconds)
                     if not is_broken_connection(error):
-                        return False
+                        return failure
                 else:
-                    return True
-        return False
+                    return None
+        return failure
 
     async def _exchange(self, request: Request, digest: str) -> Exchange:
         call_id = new_call_id()

@@ -1,7 +1,7 @@
 """What can go wrong with a call of a model, and its cause. Only this module decides that."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
@@ -31,13 +31,14 @@ CallOutcome = Literal[
 PERHAPS_SERVERS_FAULT: frozenset[CallOutcome] = frozenset({"timeout", "server_error"})
 """An item may cause these, or a broken server; the server's other answers show which."""
 
-_UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _UNAVAILABLE = 401, 403, 404, 429, 503
+_UNREADABLE, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _UNAVAILABLE = 400, 401, 403, 404, 429, 503
 
 _NO_MEMORY = re.compile(
     r"out of memory|requires more (system )?memory|unable to allocate|failed to allocate|cannot allocate"
     r"|insufficient memory|allocate backend buffer|bad_alloc|mem_buffer != NULL",
     re.IGNORECASE,
 )
+_NO_GRAMMAR = re.compile(r"grammar|schema", re.IGNORECASE)
 _NO_ROOM = re.compile(
     r"exceed\w* (the )?(available )?context|context (size|length|window)\D*exceed", re.IGNORECASE
 )
@@ -85,12 +86,14 @@ class Failure:
         reason: in a line, for people; it does not name the item.
         traceback: of the error that caused it; None if no error did.
         busy_seconds: how long a busy server asks to wait, 0 if it does not say; None if it is not busy.
+        is_refusal: whether the server answers that the request is wrong, as it would each time.
     """
 
     outcome: CallOutcome
     reason: str
     traceback: str | None = field(default=None, repr=False, compare=False)
     busy_seconds: float | None = None
+    is_refusal: bool = False
 
 
 def problem_of(
@@ -116,6 +119,20 @@ def problem_of(
             wait = max(delay_after(1), timedelta(seconds=failure.busy_seconds or 0))
             return ModelServerUnavailable(failure.reason, now + wait)
     return ModelServerUnavailable(failure.reason, now + delay_after(1)) if is_servers else None
+
+
+def refused_schema(failure: Failure, interrogation: str) -> Failure:
+    """The failure of a call that the server refuses because of the schema, for those who wrote the schema.
+
+    Args:
+        failure: the failure of the call.
+        interrogation: the name of the interrogation whose schema it is.
+    """
+    reason = (
+        f"the server refuses every question of {interrogation} because of its answer_schema, and takes "
+        f"a simple one: simplify the schema, or lower its maxItems and maxLength ({failure.reason})"
+    )
+    return replace(failure, reason=reason)
 
 
 def failure_of_call(error: Exception, *, model: str, timeout_seconds: float) -> Failure:
@@ -161,7 +178,10 @@ def _failure_of_response(error: "ollama.ResponseError", model: str, wait: float)
     if error.status_code in (_TOO_MANY, _UNAVAILABLE):
         reason = f"the model server is busy ({error.status_code}): {message}"
         return Failure("server_down", reason, busy_seconds=wait)
-    return Failure("server_error", f"the model server answered {error.status_code}: {message}")
+    # An Ollama may answer 500 where it can make no grammar of a schema.
+    is_refusal = error.status_code == _UNREADABLE or _NO_GRAMMAR.search(message) is not None
+    reason = f"the model server answered {error.status_code}: {message}"
+    return Failure("server_error", reason, is_refusal=is_refusal)
 
 
 def _line(error: object) -> str:

@@ -42,6 +42,10 @@ _ALLOWED = {
 }
 _SMALLEST, _LARGEST = -(2**53), 2**53  # every JSON reader keeps integers up to this exact
 _DEEPEST = 8
+_COUNTS = frozenset({"minLength", "maxLength", "minItems", "maxItems"})
+_MOST_REPEATED = 2_000
+"""llama.cpp makes no grammar of a schema in which something may come so often."""
+
 _REFERENCE = "holocron:"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
@@ -107,6 +111,20 @@ def fitting(value: Any, schema: Schema) -> Any:
         parts = schema["properties"].items()
         return None if value is None else {name: fitting(value.get(name), part) for name, part in parts}
     return None if value is None else _SCALARS[kind].plain(value)
+
+
+def enforceable(schema: Schema) -> dict[str, Any]:
+    """A schema as a server can hold a model to it: without the counts that are too large for a grammar.
+
+    Args:
+        schema: the schema, which the answer is checked against when it is there.
+    """
+    kept = {name: value for name, value in schema.items() if name not in _COUNTS or value < _MOST_REPEATED}
+    if "items" in kept:
+        kept["items"] = enforceable(kept["items"])
+    if "properties" in kept:
+        kept["properties"] = {name: enforceable(part) for name, part in kept["properties"].items()}
+    return kept
 
 
 def sample_answer(schema: Schema) -> Any:

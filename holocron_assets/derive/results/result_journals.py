@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holocron_assets.derive.engine.calls import Outcome
+from holocron_assets.derive.interrogations.answer_schema import enforceable
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.item_states import SUMMED, ItemState
 from holocron_assets.derive.results.kept_answers import scope_of
@@ -156,7 +157,7 @@ class ExchangeJournal:
         if self._shared is None:
             self._shared = {record["name"] for record in self.records() if "name" in record}
         if shared not in self._shared:
-            schema = item.interrogation.answer_schema
+            schema = enforceable(item.interrogation.answer_schema)
             self._journal.append({"name": shared, "system": item.system, "schema": schema})
             self._shared.add(shared)
         return shared
