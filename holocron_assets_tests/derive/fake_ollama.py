@@ -134,9 +134,14 @@ class _Server(ThreadingHTTPServer):
 
 
 def says(
-    text: str, *, done_reason: str = "stop", tokens_in: int | None = None, tokens_out: int = 20
+    text: str,
+    *,
+    done_reason: str = "stop",
+    tokens_in: int | None = None,
+    tokens_out: int = 20,
+    thinking: str | None = None,
 ) -> Behaviour:
-    """Reply with exactly this text."""
+    """Reply with exactly this text, perhaps after some thoughts."""
 
     def behave(handler: Handler, chat: Chat) -> None:
         read = tokens_in if tokens_in is not None else -(-len(chat.prompt) // _CHARACTERS_PER_TOKEN)
@@ -145,7 +150,7 @@ def says(
             {
                 "model": chat.model,
                 "created_at": "2026-01-01T00:00:00Z",
-                "message": {"role": "assistant", "content": text},
+                "message": {"role": "assistant", "content": text, "thinking": thinking},
                 "done": True,
                 "done_reason": done_reason,
                 "total_duration": 3_000_000,

@@ -64,6 +64,7 @@ def test_what_is_sent_is_what_the_interrogation_says() -> None:
     assert chat.body["format"] == interrogation().answer_schema
     assert chat.body["stream"] is True
     assert chat.body["keep_alive"] == "15m"
+    assert chat.body["think"] is False
     assert [message["role"] for message in chat.messages] == ["system", "user"]
     assert "Varn was a pilot." in chat.prompt
 
@@ -98,6 +99,22 @@ def test_a_malformed_reply_is_tried_again_otherwise() -> None:
     assert "cannot be used: the reply is no JSON object" in second.messages[-1]["content"]
     assert (first.options["seed"], second.options["seed"]) == (7, 8)
     assert [call["try"] for call in outcome.calls] == [1, 2]
+
+
+@pytest.mark.parametrize(("done_reason", "outcome"), [("length", "truncated"), ("stop", "malformed")])
+def test_a_model_that_thinks_and_writes_nothing_is_reported_as_such(done_reason: str, outcome: str) -> None:
+    found, fake = asked(*[says("", thinking="Hmm. " * 20, tokens_out=400, done_reason=done_reason)] * 3)
+    assert (found.status, outcomes(found)) == ("failed", [outcome] * 3)
+    assert found.error == (
+        "Varn: the model thought for 400 tokens and wrote nothing: ask one that answers without thinking, "
+        "or raise options.num_predict"
+    )
+    assert len(fake.chats) == 3
+
+
+def test_an_answer_after_thoughts_is_an_answer() -> None:
+    found, _ = asked(says(json.dumps(GOOD), thinking="Hmm. "))
+    assert (found.status, found.answer) == ("ok", GOOD)
 
 
 def test_a_wrong_enum_is_a_failure_and_its_error_is_said_to_the_model() -> None:

@@ -104,6 +104,7 @@ def test_what_a_passage_says_is_answered_with_its_words(lake: Lake, ollama: Fake
     assert (one.answer, one.quote, one.title) == ("sixteen", "left home at sixteen", "Issa Dorrane")
     passage = next(hit.row for hit in found.nearest if "sixteen" in hit.row["text"])
     assert one.start == passage["start_offset"] + passage["text"].index("left home at sixteen")
+    assert ollama.chats[-1].body["think"] is False
 
 
 @pytest.mark.parametrize(
@@ -146,6 +147,7 @@ def test_a_reply_that_is_no_answer_is_a_refusal(lake: Lake, ollama: FakeOllama, 
         pytest.param(fails(500), "it went wrong", id="an error"),
         pytest.param(hangs, "no whole answer within 0.5 s", id="no answer"),
         pytest.param(answers(NOTHING, tokens_in=4090), "ask a shorter question", id="a prompt that was cut"),
+        pytest.param(says("", thinking="Hmm."), "thought for 20 tokens and wrote nothing", id="thoughts"),
     ],
 )
 def test_a_server_that_does_not_answer_the_whole_question_is_an_error_that_says_so(

@@ -77,6 +77,7 @@ class Request:
             "messages": [dict(message) for message in self.messages],
             "format": enforceable(self.schema),
             "options": dict(self.options),
+            "think": False,
             "keep_alive": KEEP_ALIVE,
             "stream": True,
         }
@@ -108,6 +109,7 @@ class Reply:
         prompt_ms: milliseconds of reading the prompt.
         generation_ms: milliseconds of writing.
         runaway: why reading stopped before the end; None if the reply was read to its end.
+        thought: characters that the model thought before it wrote.
         last: the server's last response, as it came: its figures, without the text of those before.
     """
 
@@ -119,15 +121,19 @@ class Reply:
     prompt_ms: float
     generation_ms: float
     runaway: str | None = None
+    thought: int = 0
     last: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, last: "ollama.ChatResponse", text: str, *, runaway: str | None = None) -> "Reply":
+    def of(
+        cls, last: "ollama.ChatResponse", text: str, *, thought: int = 0, runaway: str | None = None
+    ) -> "Reply":
         """A reply, from the last of the client's responses and the text of all.
 
         Args:
             last: the last response, with the server's figures if the reply was read to its end.
             text: all that was written.
+            thought: characters of its thoughts.
             runaway: why it was not read to its end.
         """
         return cls(
@@ -139,6 +145,7 @@ class Reply:
             prompt_ms=bounded(last.prompt_eval_duration) / _NANOSECONDS_PER_MS,
             generation_ms=bounded(last.eval_duration) / _NANOSECONDS_PER_MS,
             runaway=runaway,
+            thought=thought,
             last=last.model_dump(mode="json", exclude_none=True),
         )
 

@@ -20,7 +20,7 @@ from holocron_assets.derive.engine.calls import (
     Request,
     new_call_id,
 )
-from holocron_assets.derive.engine.listening import another_model, heard, is_same
+from holocron_assets.derive.engine.listening import another_model, heard, is_same, only_thought
 from holocron_assets.derive.engine.official_client import ollama
 from holocron_assets.derive.engine.outcomes import Attempt
 from holocron_assets.derive.engine.overflow import was_cut
@@ -363,10 +363,8 @@ def _read(request: Request, reply: Reply) -> tuple[dict[str, Any] | None, str | 
     if not request.passages and was_cut(request.text, **counted, num_ctx=num_ctx):
         counts = f"the server counts {reply.tokens_in} tokens read and {reply.tokens_out} written"
         return None, None, Failure("overflow", f"the prompt did not fit into {num_ctx} tokens: {counts}")
-    if reply.runaway:
-        return None, None, Failure("malformed", reply.runaway)
-    if reply.done_reason == "length":
-        return None, None, Failure("truncated", f"it was cut off after {reply.tokens_out} tokens")
+    if unfinished := _unfinished(reply):
+        return None, None, unfinished
     strategy = None
     try:
         answer, strategy = read_reply(reply.text)
@@ -376,3 +374,14 @@ def _read(request: Request, reply: Reply) -> tuple[dict[str, Any] | None, str | 
     except InvalidAnswerError as error:
         return None, strategy, Failure("invalid", str(error), traceback_of(error))
     return answer, strategy, None
+
+
+def _unfinished(reply: Reply) -> Failure | None:
+    """Why a reply does not hold a whole answer; None if it may."""
+    if reply.runaway:
+        return Failure("malformed", reply.runaway)
+    is_cut = reply.done_reason == "length"
+    if reply.thought and not reply.text:
+        reason = f"{only_thought(reply.tokens_out)}, or raise options.num_predict"
+        return Failure("truncated" if is_cut else "malformed", reason)
+    return Failure("truncated", f"it was cut off after {reply.tokens_out} tokens") if is_cut else None

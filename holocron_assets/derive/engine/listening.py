@@ -35,10 +35,19 @@ async def heard(pieces: AsyncIterable[ollama.ChatResponse], *, model: str, num_p
         text += last.message.content or ""
         thought += len(last.message.thinking or "")
         if runaway := _runaway(text, len(text) + thought, num_predict):
-            return Reply.of(last, text, runaway=runaway)
+            return Reply.of(last, text, thought=thought, runaway=runaway)
     if last is None or not last.done:
         raise UnreadableReplyError("its reply ended before it was done")
-    return Reply.of(last, text)
+    return Reply.of(last, text, thought=thought)
+
+
+def only_thought(tokens: int) -> str:
+    """Why a reply that is nothing but thoughts is no answer, and what to do.
+
+    Args:
+        tokens: those of the reply, by the server.
+    """
+    return f"the model thought for {tokens} tokens and wrote nothing: ask one that answers without thinking"
 
 
 def another_model(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holocron_assets.derive.dispatch.pools import configured_places
 from holocron_assets.derive.engine.calls import KEEP_ALIVE
 from holocron_assets.derive.engine.engine import Engine, open_client
+from holocron_assets.derive.engine.listening import only_thought
 from holocron_assets.derive.engine.overflow import was_cut
 from holocron_assets.derive.engine.replies import MalformedReplyError, read_reply
 from holocron_assets.derive.gpu.slots import GpuLock
@@ -61,10 +62,13 @@ class Reader:
                     messages=messages,
                     format=_schema(len(shown)),
                     options={"num_ctx": _NUM_CTX, "num_predict": _NUM_PREDICT, "temperature": 0.0, "seed": 0},
+                    think=False,
                     keep_alive=KEEP_ALIVE,
                 )
                 reply = await engine.answered(asking, model=chosen.name, seconds=_SECONDS)
         _refuse_cut(messages, reply)
+        if reply.message.thinking and not reply.message.content:
+            raise PermanentError(f"{chosen.name}: {only_thought(reply.eval_count or 0)}")
         return _said(reply.message.content or "", shown)
 
 
