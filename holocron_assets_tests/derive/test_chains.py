@@ -428,7 +428,7 @@ def test_another_models_turn_waits_for_a_chain_that_is_more_urgent(lake: Lake) -
 def test_a_question_whose_inputs_are_not_answered_says_what_to_ask_first(lake: Lake) -> None:
     with FakeOllama(answer=lambda _: {"kind": "place"}) as fake:
         with pytest.raises(PermanentError, match="`holocron ask kinds 'Ash'` asks for it"):
-            asyncio.run(Question(lake, SAYINGS, "wiki", "Ash", "gpu").answers(fake.url))
+            asyncio.run(Question(lake, SAYINGS, "wiki", "Ash").answers(fake.url))
         assert fake.chats == []
 
 

@@ -379,7 +379,7 @@ def test_a_question_goes_between_two_requests_and_the_batch_does_not_ask_it_agai
         )
         batch.start()
         until(lambda: len(fake.chats) >= 3)
-        question = Question(lake, KINDS, "wiki1", "Page 1 39", "gpu")
+        question = Question(lake, KINDS, "wiki1", "Page 1 39")
         (answer,) = asyncio.run(question.answers(fake.url))
         place = [index for index, chat in enumerate(fake.chats) if "Page 1 39" in chat.prompt]
         batch.join()
@@ -402,9 +402,9 @@ def test_a_question_to_another_model_costs_two_more_loads(lake: Lake) -> None:
         )
         batch.start()
         until(lambda: len(fake.chats) >= 3)
-        (answer,) = asyncio.run(Question(lake, other, "wiki1", "Page 1 0", "gpu").answers(fake.url))
+        (answer,) = asyncio.run(Question(lake, other, "wiki1", "Page 1 0").answers(fake.url))
         batch.join()
-        (again,) = asyncio.run(Question(lake, other, "wiki1", "Page 1 0", "gpu").answers(fake.url))
+        (again,) = asyncio.run(Question(lake, other, "wiki1", "Page 1 0").answers(fake.url))
     assert (answer.is_new, again.is_new, again.answer) == (True, False, GOOD)
     assert (fake.loads[SMALL], fake.loads[LARGE], len(fake.chats)) == (2, 1, 61)
     assert sessions[0].tally.loads == 2
@@ -440,6 +440,24 @@ def test_a_question_that_was_answered_while_it_waited_is_not_asked_again(
 
     monkeypatch.setattr(Engine, "warm_up", answered_meanwhile)
     with FakeOllama(answer=lambda _: {"kind": "place"}) as fake:
-        question = Question(lake, KINDS, "wiki1", "Page 1 0", "gpu")
+        question = Question(lake, KINDS, "wiki1", "Page 1 0")
         (found,) = asyncio.run(question.answers(fake.url))
     assert (found.answer, found.is_new, fake.chats) == (GOOD, False, [])
+
+
+@pytest.mark.parametrize("served", [SMALL, LARGE])
+def test_a_question_takes_the_place_of_the_model_that_is_served(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: str
+) -> None:
+    batches(lake, 1, 1)
+    monkeypatch.setenv("HOLOCRON_DISPATCH", str(tmp_path / "dispatch.yaml"))
+    (tmp_path / "dispatch.yaml").write_text(f"pools: {{remote: {{models: ['{SMALL}'], limit: 4}}}}")
+    held = []
+
+    def answer(_: Chat) -> dict[str, str]:
+        held.append(NotedLock(lake, "gpu-gpu").is_held())
+        return GOOD
+
+    with FakeOllama(answer=answer, models={served: DIGESTS[served]}) as fake:
+        (found,) = asyncio.run(Question(lake, KINDS, "wiki1", "Page 1 0").answers(fake.url))
+    assert (found.model, held) == (served, [served == LARGE])

@@ -32,8 +32,7 @@ def ask(interrogation: str, title: str, source_name: str | None, *, as_json: boo
         question = question_about(opened_lake(), interrogation, title, source_name)
     except UnknownInterrogationError as error:
         raise click.UsageError(str(error)) from error
-    model = question.interrogation.models[0]
-    with waiting_reported(lambda: f"Asking {model} about {question.title}"):
+    with waiting_reported(lambda: f"Asking {interrogation} about {question.title}"):
         answers = question.answers_now()
     _print(answers, as_json=as_json)
     if any(one.answer is None for one in answers):

@@ -12,13 +12,13 @@ from typing import Any
 
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.code.answering import CodeAnswerer
-from holocron_assets.derive.dispatch.pools import read_dispatch_settings
+from holocron_assets.derive.dispatch.pools import configured_places
 from holocron_assets.derive.dispatch.served import served_by_code
 from holocron_assets.derive.dispatch.standing_controls import refuse_disabled
 from holocron_assets.derive.engine.calls import ChosenModel, Outcome
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
-from holocron_assets.derive.gpu.slots import GpuLock, place_of
+from holocron_assets.derive.gpu.slots import GpuLock
 from holocron_assets.derive.gpu.working import Answerer
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.loading import load_interrogations
@@ -33,7 +33,6 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect
 from holocron_assets.lake.views.named_pages import find_page, nearest_pages
-from holocron_assets.settings import dispatch_file
 
 _BATCH_OF_PAGE = "select batch from current_pages where title_key = $key"
 _ENTITY_OF_PAGE = """
@@ -88,14 +87,12 @@ class Question:
         interrogation: what is asked.
         source: the page's source.
         title: its canonical title.
-        place: the place that a process takes to ask; see `model_run.place_of`.
     """
 
     lake: Lake
     interrogation: Interrogation
     source: str
     title: str
-    place: str
 
     def answers_now(self) -> list[Answered]:
         """Ask and wait; see `answers`. The embedded server is started for it, if no other answers.
@@ -193,8 +190,9 @@ class Question:
         """Ask while no other process does; returns the results by item id."""
         tally, outcomes = Tally(), dict[str, Outcome]()
         name, num_ctx = self.interrogation.name, self.interrogation.options.num_ctx
+        place = configured_places()(run.model)
         try:
-            async with GpuLock(self.lake, f"{name} about {self.title}", pool=self.place).reserved():
+            async with GpuLock(self.lake, f"{name} about {self.title}", pool=place).reserved():
                 tally.count_load(utc_now(), await engine.warm_up(run.model, num_ctx))
                 await asyncio.to_thread(work.catch_up)  # a run may have asked while we waited
                 for item in items:
@@ -236,9 +234,7 @@ def question_about(lake: Lake, interrogation: str, title: str, source: str | Non
         )
     refuse_held(lake, source=found[0][0], interrogation=asked.name)
     refuse_disabled(asked)
-    model = asked.models[0]
-    place = place_of(read_dispatch_settings(dispatch_file()).pool_of(model), model)
-    return Question(lake, asked, *found[0], place)
+    return Question(lake, asked, *found[0])
 
 
 def _about_pages(name: str) -> Interrogation:
