@@ -19,6 +19,7 @@ from holocron_assets.derive.evidence.queries import QueryError
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.items.recipe import recipe_of
+from holocron_assets.derive.results.item_states import SUMMED
 from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
 from holocron_assets.derive.results.result_journals import exchanges_path
 from holocron_assets.lake.files.parquet import read_footer, read_partition
@@ -490,6 +491,29 @@ def test_what_another_process_recorded_is_seen_on_catching_up(lake: Lake) -> Non
     batch.record(batch.items[1], Outcome("ok", GOOD))
     question.catch_up()
     assert question.answer_of(birch) == GOOD
+
+
+@pytest.mark.parametrize("begins", ["before", "after"])
+@pytest.mark.parametrize("ends", ["failed", "dead", "killed"])
+def test_an_answer_that_a_person_got_meanwhile_outlives_a_runs_failed_attempt(
+    lake: Lake, begins: str, ends: str
+) -> None:
+    batch, question = work_on(lake), work_on(lake)
+    ash, same = batch.items[0], question.items[0]
+    if begins == "before":
+        batch.start(ash)
+    question.start(same)
+    question.record(same, Outcome("ok", GOOD))
+    if begins == "after":
+        batch.start(ash)
+    if ends != "killed":
+        calls = ({**dict.fromkeys(SUMMED, 5), "run_id": "run-1"},)
+        batch.record(ash, Outcome("dead" if ends == "dead" else "failed", error="no use", calls=calls))
+    after = work_on(lake)
+    assert (after.answer_of(after.items[0]), after.answered, after.dead) == (GOOD, 1, 0)
+    after.publish("run-2")
+    (row,) = runs(lake).values()
+    assert (row["status"], row["error"], row["tokens_in"]) == ("ok", None, 0 if ends == "killed" else 5)
 
 
 def test_a_partition_without_wanted_items_is_an_empty_table_and_nothing_else(lake: Lake) -> None:

@@ -74,7 +74,7 @@ class ItemState:
         """The state after the process of an attempt is gone, so that the attempt will never end."""
         if self.began_at is None:
             return self
-        if self.is_together:
+        if self.is_together or self.status == "ok":
             return replace(self, began_at=None)
         times = f"{self.attempts} times" if self.attempts > 1 else "once"
         error = f"the process that asked about it ended {times} without an outcome"
@@ -112,6 +112,9 @@ class ItemState:
         costs = {name: self.costs[name] + record["costs"].get(name, 0) for name in _COSTS}
         if not record["counts"]:
             return replace(self._uncounted(), costs=costs)
+        if self.status == "ok" and record["status"] != "ok":
+            # Another process got the answer while this attempt was under way.
+            return replace(self, began_at=None, is_together=False, costs=costs)
         return replace(
             self,
             status=record["status"],
