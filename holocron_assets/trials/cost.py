@@ -32,7 +32,7 @@ def cost_of(  # noqa: PLR0913 - each is a figure of the trial
         lake: where items are.
         tried: what was asked.
         items: the sample.
-        answered: items with an answer that counts today.
+        answered: items wanted with an answer that counts today.
         asks_otherwise: whether those answers go stale.
         seconds: for which the sample was asked about; None if they were not measured.
         load_seconds: for which the model was loaded.

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from holocron_assets.derive.dispatch.tallies import answered_count
 from holocron_assets.derive.evidence.specs import PageEvidence
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.derived_rows import derived_rows
@@ -33,7 +34,6 @@ _NOW = """
     where valid_to is null and merged_into is null and list_contains($keys, title_key)
     order by entity_id
 """
-_ANSWERED = "select count(*) as items from lake.llm_runs where interrogation = $name and status = 'ok'"
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class _Reporting:
             self._lake,
             self._tried,
             self._items,
-            answered=_answered(self._lake, self._tried.name),
+            answered=answered_count(self._lake, self._tried),
             asks_otherwise=asks_otherwise,
             seconds=seconds_asked(answers, self._calls),
             load_seconds=load_seconds(self._lake, self._tag),
@@ -243,12 +243,6 @@ def _runs(lake: Lake, asked: Interrogation, items: Sequence[Item]) -> Mapping[tu
         rows = rows_there(lake, LLM_RUNS, scope_of(asked.name, partition), _RUN_COLUMNS)
         found |= {(partition, row["item_id"]): row for row in rows if (partition, row["item_id"]) in wanted}
     return found
-
-
-def _answered(lake: Lake, name: str) -> int:
-    with connect(lake, tables=[LLM_RUNS]) as connection:
-        [row] = query(connection, _ANSWERED, {"name": name})
-    return int(row["items"])
 
 
 def _entities(lake: Lake, items: Sequence[Item]) -> Mapping[int, Sequence[str]]:

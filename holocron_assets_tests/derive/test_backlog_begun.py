@@ -208,6 +208,15 @@ def test_the_tally_adds_up(lake: Lake) -> None:
     assert (row["done"], row["answered"], row["due"]) == (1, 4, 1)
 
 
+def test_the_tally_leaves_out_answers_about_what_is_not_wanted_any_more(lake: Lake) -> None:
+    ask(lake)
+    narrowed = interrogation(rows={}, wants={"sql": "title in ('Ash', 'Cedar')"})
+    ask(lake, asked=narrowed)
+    for digests in (DIGESTS, {}):
+        (row,) = interrogation_rows(lake, [narrowed], digests, datetime.now(UTC))
+        assert (row["done"], row["wanted"], row["answered"], row["dead"]) == (1, 2, 2, 0)
+
+
 def test_without_its_model_an_interrogation_is_shown_with_its_progress(lake: Lake) -> None:
     ask(lake)
     (row,) = interrogation_rows(lake, [KINDS], {}, datetime.now(UTC))

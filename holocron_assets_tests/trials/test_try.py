@@ -430,7 +430,10 @@ def test_its_cost_says_what_would_go_stale(wiki: WikiWithFacts, tmp_path: Path) 
         known = tried(wiki.lake, "entity_facts", fake=fake)["cost"]
         file = changed(tmp_path, "entity_facts", prompt="Read facts.")
         other = tried(wiki.lake, "entity_facts", "--file", str(file), fake=fake)["cost"]
+        file = changed(tmp_path, "entity_facts", wants={"sql": f"title = '{IFA}'"})
+        narrowed = tried(wiki.lake, "entity_facts", "--file", str(file), fake=fake)["cost"]
     assert (known["answered"], known["asks_otherwise"], known["to_ask"], known["hours"]) == (2, False, 0, 0)
+    assert (narrowed["wanted"], narrowed["answered"], narrowed["to_ask"]) == (1, 1, 0)
     assert (other["answered"], other["asks_otherwise"], other["to_ask"]) == (2, True, 2)
     assert other["hours"] == pytest.approx(2 * other["seconds_an_item"] / 3600)
 

@@ -30,6 +30,13 @@ _OUTCOMES = """
     from lake.llm_runs
     group by all
 """
+_ANSWERED = """
+    select count(*) as items
+    from lake.llm_runs as asked
+    semi join ({wanted}) as wanted
+        on wanted.partition = asked.partition and wanted.item = split_part(asked.item_id, '#', 1)
+    where asked.interrogation = $name and asked.status = 'ok'
+"""
 
 
 def wanted_counts(lake: Lake, interrogations: Sequence[Interrogation]) -> dict[Place, int]:
@@ -44,6 +51,18 @@ def counted_places(connection: duckdb.DuckDBPyConnection, wanted: str) -> dict[P
     """The number of items by interrogation and partition, in a relation with the columns of `wanted_sql`."""
     sql = f"select interrogation, partition, count(*) as items from {wanted} group by all"  # noqa: S608 - our own
     return {(row["interrogation"], row["partition"]): row["items"] for row in query(connection, sql)}
+
+
+def answered_count(lake: Lake, interrogation: Interrogation) -> int:
+    """How many of the items that an interrogation wants have an answer; the chunks of a page count each.
+
+    Answers about items that it wanted before are kept, too, and do not count.
+    """
+    sql = _ANSWERED.format(wanted=wanted_sql([interrogation], "superseded_pages"))
+    named = {*wanted_relations([interrogation]), ("lake", LLM_RUNS.name)}
+    with connect(lake, relations=relations_to_open(lake, named)) as connection:
+        [row] = query(connection, sql, {"name": interrogation.name})
+    return int(row["items"])
 
 
 def interrogation_rows(
@@ -141,6 +160,19 @@ class _Tallied(NamedTuple):
     outcomes: Mapping[Place, Counter[str]]
     wanted: Mapping[Place, int]
 
+    def of_made(self, interrogation: Interrogation, partition: str) -> Counter[str]:
+        """The items of a partition whose items are all answered or given up.
+
+        Answers about items that were wanted before are kept. They are left out by the number of those wanted,
+        which is not known of chunks.
+        """
+        place = (interrogation.name, partition)
+        items = Counter(self.outcomes.get(place, {}))
+        if not interrogation.chunk_characters:
+            wanted = max(self.wanted.get(place, 0) - items["dead"], 0)
+            items["answered"] = min(items["answered"], wanted)
+        return items
+
 
 def _row(
     interrogation: Interrogation, there: Iterable[str], stale: Sequence[StalePartition], tallied: _Tallied
@@ -151,7 +183,7 @@ def _row(
     made = set(there) - undone
     items: Counter[str] = Counter()
     for partition in made:
-        items.update(tallied.outcomes.get((name, partition), {}))
+        items.update(tallied.of_made(interrogation, partition))
     for each in counts.values():
         items.update(answered=each.answered, dead=each.dead, due=each.ready(now))
         items["waiting"] += each.waiting(now) + each.awaiting
