@@ -44,6 +44,7 @@ CONTROL_TOKENS = [
         "[TOOL_CALLS]",
         "[AVAILABLE_TOOLS]",
         "[IMG]",
+        "[img-12]",
         "[PREFIX]",
         "[THINK]",
     ),

@@ -13,11 +13,12 @@ from holocron_assets.derive.interrogations.templates import rendered
 
 # Marks that start or end a message in chat templates of common models. A tokenizer obeys them wherever they
 # stand, so a page that held one could speak as if it were us.
+# A server of a model that sees takes [img-0] for its first picture.
 # No page's own markup has an underscore in its name; marks made of words do.
 _CONTROL_TOKEN = re.compile(
     r"<(?=[|\uff5c]|/?(?:s|bos|eos|pad|unk|cls|sep|mask|think|tools|reponame|filename|unused\d+)>|</?SYS>"
     r"|/?[a-z]+(?:_[a-z\d]+)+>)"
-    r"|\[(?=/?(?:INST|IMG|PREFIX|MIDDLE|SUFFIX|THINK|ARGS|PAD\d*|[A-Z]+(?:_[A-Z\d]+)+)\])",
+    r"|\[(?=/?(?:INST|IMG(?:-\d+)?|PREFIX|MIDDLE|SUFFIX|THINK|ARGS|PAD\d*|[A-Z]+(?:_[A-Z\d]+)+)\])",
     re.IGNORECASE,
 )
 
