@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from asked import DIGEST, GOOD, interrogation
 from click.testing import CliRunner
-from fake_ollama import SMALL, Behaviour, FakeOllama, malformed
+from fake_ollama import SMALL, Behaviour, FakeOllama, malformed, too_long
 from wiki_lake import BATCH, a_wiki, write_wiki
 
 from holocron_assets.cli.main import main
@@ -56,6 +56,19 @@ def work(lake: Lake, *script: Behaviour, batch: str = BATCH, asked: Interrogatio
 
 def written(lake: Lake, subject: str, folder: Path, name: str = "kinds") -> dict[str, Path]:
     return {str(path.relative_to(folder)): path for path in write_artifacts(lake, name, subject, folder)}
+
+
+@pytest.mark.parametrize("replies", [[too_long()], [too_long(), malformed(), malformed()]])
+def test_after_a_prompt_was_too_long_the_evidence_is_what_was_shown_last(
+    tmp_path: Path, replies: list[Behaviour]
+) -> None:
+    text = " ".join(f"An ash may have {number} leaves." for number in range(1, 100))
+    lake = a_wiki(tmp_path, {"Ash": text})
+    work(lake, *replies).publish("run-2")
+    files = written(lake, "Ash", tmp_path / "out")
+    (piece,) = json.loads(files["Ash/evidence.json"].read_text())["items"]
+    assert "99 leaves" not in piece["text"]
+    assert piece["text"] in files["Ash/prompt.txt"].read_text()
 
 
 def test_an_answer_is_written_with_all_that_led_to_it(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from holocron_assets.lake.declaration.schema import Row
 
 if TYPE_CHECKING:
     from holocron_assets.derive.engine.official_client import ollama
+    from holocron_assets.derive.evidence.bundles import Bundle
 
 KEEP_ALIVE = "15m"
 """How long a server keeps a model after a call: longer than the longest wait between attempts."""
@@ -217,6 +218,7 @@ class Outcome:
         due_at: when a failed item may be tried again.
         calls: rows of table `llm_attempts`, one a call.
         exchanges: the calls themselves, in the same order.
+        bundle: the evidence that the last call showed, perhaps less than the item's; None without a call.
         counts: whether the attempt counts against the item. It does not if the server or this run ended it.
         problem: why the run has to stop, because other items would fail, too.
         run_id: the run that made the attempt, where no call says so.
@@ -230,6 +232,7 @@ class Outcome:
     due_at: datetime | None = None
     calls: tuple[Row, ...] = ()
     exchanges: tuple[Exchange, ...] = field(default=(), repr=False)
+    bundle: "Bundle | None" = field(default=None, repr=False)
     counts: bool = True
     problem: Exception | None = None
     run_id: str = ""

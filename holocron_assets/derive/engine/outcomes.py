@@ -38,6 +38,7 @@ class Attempt:
         }
         self._rows: list[Row] = []
         self._exchanges: list[Exchange] = []
+        self._bundle = item.bundle
 
     def add(self, trying: Try, exchange: Exchange, decision: FollowUpDecision | None) -> None:
         """Note a call, and the decision after it, if there was one."""
@@ -46,6 +47,7 @@ class Attempt:
         decided = decision.to_json() if decision else None
         self._rows.append({**row, "try": trying.number, "decision": decided})
         self._exchanges.append(exchange)
+        self._bundle = trying.item.bundle
 
     def answered(self, exchange: Exchange) -> Outcome:
         """The outcome of an attempt whose last call gave the answer."""
@@ -55,6 +57,7 @@ class Attempt:
             parse_strategy=exchange.parse_strategy,
             calls=tuple(self._rows),
             exchanges=tuple(self._exchanges),
+            bundle=self._bundle,
         )
 
     def failed(self, failure: Failure, problem: Exception | None) -> Outcome:
@@ -75,6 +78,7 @@ class Attempt:
             due_at=utc_now() + delay_after(self._number) if is_due_later else None,
             calls=tuple(self._rows),
             exchanges=tuple(self._exchanges),
+            bundle=self._bundle,
             counts=counts,
             problem=problem,
         )

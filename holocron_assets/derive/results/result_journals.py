@@ -138,7 +138,7 @@ class ExchangeJournal:
                 "item": item.item_id,
                 "subject": item.subject,
                 "shared": self._share(item),
-                "evidence": item.bundle.to_json(),
+                "evidence": (outcome.bundle or item.bundle).to_json(),
                 "calls": calls,
                 "answer": outcome.answer,
                 "status": outcome.status,
