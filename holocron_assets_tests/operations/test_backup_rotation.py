@@ -66,6 +66,11 @@ def in_folder(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+def test_backups_of_one_second_are_all_made(places: Places, backups: Path) -> None:
+    names = [back_up(places, backups, 0).folder.name for _ in range(3)]
+    assert names == [(START + timedelta(seconds=later)).strftime("%Y%m%dT%H%M%SZ") for later in range(3)]
+
+
 def test_the_newest_backups_are_kept_and_the_removed_ones_are_named(places: Places, backups: Path) -> None:
     made = several(places, backups, 4)
     newest = back_up(places, backups, 4, keep=3)

@@ -4,7 +4,8 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,7 +54,7 @@ def make_backup(
     Args:
         places: what is copied.
         into: the folder of backups. Files that are the same in its newest backup of this lake are linked.
-        now: the time that names the backup.
+        now: the time that names the backup, to the second.
         version: of Holocron, to be known at a restore.
         keep: how many backups of this lake the folder keeps, with this one; all if None. Older ones are
             removed before this one is made: they may be what fills the disk.
@@ -65,9 +66,10 @@ def make_backup(
         raise BackupError(f"machines share this lake: back up {mirror.url} instead, as its store provides")
     if not (places.lake.root / "lake").is_dir():
         raise BackupError(f"{places.lake.root} has no lake that could be backed up")
-    target, name = into / now.strftime(NAME), marker_of(places.lake.root / "lake")
+    name = marker_of(places.lake.root / "lake")
     make_folder(into)
     with alone_in(into):
+        target = _free_name(into, now)
         removed = []
         with suppress(OSError):  # a backup that cannot be removed is reported after the new one is made
             removed += remove_older(into, name, keep=keep) if keep else []
@@ -79,9 +81,13 @@ def make_backup(
     return made._replace(removed=removed)
 
 
+def _free_name(into: Path, now: datetime) -> Path:
+    """The folder of a backup, by its second; the next second if another one was begun in the same."""
+    names = (into / (now + timedelta(seconds=later)).strftime(NAME) for later in count())
+    return next(name for name in names if not name.exists())
+
+
 def _make(places: Places, target: Path, about: Mapping[str, Any]) -> Backup:
-    if target.exists():
-        raise BackupError(f"{target} is there already; try again in a second")
     own = backups_of(target.parent, about["lake"])
     # One with a later name was made while the clock was ahead: what came since is not in it.
     earlier = max(own, key=lambda backup: (backup.name < target.name, backup.name), default=None)
