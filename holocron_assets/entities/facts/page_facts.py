@@ -44,7 +44,8 @@ class _Words(NamedTuple):
 @cache
 def _words(code: str) -> _Words:
     """The patterns of a language, compiled once a process."""
-    words = load_language(code).values
+    language = load_language(code)
+    words, ordinals = language.values, _any(language.dates.ordinals)
     to, scales, about = _any(words.to), _any(words.scales), rf"(?:(?:{_any(words.about)}|~)\s*)?"
     to_figure = rf"(?:{to})\b\s*{about}\d"
     # "2 meters to 3 meters" is a span, and "2 years prior to 19 BBY" is none
@@ -57,7 +58,8 @@ def _words(code: str) -> _Words:
     return _Words(
         number=re.compile(
             rf"{about}((?>{_figures(words)}))(?![\d.,]|\s*(?:{_DASH}|(?:{to})\b|/))"
-            rf"\s*({scales})?\b\s*(%|{unit})?",
+            # "175cm", but not "212th", "12k", "1,000s" or "74Z"
+            rf"\s*({scales})?(?:\b|(?<=\d)(?!(?:{ordinals}|k|s)\b)(?=(?-i:[^\W\d_A-Z])))\s*(%|{unit})?",
             re.IGNORECASE,
         ),
         span_goes_on=re.compile(rf"\s*(?:{_DASH}\s*{about}\d|{to_figure})", re.IGNORECASE),
