@@ -20,7 +20,8 @@ from tiny_wiki import add_tiny_source, copy_of_export, tiny_wiki
 from holocron_assets.cli.main import main
 from holocron_assets.cli.shared import clear_errors
 from holocron_assets.cli.work import local_run as local_commands
-from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
+from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGE_TYPES, PAGES
+from holocron_assets.orchestration.local.run import LocalRun, RunReport
 from holocron_assets.telemetry.long_work import progress_lines
 
 pytestmark = pytest.mark.system
@@ -72,6 +73,26 @@ def test_run_does_everything_and_a_second_run_nothing(
     assert second.exit_code == 0, second.output
     assert "Nothing to do: pages, types and entities are up to date." in second.stdout
     assert {path: path.stat().st_mtime_ns for path in files} == files
+
+
+def test_a_file_that_only_the_summary_of_a_run_finds_damaged_is_set_aside_and_named(
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new.add_source("small", copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=3))
+    file, finish = new.lake.file(PAGE_TYPES, "small-000001"), LocalRun.finish
+
+    def finish_and_damage(run: LocalRun) -> RunReport:
+        report = finish(run)
+        file.write_bytes(b"")
+        return report
+
+    monkeypatch.setattr(LocalRun, "finish", finish_and_damage)
+    result = do(monkeypatch, new, "run")
+    assert result.exit_code == 0, result.output
+    assert f"set aside lake/{file.relative_to(new.lake.root / 'lake')} is damaged" in words(result.stdout)
+    monkeypatch.undo()
+    assert do(monkeypatch, new, "run").exit_code == 0
+    assert file.exists()
 
 
 @pytest.mark.system

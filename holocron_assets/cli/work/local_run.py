@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache, partial
 from pathlib import Path
+from typing import TypeVar
 
 import dagster as dg
 from rich.console import Console
@@ -42,6 +43,8 @@ from holocron_assets.planning.repair import repairing
 from holocron_assets.settings import politeness_folder, processes, run_retention, sources_folder
 from holocron_assets.telemetry.long_work import progress_lines
 
+_Summary = TypeVar("_Summary")
+
 
 def run_everything(
     console: Console,
@@ -72,11 +75,12 @@ def run_everything(
     of_files = [source for source in sources if isinstance(source, FileSource)]
     models = None if few is None or is_switched_off() else ModelStage(lake, of_pages, few, console)
     report = _run(console, lake, sources, LocalRun.finish, models=models, tags=tags)
-    print_summary(console, run_summary(lake, of_pages), report.seconds)
+    print_summary(console, _read(lambda: run_summary(lake, of_pages)), report.seconds)
     if of_files:
-        print_rows(console, "Files", files_summary(lake, of_files))
+        print_rows(console, "Files", _read(lambda: files_summary(lake, of_files)))
     if models:
-        print_rows(console, "Asked of models", gpu_summary(lake, [run.run_id for run in report.finished]))
+        asked = _read(lambda: gpu_summary(lake, [run.run_id for run in report.finished]))
+        print_rows(console, "Asked of models", asked)
         _print_interrogations(console, lake, models)
     return _print_outcome(console, lake, report)
 
@@ -236,9 +240,14 @@ def _job_finder() -> Callable[[str], dg.JobDefinition]:
     return cache(lambda name: definitions().resolve_job_def(name))
 
 
+def _read(summary: Callable[[], _Summary]) -> _Summary:
+    """Read what is printed. A file that only this finds damaged is set aside, and named at the end."""
+    return repairing(summary, lambda _: None)
+
+
 def _print_interrogations(console: Console, lake: Lake, models: ModelStage) -> None:
     """Print how far models were asked, and what a run leaves to the sensors."""
-    interrogations, problem = how_far(lake)
+    interrogations, problem = _read(lambda: how_far(lake))
     print_interrogations(console, interrogations, problem)
     due = sum(one.due for one in interrogations)
     if due and not problem:
