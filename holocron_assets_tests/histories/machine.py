@@ -442,7 +442,7 @@ class Histories(RuleBasedStateMachine):
         self.driven.set_clock(hours * 3600)
         self.was_clock_set = True
 
-    @precondition(lambda self: self.left["upgrade"])
+    @precondition(lambda self: self.left["upgrade"] and "page_types" not in self.damaged)
     @rule()
     @step
     def upgrade(self) -> None:
