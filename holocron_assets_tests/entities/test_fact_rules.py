@@ -74,6 +74,23 @@ def test_a_galaxy_lies_in_none_of_its_regions_and_a_region_in_none_of_its_sector
     assert keys("sample", template, field) == [key]
 
 
+@pytest.mark.parametrize(
+    ("template", "field", "key"),
+    [
+        ("Moon", "orbits", "orbits"),
+        ("Planet", "Orbits", "orbits"),
+        ("Space station", "orbited_body", "orbits"),
+        ("Star", "orbits", "orbited_by"),
+        ("Star system", "Orbits", "orbited_by"),
+        ("Planet", "orbiting bodies", "orbited_by"),
+    ],
+)
+def test_a_moon_circles_what_it_orbits_and_what_a_star_lists_circles_the_star(
+    template: str, field: str, key: str
+) -> None:
+    assert keys("sample", template, field) == [key]
+
+
 def test_a_person_adds_rules_for_a_source_in_a_folder(tmp_path: Path) -> None:
     write(
         tmp_path,
