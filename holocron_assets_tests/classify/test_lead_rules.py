@@ -1,5 +1,5 @@
 import pytest
-from pages_read import by_lead, rules_of, typed
+from pages_read import by_lead, fields, rules_of, typed
 
 
 @pytest.mark.parametrize(
@@ -132,6 +132,35 @@ def test_a_season_is_a_work_if_it_is_one_of_a_show() -> None:
     assert (told["primary_type"], told["work_medium"], told["needs_review"]) == ("WorkMedia", "tv", False)
     assert by_lead("The 2012 season was the 17th season of the Osk Series.") == ("WorkMedia", False)
     assert by_lead("Vessa is a trading card.") == ("WorkMedia", True)
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        "",
+        "Vessa is the third chapter of Osk.",
+        "Vessa is the 12th chapter of Osk.",
+        "Vessa is a chapter of Osk.",
+    ],
+)
+def test_a_chapter_of_a_comic_is_no_settled_organization(lead: str) -> None:
+    of_comic = typed(
+        "Vessa",
+        lead,
+        infobox_template="Chapter Box",
+        infobox_fields=fields("title", "chapter", "pages"),
+        categories=["Volume 1 Chapters", "Osk chapters", "Chapters"],
+    )
+    assert of_comic["needs_review"]
+    assert typed("Vessa", lead, categories=["Chapters"])["needs_review"]
+
+
+def test_a_chapter_that_is_counted_is_rather_a_works_and_any_other_a_groups() -> None:
+    assert by_lead("Vessa is the third chapter of Osk.") == ("WorkMedia", False)
+    assert by_lead("Vessa was the 90th and final chapter in the Osk manga.") == ("WorkMedia", False)
+    assert by_lead("Vessa is a chapter of the Space Marines.") == ("Organization", False)
+    knights = typed("Vessa", "Vessa is a chapter of the Space Marines.", categories=["Space Marine Chapters"])
+    assert (knights["primary_type"], knights["needs_review"]) == ("Organization", True)
 
 
 @pytest.mark.parametrize(
