@@ -91,6 +91,13 @@ def test_a_moon_circles_what_it_orbits_and_what_a_star_lists_circles_the_star(
     assert keys("sample", template, field) == [key]
 
 
+def test_only_what_circles_a_sun_has_a_position_among_its_planets() -> None:
+    assert keys("sample", "Planet", "position") == ["orbital_position"]
+    assert keys("sample", "Moon", "Position") == ["orbital_position"]
+    assert keys("sample", "Celestial body", "orbital position") == ["orbital_position"]
+    assert keys("sample", "Football player", "position") == []
+
+
 def test_a_person_adds_rules_for_a_source_in_a_folder(tmp_path: Path) -> None:
     write(
         tmp_path,
