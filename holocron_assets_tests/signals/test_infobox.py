@@ -59,6 +59,31 @@ def test_the_template_goes_by_one_name_however_it_is_written(written: str, shown
     assert template(f"{{{{{written}\n|name=x\n|other=y}}}}") == shown
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "{{Tabs|a=1|b=2}}\n",
+        "{{Character tabs\n|one=Issa\n|two=Issa/Gallery\n}}\n",
+        "{{Pageheader|show=yes|kind=2}}\n",
+        "{{Pageheader|show=yes|kind=2}} {{Iconbar|hero=1|seen=2|met=3}}",
+    ],
+)
+@pytest.mark.parametrize(
+    "infobox",
+    [
+        "{{Character|name=Issa Dorrane|species=[[Human]]|gender=Female|home=[[Osk]]}}",
+        "{{Character\n|name=Issa Dorrane\n}}",
+    ],
+)
+def test_a_small_template_above_the_infobox_is_not_taken_for_it(before: str, infobox: str) -> None:
+    assert template(f"{before}{infobox}{LEAD}") == "Character"
+
+
+def test_of_two_templates_on_lines_or_of_one_size_the_first_is_the_infobox() -> None:
+    assert template(f"{{{{Moon\n|name=x}}}}\n{{{{Lists\n|a=1\n|b=2\n|c=3}}}}{LEAD}") == "Moon"
+    assert template(f"{{{{Moon|name=x|suns=2}}}} {{{{Lists|a=1|b=2}}}}{LEAD}") == "Moon"
+
+
 def test_one_field_on_a_line_of_its_own_is_enough() -> None:
     assert template(f"{{{{Music\n|title=Ode}}}}{LEAD}") == "Music"
 

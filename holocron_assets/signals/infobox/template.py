@@ -1,13 +1,15 @@
 """The infobox of a page: its template and fields.
 
 The infobox is the first template before the first heading that has an infobox's name. If there is none, it is
-the first that has named parameters and is not known as something else (a notice, a quote, an eyeline). The
-language's file has the names.
+the first with a named parameter on a line of its own, or else the one with the most named parameters. What is
+known as something else (a notice, a quote, an eyeline) is none. The language's file has the names.
 """
 
 import re
 from dataclasses import dataclass
-from itertools import islice
+from enum import IntEnum, auto
+from itertools import groupby, islice
+from operator import itemgetter
 
 from mwparserfromhell.nodes import Template
 
@@ -65,9 +67,32 @@ def find_infobox(head: str, head_outline: Outline, cleaner: Cleaner, words: Page
     candidates = [(head[block.start : block.end], _infobox) for block in islice(templates, _MOST_CANDIDATES)]
     if head_outline.unclosed is not None:
         candidates.append((head[head_outline.unclosed :], _unclosed_infobox))
-    # Those that are called an infobox come first; the order is the page's otherwise.
-    candidates.sort(key=lambda one: not _is_called_infobox(template_name(one[0]) or "", words))
-    return next(filter(None, (read(markup, cleaner, words) for markup, read in candidates)), None)
+    ranked = [(_rank(markup, words), markup, read) for markup, read in candidates]
+    ranked.sort(key=itemgetter(0))  # the order is the page's otherwise
+    for rank, equals in groupby(ranked, key=itemgetter(0)):
+        found = filter(None, (read(markup, cleaner, words) for _, markup, read in equals))
+        first = next(found, None)
+        if first:
+            return max((first, *found), key=_size) if rank is _Rank.INLINE else first
+    return None
+
+
+class _Rank(IntEnum):
+    """How likely a template is the infobox, likeliest first."""
+
+    CALLED_INFOBOX = auto()
+    ON_LINES = auto()
+    INLINE = auto()
+
+
+def _rank(markup: str, words: PageWords) -> _Rank:
+    if _is_called_infobox(template_name(markup) or "", words):
+        return _Rank.CALLED_INFOBOX
+    return _Rank.ON_LINES if OWN_LINE_PARAMETER.search(markup) else _Rank.INLINE
+
+
+def _size(infobox: Infobox) -> int:
+    return len(infobox.fields)
 
 
 def _infobox(markup: str, cleaner: Cleaner, words: PageWords) -> Infobox | None:
