@@ -108,6 +108,12 @@ def test_what_stands_in_parentheses_alone_is_the_value() -> None:
     assert [(value.text, value.qualifier) for value in values_of("(unknown)")] == [("unknown", None)]
 
 
+def test_a_template_shows_its_argument_whether_or_not_a_named_one_goes_before() -> None:
+    assert texts("{{Nowrap|1=Salt}}") == ["Salt"]
+    assert texts("{{Font|text=Salt}}, {{Font|color=red|text=[[Sand]]}}", commas=True) == ["Salt", "Sand"]
+    assert texts("{{ubl|class=small|Salt|Sand}}") == ["Salt", "Sand"]
+
+
 def test_comments_references_and_tags_are_not_part_of_a_value_and_nowiki_is_text() -> None:
     assert texts('<small>Salt</small><!-- [[No]] --><ref name="A">No</ref>') == ["Salt"]
     assert texts("Salt <nowiki>[[and]]</nowiki> &amp; sand") == ["Salt [[and]] & sand"]

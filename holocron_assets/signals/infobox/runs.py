@@ -202,7 +202,7 @@ class _Reader:
     def _add_template(self, start: int, end: int, depth: int) -> None:
         words = VOCABULARY.templates
         named = list(parameters(self._text, start + 2, end - 2, self._closed))
-        name = normalised_name(self._text[start + 2 : min(named[0].start - 1, end - 2) if named else end - 2])
+        name = normalised_name(self._text[start + 2 : end - 2].partition("|")[0])
         shown = words.text_templates.get(name)
         if shown is not None:
             self.lines[-1].append(Run(shown, None, self._is_italic, start, end))
