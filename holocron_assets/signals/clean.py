@@ -11,7 +11,7 @@ from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, Site
 from holocron_assets.signals.hidden import protected, unmasked
 from holocron_assets.signals.outline import nesting, outline
 from holocron_assets.signals.quotes import without_quotes
-from holocron_assets.signals.vocabulary import TextTemplates, leads_to_a_language, normalised_name
+from holocron_assets.signals.vocabulary import TextTemplates, leads_to_a_language, normalised_name, shown_date
 
 # mwparserfromhell's time grows with the square of unclosed markup; MediaWiki pages nest less than this
 _DEEPEST_NESTING = 30
@@ -127,8 +127,7 @@ class Cleaner:
         return match[0] if self._shows_text(match[1]) else ""
 
     def _shows_text(self, template: str) -> bool:
-        name = normalised_name(template)
-        return name in self.words.text_templates or name in self.words.argument_templates
+        return self.words.shows_text(normalised_name(template))
 
     def _text(self, markup: str) -> str:
         text = self.prepared(markup)
@@ -196,12 +195,18 @@ class Cleaner:
 
     def _template_text(self, node: nodes.Template) -> str:
         name = normalised_name(str(node.name))
+        if self.words.is_function(name):
+            return self._flat(node.name).partition(":")[2].strip()
         text = self.words.text_templates.get(name)
         if text is not None:
             return text
+        positional = (self._flat(param.value) for param in node.params if not param.showkey)
+        if name in self.words.date_templates:
+            return shown_date(positional)
         argument = self.words.argument_templates.get(name)
         if argument == "*":
-            return "\n".join(self._flat(param.value) for param in node.params if not param.showkey)
-        if argument is None or not node.has(argument):
+            return "\n".join(positional)
+        if argument is None:
             return ""
-        return self._flat(node.get(argument).value)
+        shown = self._flat(node.get(argument).value) if node.has(argument) else ""
+        return self.words.prefixes.get(name, "") + shown

@@ -22,6 +22,7 @@ from holocron_assets.languages.language import (
 _FILE = resources.files(__package__) / "vocabulary.yaml"
 VOCABULARY_TEXT = _FILE.read_text(encoding="utf-8")
 _NOTHING = re.compile("(?!)")
+_NUMBER = re.compile("[0-9]{1,4}")
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,36 @@ class ContinuityWords:
 
 @dataclass(frozen=True)
 class TextTemplates:
-    """Templates that show a text."""
+    """Templates that show a text. `vocabulary.yaml` explains each list."""
 
     text_templates: Mapping[str, str]
     argument_templates: Mapping[str, str]
     comment_templates: frozenset[str]
+    date_templates: frozenset[str]
+    shown_functions: frozenset[str]
+    prefixes: Mapping[str, str]
+
+    def is_function(self, name: str) -> bool:
+        """Whether a template's normalised name is a parser function that shows what follows its colon."""
+        function, colon, _ = name.partition(":")
+        return bool(colon) and function.strip() in self.shown_functions
+
+    def shows_text(self, name: str) -> bool:
+        """Whether a template with this normalised name shows a text; that of a remark does not count."""
+        known = name in self.text_templates or name in self.argument_templates or name in self.date_templates
+        return known or self.is_function(name)
+
+
+def shown_date(arguments: Iterable[str]) -> str:
+    """The date that a template shows: 1977-05-25, 1977-05 or 1977; empty without a year of four digits.
+
+    Args:
+        arguments: the template's unnamed arguments. Those that are no numbers do not count.
+    """
+    numbers = [argument.strip() for argument in arguments if _NUMBER.fullmatch(argument.strip())]
+    if not numbers or len(numbers[0]) != len("1977"):
+        return ""
+    return "-".join(number.zfill(2) for number in numbers[:3])
 
 
 @dataclass(frozen=True)
@@ -125,6 +151,9 @@ def parse_vocabulary(text: str) -> Vocabulary:
             text_templates=templates["text_templates"],
             argument_templates=templates["argument_templates"],
             comment_templates=frozenset(templates["comment_templates"]),
+            date_templates=frozenset(templates["date_templates"]),
+            shown_functions=frozenset(templates["shown_functions"]),
+            prefixes=templates["prefixes"],
         ),
         infobox_names=tuple(data["infobox_names"]),
         language_codes=frozenset(data["language_codes"].split()),

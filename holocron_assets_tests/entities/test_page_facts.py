@@ -69,6 +69,14 @@ def test_a_death_has_a_date_and_a_place() -> None:
     assert (place["key"], place["value"], place["target"]) == ("died_on", "Sallow", "Sallow")
 
 
+def test_a_template_of_a_date_gives_the_date_and_no_place() -> None:
+    [about] = rows("|born={{circa|1900}}")
+    assert (about["key"], about["value"], about["date_from"]) == ("born", "c. 1900", 1900)
+    [day, place] = rows("|born={{birth date and age|1980|5|3}}<br>[[Osk]]")
+    assert (day["key"], day["value"], day["calendar"]) == ("born", "1980-05-03", "gregorian")
+    assert (place["key"], place["value"]) == ("born_on", "Osk")
+
+
 @pytest.mark.parametrize(
     ("born", "place"),
     [

@@ -128,6 +128,14 @@ def test_a_page_without_an_infobox_has_none(wikitext: str) -> None:
         ("a = b", "a = b"),
         ("1.5\u00a0m&nbsp;tall", "1.5 m tall"),
         ("{{PAGENAME}}", "Issa Dorrane"),
+        ("{{Circa|1900}}", "c. 1900"),
+        ("{{circa}} 1900", "c. 1900"),
+        ("{{formatnum:12345}} m", "12345 m"),
+        ("{{Formatnum: {{Nowrap|12345}} |R}} m", "12345 m"),
+        ("{{Birth date and age|df=yes|1980|5|3}}", "1980-05-03"),
+        ("{{Start date|1980|05|month=x}}", "1980-05"),
+        ("{{Birth date|3 May}}", ""),
+        ("{{lc:12345}}", ""),
     ],
 )
 def test_values_are_what_a_reader_sees(written: str, value: str) -> None:

@@ -114,6 +114,21 @@ def test_a_template_shows_its_argument_whether_or_not_a_named_one_goes_before() 
     assert texts("{{ubl|class=small|Salt|Sand}}") == ["Salt", "Sand"]
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("{{Circa|[[1900]]}}", "c. 1900"),
+        ("{{circa}} 1900", "c. 1900"),
+        ("{{formatnum:12345}}", "12345"),
+        ("{{Formatnum: {{Nowrap|12345}} |R}} m", "12345 m"),
+        ("{{Birth date and age|df=yes|1980|5|3}}", "1980-05-03"),
+        ("{{Start date|1980|05|month=x}}", "1980-05"),
+    ],
+)
+def test_templates_of_dates_and_numbers_show_them(written: str, shown: str) -> None:
+    assert texts(written) == [shown]
+
+
 def test_comments_references_and_tags_are_not_part_of_a_value_and_nowiki_is_text() -> None:
     assert texts('<small>Salt</small><!-- [[No]] --><ref name="A">No</ref>') == ["Salt"]
     assert texts("Salt <nowiki>[[and]]</nowiki> &amp; sand") == ["Salt [[and]] & sand"]
@@ -140,6 +155,12 @@ def test_a_value_says_where_it_stands_in_the_wikitext() -> None:
     text = f"<!-- note -->{{{{Top|can}}}}\n{{{{Box\n|it= * {first}<ref>x</ref>\n* {second} \n}}}}"
     found = infobox_values(text, "Box", DEFAULT_SITE, never)
     assert [text[value.start : value.end] for value in found] == [first, second]
+
+
+def test_the_place_of_an_uncertain_year_is_that_of_its_whole_template() -> None:
+    text = "{{Box\n|it=[[Salt]] {{circa|1900}} \n}}"
+    [value] = infobox_values(text, "Box", DEFAULT_SITE, never)
+    assert text[value.start : value.end] == "[[Salt]] {{circa|1900}}"
 
 
 def test_of_a_field_given_twice_the_last_counts_and_fields_without_name_do_not() -> None:

@@ -55,6 +55,10 @@ def test_the_lead_starts_with_the_paragraph_that_has_the_title_in_bold(before: s
     ("wikitext", "sentence"),
     [
         (
+            "The '''Maw''' was a group of {{formatnum:1200}} holes of {{circa|1900}}. It was far.",
+            "The Maw was a group of 1200 holes of c. 1900.",
+        ),
+        (
             "The '''Maw''' was a [[cluster|group]] of holes.<ref>x</ref> It was far.",
             "The Maw was a group of holes.",
         ),

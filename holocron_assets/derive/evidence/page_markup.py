@@ -135,8 +135,7 @@ def _shows_text(block: Block, markup: str) -> bool:
     if block.kind != "template":
         return True
     name = normalised_name(template_name(markup) or "")
-    words = VOCABULARY.templates
-    return name in words.text_templates or name in words.argument_templates or name.endswith("pagename")
+    return VOCABULARY.templates.shows_text(name) or name.endswith("pagename")
 
 
 def _kind(line: str) -> str:

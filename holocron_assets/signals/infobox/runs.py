@@ -4,7 +4,7 @@ It is read in one pass over brackets and marks. Templates that the vocabulary do
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from holocron_assets.lake.titles import (
@@ -16,7 +16,7 @@ from holocron_assets.lake.titles import (
 )
 from holocron_assets.signals.hidden import unmasked
 from holocron_assets.signals.quotes import with_apostrophes
-from holocron_assets.signals.vocabulary import VOCABULARY, normalised_name
+from holocron_assets.signals.vocabulary import VOCABULARY, normalised_name, shown_date
 
 _DEEPEST = 20
 _BRACKETS = re.compile(r"\{\{|\}\}|\[\[|\]\]")
@@ -201,24 +201,39 @@ class _Reader:
 
     def _add_template(self, start: int, end: int, depth: int) -> None:
         words = VOCABULARY.templates
+        inside = self._text[start + 2 : end - 2]
+        name = normalised_name(inside.partition("|")[0])
         named = list(parameters(self._text, start + 2, end - 2, self._closed))
-        name = normalised_name(self._text[start + 2 : end - 2].partition("|")[0])
-        shown = words.text_templates.get(name)
-        if shown is not None:
-            self.lines[-1].append(Run(shown, None, self._is_italic, start, end))
-            return
         positional = [one for one in named if not one.name]
-        if name in words.comment_templates and positional:
-            text = f" ({self._flat(positional[0].start, positional[0].end, depth)})"
+        if name in words.text_templates:
+            self._add_shown(words.text_templates[name], start, end)
+        elif name in words.comment_templates and positional:
+            self._add_shown(f" ({self._flat(positional[0].start, positional[0].end, depth)})", start, end)
+        elif name in words.date_templates:
+            self._add_shown(
+                shown_date(self._flat(one.start, one.end, depth) for one in positional), start, end
+            )
+        elif words.is_function(name):
+            bound = named[0].start - 1 if named else end - 2
+            self.read(start + 2 + inside.index(":") + 1, bound, depth + 1)
+        elif name in words.argument_templates:
+            self._add_shown(words.prefixes.get(name, ""), start, end)
+            self._add_argument(words.argument_templates[name], named, depth)
+
+    def _add_shown(self, text: str, start: int, end: int) -> None:
+        """Add the text that a template shows as a whole."""
+        if text:
             self.lines[-1].append(Run(text, None, self._is_italic, start, end))
-            return
-        argument = words.argument_templates.get(name)
+
+    def _add_argument(self, argument: str, named: Sequence[Parameter], depth: int) -> None:
+        """Add a template's argument by its number or name; with "*", each unnamed one as a line."""
+        positional = [one for one in named if not one.name]
         if argument == "*":
             for one in positional:
                 self._break()
                 self.read(one.start, one.end, depth + 1)
-        elif argument is not None:
-            given = {one.name: one for one in named if one.name}
-            given = {str(number): one for number, one in enumerate(positional, start=1)} | given
-            if argument in given:
-                self.read(given[argument].start, given[argument].end, depth + 1)
+            return
+        given = {str(number): one for number, one in enumerate(positional, start=1)}
+        given |= {one.name: one for one in named if one.name}
+        if argument in given:
+            self.read(given[argument].start, given[argument].end, depth + 1)

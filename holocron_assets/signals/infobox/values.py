@@ -199,7 +199,7 @@ def _value(name: str, part: Sequence[Run], cited: str | None) -> InfoboxValue | 
         links=links,
         work=cited or named,
         start=_visible(part[0]).start,
-        end=_visible(part[-1]).end,
+        end=max((_visible(part[-1]).end, *(run.end for run in part[:-1]))),  # a prefix has its template's end
     )
 
 
