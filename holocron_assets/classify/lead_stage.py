@@ -279,10 +279,17 @@ def _apposition(lower: Sequence[str], grammar: Grammar) -> int:
 
 
 def _before_verb(phrase: Phrase, grammar: Grammar) -> Phrase:
-    """The phrase up to a past tense in it: "smuggler exported spices"."""
+    """The phrase up to a past tense or a participle: "smuggler exported spices", "company making cars".
+
+    In "training exercise", the participle belongs to the noun. Its object would be a plural, or begin with a
+    word that ends the phrase.
+    """
     for chunk in phrase.chunks[:1]:
+        may_be_object = chunk[-1].lower().endswith(tuple(ending for ending, _ in grammar.plurals))
         for position, word in enumerate(chunk):
-            if position and word.endswith(grammar.verb_endings):
+            is_last = position == len(chunk) - 1
+            is_participle = word.endswith(grammar.participle_endings) and (is_last or may_be_object)
+            if position and (is_participle or word.endswith(grammar.verb_endings)):
                 return phrase._replace(chunks=[chunk[:position]])
     return phrase
 

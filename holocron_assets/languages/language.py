@@ -137,6 +137,7 @@ class Grammar(FrozenModel):
     boundaries: Words = frozenset()
     joiners: Words = frozenset()
     verb_endings: tuple[str, ...] = ()
+    participle_endings: tuple[str, ...] = ()
     transparent: Words = frozenset()
     transparent_kinds: Words = frozenset()
     collectives: Words = frozenset()

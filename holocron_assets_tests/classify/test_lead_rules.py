@@ -54,6 +54,23 @@ def test_words_inside_words_and_words_before_the_head_do_not_decide(lead: str, t
     assert by_lead(lead)[0] == type_name
 
 
+@pytest.mark.parametrize(
+    ("lead", "type_name"),
+    [
+        ("Vessa is a British company making cars.", "Organization"),
+        ("Vessa was a mercenary company selling its services.", "Organization"),
+        ("Vessa is a river running through Thuum.", "LocationPlace"),
+        ("Vessa was a military training exercise.", "Unknown"),
+        ("Vessa was a wedding ring.", "ObjectItem"),
+        ("Vessa was a group meeting.", "EventConflict"),
+    ],
+)
+def test_a_participle_follows_the_head_and_one_before_a_singular_belongs_to_it(
+    lead: str, type_name: str
+) -> None:
+    assert by_lead(lead)[0] == type_name
+
+
 def test_a_sentence_that_defines_nothing_still_names_its_subject() -> None:
     assert by_lead("A cantina was located on the planet Thuum.", "Thuum cantina")[0] == "LocationPlace"
     assert by_lead("A male Rulian guard attacked a settlement.", "Unidentified guard")[0] == "PersonCharacter"
