@@ -97,4 +97,5 @@ def test_a_killed_run_repeats_no_call_but_those_under_way_and_its_slot_is_free_a
     times = asked.asked()
     assert len(times) == 30
     assert max(times.values()) <= 3
-    assert times.total() - 30 <= 2 * SLOTS, "no more than what two kills found under way"
+    under_way = SLOTS + 1  # one more than the server has slots
+    assert times.total() - 30 <= 2 * under_way, "no more than what two kills found under way"
