@@ -495,7 +495,9 @@ def lived(seeds: Sequence[int], folder: Path, *, histories: int, steps: int) -> 
                 _live(number, histories, steps)
             except Exception:  # noqa: BLE001 - another process shows it
                 repeat = f"HOLOCRON_HISTORIES={histories} HOLOCRON_HISTORIES_SEED={number} repeats this"
-                return Histories.tally, f"{repeat}:\n{traceback.format_exc()}"
+                wrong = f"{repeat}:\n{traceback.format_exc()}"
+                sys.stderr.write(wrong)  # other workers may go on for hours
+                return Histories.tally, wrong
     return Histories.tally, ""
 
 
