@@ -484,8 +484,8 @@ class Histories(RuleBasedStateMachine):
 def lived(seeds: Sequence[int], folder: Path, *, histories: int, steps: int) -> tuple[Tally, str]:
     """Live through the histories that seeds give, each as many; say what was done, and what was wrong.
 
-    Of more than ten histories of one seed, Hypothesis makes most out of parts of those before, and many of
-    them have few steps.
+    Of ten histories of one seed, Hypothesis makes one by the simplest choices. Of more, it makes most out of
+    parts of those before, and many of them have few steps.
     """
     folder.mkdir()
     Histories.tally = Tally()
