@@ -21,11 +21,11 @@ from holocron_assets.settings import groups_folder
 _NO_STEP = "group"
 """Not allowed as a step: a group in a group could run itself forever."""
 
-_CREATE_SOURCES = ("holocron import", "holocron files add")
-"""Commands that create the source that they name if it is new."""
-
 _ADDS_SOURCE = "holocron sources add"
 """It creates a source by the name that it is given, or else by one that the wiki gives."""
+
+_CREATE_SOURCES = ("holocron import", "holocron files add", _ADDS_SOURCE)
+"""Commands that create the source that they name if it is new."""
 
 _SECONDS_OF_ITS_OWN, _SECONDS_TO_END = 1, 20
 """A step has the first to end by itself after Ctrl+C, and the second after SIGTERM, before it is killed."""
@@ -136,11 +136,11 @@ def _refuse_unknown_commands(name: str, found: Group) -> None:
         except (click.ClickException, ValueError) as error:
             message = error.format_message() if isinstance(error, click.ClickException) else str(error)
             raise _wrong(name, place, message) from error
-        source = parameters.get("source_name")
-        if path == _ADDS_SOURCE and parameters["name"] is None:
+        source = parameters.get("name" if path == _ADDS_SOURCE else "source_name")
+        if path == _ADDS_SOURCE and source is None:
             return  # only the wiki knows which source the later steps may name
-        new = parameters["name"] if path == _ADDS_SOURCE else source if path in _CREATE_SOURCES else None
-        sources |= {new} if new else set()
+        if path in _CREATE_SOURCES and source is not None:
+            sources.add(source)
         if source is not None and source not in sources:
             raise _wrong(
                 name, place, f"no source is called {source!r}; there are {', '.join(sorted(sources))}"

@@ -47,7 +47,7 @@ def store_judgements(
         MissingPartitionError: the type has no pairs yet.
     """
     policy = load_identity_policy(DEFAULT_IDENTITY_FILE, entity_types)
-    lake = snapshot.lake
+    lake, inputs = snapshot.lake, _inputs(snapshot, entity_type)  # before what they are fingerprints of
     pairs = read_partition(lake, ENTITY_PAIRS, entity_type)
     ids = {row[side] for row in pairs for side in _SIDES}
     members = type_now(snapshot, entity_type).members(ids | snapshot.people.paired)
@@ -61,7 +61,7 @@ def store_judgements(
         weights=weights_from(examples_of(pairs, snapshot.people.pairs), policy.weights),
     )
     rows = since_when(followed(judgements, members, snapshot.people.held), _standing(lake, entity_type), now)
-    inputs = _inputs(snapshot, entity_type, rows)
+    inputs |= _departures(snapshot, entity_type, rows)
     footer = write_partition(
         lake, ENTITY_JUDGEMENTS, entity_type, rows, code_version=JUDGEMENTS_VERSION, inputs=inputs
     )
@@ -79,18 +79,20 @@ def _is_stale(snapshot: Snapshot, entity_type: str) -> bool:
         return False
     footer = read_footer(snapshot.lake, ENTITY_JUDGEMENTS, entity_type)
     standing = _standing(snapshot.lake, entity_type) if entity_type in snapshot.leaving else []
-    inputs = _inputs(snapshot, entity_type, standing)
+    inputs = _inputs(snapshot, entity_type) | _departures(snapshot, entity_type, standing)
     is_new = footer is not None and footer.is_of(JUDGEMENTS_VERSION, inputs)
     return not is_new or entity_type in snapshot.unheld
 
 
-def _inputs(snapshot: Snapshot, entity_type: str, judgements: Sequence[Row]) -> dict[str, str]:
-    """Fingerprints of what a type's judgements are made from.
-
-    An entity that the type gives up is one with none of its entities any more.
-    """
+def _departures(snapshot: Snapshot, entity_type: str, judgements: Sequence[Row]) -> dict[str, str]:
+    """A fingerprint of the entities that the type gives up, though judgements make them one with others."""
     merged = [row for row in judgements if row["is_followed"] and row["judgement"] == "same"]
     leaving = snapshot.leaving.get(entity_type, set()) & {row[side] for row in merged for side in _SIDES}
+    return {"departures": " ".join(sorted(leaving))}
+
+
+def _inputs(snapshot: Snapshot, entity_type: str) -> dict[str, str]:
+    """Fingerprints of what a type's judgements are made from."""
     pairs = read_footer(snapshot.lake, ENTITY_PAIRS, entity_type)
     table = _checks_table(snapshot.lake)
     checks = read_footer(snapshot.lake, table, entity_type) if table else None
@@ -98,7 +100,6 @@ def _inputs(snapshot: Snapshot, entity_type: str, judgements: Sequence[Row]) -> 
         "pairs": pairs.content_id if pairs else "",
         "checks": checks.content_id if checks else "",
         "candidates": snapshot.candidate_marks.get(entity_type, "none"),
-        "departures": " ".join(sorted(leaving)),
         "people": snapshot.people_mark,
     }
 
