@@ -63,11 +63,22 @@ def test_the_seconds_that_an_answer_takes_are_not_taken_for_a_wrong_clock() -> N
 
 
 def test_the_newest_change_of_a_title_counts() -> None:
-    edit, deletion = row("edit", 5, changed=1), row("delete", changed=2)
+    edit, deletion = row("edit", 5, changed=1), row("delete", changed=11)
     other = row("edit", 9, title="B")
     assert merged([edit, other], [deletion]) == [deletion, other]
-    late = row("edit", 5, changed=1, seen=3)
+    late = row("edit", 5, changed=1, seen=13)
     assert merged([deletion], [late]) == [deletion]
+
+
+def test_of_two_edits_the_newer_revision_counts_whatever_the_clocks_said() -> None:
+    first, second = row("edit", 5, changed=40), row("edit", 6, changed=1, seen=41)
+    assert [one["revision_id"] for one in merged([first], [second])] == [6]
+    assert [one["revision_id"] for one in merged([second], [{**first, "seen_at": second["seen_at"]}])] == [6]
+
+
+def test_of_changes_at_nearly_the_same_time_the_one_reported_last_counts_and_is_not_the_earlier() -> None:
+    edit, deletion = row("edit", 5, changed=4), row("delete", changed=2, seen=5)
+    assert merged([edit], [deletion]) == [{**deletion, "changed_at": edit["changed_at"]}]
 
 
 def test_of_changes_in_one_second_the_one_reported_last_counts() -> None:

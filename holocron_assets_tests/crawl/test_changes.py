@@ -571,5 +571,34 @@ def test_what_changed_before_a_clock_was_set_is_fetched_though_it_seems_older_th
     assert state["clock_ahead"] == pytest.approx(120 * 60, abs=60), "the next reading compares with this"
 
 
+def test_changes_after_a_fetch_are_not_lost_where_a_clock_is_corrected_by_minutes(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
+        wiki.clock_ahead = -2.6 * MINUTE  # ours is wrong; and these are rounded to three minutes
+        wiki.edit("A")
+        wiki.edit("B")
+        reading(lake, wiki)
+        hold(lake, wiki, "A", "B", batch=2, ago=timedelta())
+        wiki.clock_ahead = timedelta()  # ours was set right
+        wiki.edit("A")
+        wiki.delete("B")
+        reading(lake, wiki)
+        assert drop_settled(lake, source_of(wiki)) == 2
+    assert {title: row["kind"] for title, row in stored(lake).items()} == {"A": "edit", "B": "delete"}
+
+
+def test_an_edit_right_after_a_fetch_is_not_lost_where_the_clock_was_set_back_by_minutes(
+    tmp_path: Path,
+) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki):
+        wiki.clock_ahead = -5.3 * MINUTE
+        reading(lake, wiki)
+        hold(lake, wiki, "A", batch=2, ago=-4.8 * MINUTE)
+        wiki.clock_ahead = -0.4 * MINUTE
+        wiki.edit("A")
+        with time_machine.travel(utc_now() + 5 * MINUTE):  # the next reading is due
+            reading(lake, wiki)
+            assert drop_settled(lake, source_of(wiki)) == 1
+
+
 def _killed(*_arguments: Any, **_named: Any) -> None:
     raise KeyboardInterrupt

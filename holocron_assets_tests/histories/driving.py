@@ -18,6 +18,7 @@ from commit_points import CommitPoints
 from fake_ollama import Chat, FakeOllama
 from history_wiki import HistoryWiki
 from model import SAYS
+from waited import Waited
 
 from holocron_assets.settings import PROJECT_FOLDER
 
@@ -58,13 +59,12 @@ class Setting:
 class Life:
     """A process of Holocron, which lives until it dies at a commit point or is ended."""
 
-    def __init__(self, address: Path, ahead: float) -> None:
+    def __init__(self, address: Path, skew: float) -> None:
         self._connection = socket.socket(socket.AF_UNIX)
         self._connection.connect(str(address))
-        self._connection.sendall(f"{ahead}".encode())
+        self._connection.sendall(f"{skew}".encode())
         self._lines = self._connection.makefile("rw", encoding="utf-8")
         self._lines.readline()
-        self.waited = 0.0
 
     def __call__(self, do: str, *given: object) -> Any:
         """Let it do something; see the methods of `worker.Life`."""
@@ -78,7 +78,6 @@ class Life:
             raise DiedError
         answer = json.loads(line)
         assert "raised" not in answer, answer["raised"]
-        self.waited = answer["waited"]
         return answer["is"]
 
     def end(self) -> None:
@@ -97,7 +96,6 @@ class Driven:
         setting: what people wrote.
         answered: how often each prompt was answered since the history began, or a backup was restored.
         skew: by how many seconds the machine's clock is wrong.
-        waited: how many seconds passed in which nothing was done.
     """
 
     folder: Path
@@ -105,7 +103,6 @@ class Driven:
     ollama: FakeOllama
     setting: Setting = field(default_factory=Setting)
     skew: float = 0.0
-    waited: float = 0.0
     _life: Life | None = None
     _programs: dict[Setting, "subprocess.Popen[bytes]"] = field(default_factory=dict)
     _deaths: int = 0
@@ -122,6 +119,11 @@ class Driven:
     def data(self) -> Path:
         return self.home / "data"
 
+    @property
+    def waited(self) -> Waited:
+        """The time that passed in which nothing was done, for the processes and the wiki alike."""
+        return Waited(self.folder)
+
     def begin(self) -> bool:
         """Forget everything: a new history, of an empty wiki and the Holocron that was kept, if one was.
 
@@ -134,8 +136,10 @@ class Driven:
             shutil.copytree(self._kept, self.home)
         else:
             self.data.mkdir(parents=True)
-        self.setting, self.skew, self.waited = Setting(), 0.0, 0.0
-        vars(self.wiki).update({name: value for name, value in vars(HistoryWiki()).items() if name != "fake"})
+        self.setting, self.skew = Setting(), 0.0
+        self.waited.reset()
+        anew = vars(HistoryWiki(waited=self.waited))
+        vars(self.wiki).update({name: value for name, value in anew.items() if name != "fake"})
         self.wiki.recover()
         self.wiki.fake.requests.clear()
         self.ollama.chats.clear()
@@ -149,7 +153,7 @@ class Driven:
     def life(self) -> Life:
         """The process that does what is to be done; another one if the last is gone."""
         if self._life is None:
-            self._life = Life(self._address(), self.skew + self.waited)
+            self._life = Life(self._address(), self.skew)
         return self._life
 
     def do(self, do: str, *given: object) -> Any:
@@ -158,15 +162,11 @@ class Driven:
         Raises:
             DiedError: it died meanwhile, as it was told to.
         """
-        life = self.life()
-        before = life.waited
         try:
-            answer = life(do, *given)
+            return self.life()(do, *given)
         except DiedError:
             self.end_life()
             raise
-        self._wait(life.waited - before)
-        return answer
 
     def command(self, *arguments: str) -> tuple[int, str]:
         """Do a command of `holocron`; give its exit code and what it printed."""
@@ -223,17 +223,12 @@ class Driven:
     def pass_a_day(self) -> None:
         """A day passes in which nothing is done."""
         self.end_life()
-        self._wait(timedelta(days=1).total_seconds())
-
-    def _wait(self, seconds: float) -> None:
-        """Time passes for the wiki, too."""
-        self.waited += seconds
-        self.wiki.clock_ahead = timedelta(seconds=self.waited)
+        self.waited.add(timedelta(days=1).total_seconds())
 
     def is_of_the_future(self, decision: str) -> bool:
         """Whether a decision was made more than ten minutes after the present, by the machine's clock."""
         at = datetime.strptime(decision.partition("-")[0], "%Y%m%dT%H%M%S%f").replace(tzinfo=UTC)
-        return at > datetime.now(UTC) + timedelta(seconds=self.skew + self.waited, minutes=10)
+        return at > datetime.now(UTC) + timedelta(seconds=self.skew + self.waited.seconds, minutes=10)
 
     @contextmanager
     def another(self) -> Iterator[None]:
@@ -331,7 +326,7 @@ def _answer(chat: Chat) -> dict[str, Any]:
 @contextmanager
 def driven(folder: Path) -> Iterator[Driven]:
     """A Holocron to drive, with its wiki and its model server."""
-    wiki = HistoryWiki()
+    wiki = HistoryWiki(waited=Waited(folder))
     wiki.fake.answer = wiki.answer
     with ExitStack() as stack:
         stack.enter_context(wiki.fake)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
 
@@ -9,6 +10,7 @@ from broken_server import EVERYTHING
 from changing_wiki import ChangingWiki
 from fake_mediawiki import Handler, api
 from model import EMBLEM, Kind, Page
+from waited import Waited
 
 TEXTS: Mapping[Kind, str] = {
     "pilot": f"{{{{Character|species=human|emblem={EMBLEM}}}}}\n'''NAME''' was a female human pilot.",
@@ -38,15 +40,20 @@ class HistoryWiki(ChangingWiki):
     """Pages as the model knows them, by title.
 
     Attributes:
+        waited: the time that passed for it without being waited for.
         standing: those that stand.
         gone: deleted ones, which can be restored.
         given: titles whose texts were given, in order, without the one that is drawn at random.
     """
 
+    waited: Waited = field(kw_only=True)
     standing: dict[str, Page] = field(default_factory=dict)
     gone: dict[str, Page] = field(default_factory=dict)
     given: list[str] = field(default_factory=list)
     _ids: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def now(self) -> datetime:
+        return super().now() + timedelta(seconds=self.waited.seconds)
 
     def save(self, title: str, kind: Kind, edition: int, links: tuple[str, ...]) -> None:
         """Save a page; a redirect becomes a page of its own."""

@@ -262,9 +262,9 @@ class Histories(RuleBasedStateMachine):
         return len(self.driven.wiki.given), len(self.driven.chats())
 
     def _finish(self, mark: tuple[int, int], *, kills: int, again: int = 0) -> None:
-        before = self.driven.waited
+        before = self.driven.waited.seconds
         self._command("run")
-        hours = (self.driven.waited - before) / 3600
+        hours = (self.driven.waited.seconds - before) / 3600
         assert hours < MOST_HOURS, f"the run waited for {hours:.1f} hours"
         self._compare(mark, kills=kills, again=again)
 

@@ -24,6 +24,7 @@ from typing import Any
 import time_machine
 from click.testing import CliRunner
 from dying_at_points import Points, watch
+from waited import Waited
 
 from holocron_assets.classify.rules import load_rules
 from holocron_assets.cli.main import main as holocron
@@ -72,11 +73,12 @@ _EARLIER = replace(PAGE_TYPES, columns=tuple(column for column in PAGE_TYPES.col
 class Life:
     """What one process does for a history."""
 
-    def __init__(self, ahead: float) -> None:
+    def __init__(self, skew: float, waited: Waited) -> None:
         """Live with a clock that is so many seconds ahead; a wait takes no time, but moves the clock."""
         now = datetime.now().astimezone()
-        self._clock = time_machine.travel(now + timedelta(seconds=ahead), tick=True).start()
-        self.waited = 0.0
+        self._waited = waited
+        ahead = timedelta(seconds=skew + waited.seconds)
+        self._clock = time_machine.travel(now + ahead, tick=True).start()
         vars(local)["sleep"] = self._wait
         vars(limits)["time"] = SimpleNamespace(monotonic=time.monotonic, sleep=self._wait)
         spilling.THREADS = 1  # a database of one thread is open in half the time
@@ -86,7 +88,7 @@ class Life:
         setattr(local.LocalRun, "_check", lambda _: None)  # noqa: B010 - it is no public method
 
     def _wait(self, seconds: float) -> None:
-        self.waited += seconds
+        self._waited.add(seconds)
         self._clock.shift(seconds)
 
     def command(self, *arguments: str) -> dict[str, Any]:
@@ -151,7 +153,7 @@ def serve(connection: socket.socket, life: Life) -> None:
         for line in lines:
             do, *given = json.loads(line)
             try:
-                answer = {"is": getattr(life, do)(*given), "waited": life.waited}
+                answer = {"is": getattr(life, do)(*given)}
             except Exception:  # noqa: BLE001 - the history shows it
                 answer = {"raised": traceback.format_exc()}
             lines.write(f"{json.dumps(answer, default=str)}\n")
@@ -169,7 +171,7 @@ def prepare() -> None:
 
 
 def main(address: str) -> None:
-    """Fork a life for each connection. It says first how far its clock is ahead, in seconds."""
+    """Fork a life for each connection. It says first by how many seconds its clock is wrong."""
     prepare()
     modules = Path(f"{address}.modules")
     with socket.socket(socket.AF_UNIX) as door:
@@ -186,7 +188,7 @@ def main(address: str) -> None:
             if not os.fork():
                 try:
                     door.close()
-                    live(connection)
+                    live(connection, Waited(Path(address).parent))
                     modules.write_text("\n".join(sorted(sys.modules)), encoding="utf-8")
                 finally:
                     os._exit(0)  # by Python's way out, it would wait for threads that only its parent has
@@ -202,12 +204,12 @@ def import_all(modules: Path) -> None:
         modules.unlink()
 
 
-def live(connection: socket.socket) -> None:
+def live(connection: socket.socket, waited: Waited) -> None:
     """Live the life that a connection is for."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    ahead = float(connection.recv(32).decode())
+    skew = float(connection.recv(32).decode())
     connection.sendall(b"\n")
-    serve(connection, Life(ahead))
+    serve(connection, Life(skew, waited))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ SeenIn = Literal["recent_changes", "check"]
 
 CLOCK_MARGIN = timedelta(minutes=5)
 """How far a wiki's clocks and copies of its database may differ. A wiki that lags more does not answer."""
+SET_BY = timedelta(minutes=1)
+"""If the difference of a wiki's clock from ours changes by more, one was set. Less comes of slow answers."""
 
 _BY_REVISION = frozenset({"edit", "new"})
 
@@ -115,10 +117,21 @@ def _newer(before: Row, row: Row) -> Row:
         return before
     if row["seen_at"] < before["seen_at"]:  # the clock was set back: only the order of the reports is right
         return row
-    if row["changed_at"] < before["changed_at"]:
+    if not _is_later(before, row, are_edits=is_edit):
         return before
     counts_as_later = row["changed_at"] > row["seen_at"]  # than a request: see `after_request`
-    return {**row, "seen_at": before["seen_at"]} if is_edit and not counts_as_later else row
+    seen_at = before["seen_at"] if is_edit and not counts_as_later else row["seen_at"]
+    return {**row, "seen_at": seen_at, "changed_at": max(before["changed_at"], row["changed_at"])}
+
+
+def _is_later(before: Row, row: Row, *, are_edits: bool) -> bool:
+    """Whether a change that was reported later also happened later, and was not only listed late.
+
+    Revisions say so. Times of two readings do only in part: a clock may have been corrected between them.
+    """
+    if are_edits and None not in {row["revision_id"], before["revision_id"]}:
+        return bool(row["revision_id"] > before["revision_id"])
+    return bool(row["changed_at"] > before["changed_at"] - CLOCK_MARGIN)
 
 
 def _whole_minutes(span: timedelta) -> timedelta:
