@@ -1,15 +1,20 @@
 """Each change after which a run resolves something again, made by itself."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from resolved_wiki import Seen, Wiki, wiki_of
+from resolved_wiki import START, TYPES, Seen, Wiki, wiki_of
 
+from holocron_assets.entities.identity import judgement_store
+from holocron_assets.entities.identity.judgements import judged
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.entities.store import stale_entities
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
-from holocron_assets.lake.tables import ENTITY_JUDGEMENTS, PAGE_SIGNALS
+from holocron_assets.lake.tables import ENTITY_JUDGEMENTS, ENTITY_PAIRS, PAGE_SIGNALS
 
 VARN = Seen("Varn", 4)
 TO_MERGE = Seen("Varns", 5, wikitext="{{Merge|Varn}}\n'''Varns''' are a people.")
@@ -50,6 +55,25 @@ def test_other_judgements_make_entities_stale(tmp_path: Path) -> None:
     )
     with open_snapshot(wiki.lake) as snapshot:
         assert stale_entities(snapshot, ["Species"]) == ["Species"]
+
+
+def test_judgements_are_stale_if_other_pairs_came_while_they_were_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wiki = resolved(tmp_path, VARN, TO_MERGE)
+
+    def judged_slowly(*given: Any, **named: Any) -> list[Row]:
+        footer = read_footer(wiki.lake, ENTITY_PAIRS, "Species")
+        assert footer is not None
+        write_partition(wiki.lake, ENTITY_PAIRS, "Species", [], code_version="other", inputs=footer.inputs)
+        return judged(*given, **named)
+
+    monkeypatch.setattr(judgement_store, "judged", judged_slowly)
+    with open_snapshot(wiki.lake) as snapshot:
+        judgement_store.store_judgements(
+            snapshot, "Species", entity_types=frozenset(TYPES), now=START + timedelta(days=9)
+        )
+        assert judgement_store.stale_judgements(snapshot, TYPES) == ["Species"]
 
 
 def test_what_editors_say_counts_once_a_lake_of_an_older_version_is_read_anew(tmp_path: Path) -> None:
