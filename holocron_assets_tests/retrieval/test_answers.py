@@ -15,11 +15,12 @@ from holocron_assets.errors import HolocronError
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
+from holocron_assets.lake.views.database import connect, query
 from holocron_assets.retrieval.answers import reading
 from holocron_assets.retrieval.answers.answer import NOT_HERE, Answer, answer
 from holocron_assets.retrieval.answers.questions import Subject, gender_asked, keys_asked, subjects
 from holocron_assets.retrieval.answers.reading import Reader, reading_models
-from holocron_assets.retrieval.answers.statements import quoted
+from holocron_assets.retrieval.answers.statements import RELATIONS, known_rows, quoted, standing_statements
 from holocron_assets.retrieval.answers.wording import VERBS_FILE, VerbsFile
 from holocron_assets.retrieval.passages import LONGEST
 from holocron_assets.retrieval.search import Hit, Searcher
@@ -90,6 +91,31 @@ def test_a_word_for_one_gender_asks_for_somebody_of_that_gender(
 
 def test_what_leads_to_an_entity_is_not_read_in_the_wrong_direction(lake: Lake) -> None:
     assert not asked(lake, "Who is the child of Issa Dorrane?").statements
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "quote"),
+    [
+        ("When was Caldus Varrow born?", "271 AF", "[[271 AF]], [[Irrowen]]"),
+        ("What is the crew of the Sickle-class corvette?", "88", "88"),
+    ],
+)
+def test_what_markup_parts_on_its_page_or_is_short_is_an_answer_too(
+    lake: Lake, question: str, said: str, quote: str
+) -> None:
+    (one,) = asked(lake, question).statements
+    assert one.answer == said
+    assert quote in one.quote
+    assert wikitext(lake, one.title)[one.start : one.end] == one.quote
+
+
+def test_whatever_is_stated_of_an_entity_is_found_on_its_page(lake: Lake) -> None:
+    with connect(lake, relations=RELATIONS) as connection:
+        found = query(connection, "select entity_id from entities where state <> 'suppressed'")
+        rows = [row for one in found for row in known_rows(connection, one["entity_id"])]
+        lost = [row for row in rows if not standing_statements(connection, [row])]
+    assert rows
+    assert not lost
 
 
 def test_a_model_is_not_asked_what_is_known(lake: Lake, ollama: FakeOllama) -> None:
@@ -255,11 +281,11 @@ def test_a_question_asks_for_the_keys_whose_words_it_has(
 KNOWN = frozenset(
     re.findall(
         r"\w+",
-        """apprentice_of born born_on child_of comes_from commanded_by constructed created_by date
+        """apprentice_of born born_on child_of class comes_from commanded_by constructed created_by date
         designed_by destroyed destroyed_at died died_on directed_by fought_in founded founded_by followed_by
-        height homeworld killed killed_by leads led_by located_in made_of made_on manufactured_by manufactures
-        master_of member_of owned_by owns parent_of participant partner_of preceded_by published_by released
-        species took_place_at used_by uses wrote written_by""",
+        height homeworld in_region in_system killed killed_by leads led_by located_in made_of made_on
+        manufactured_by manufactures master_of member_of on_planet owned_by owns parent_of participant
+        partner_of preceded_by published_by released species took_place_at used_by uses wrote written_by""",
     )
 )
 """Keys of an entity that is all things."""
@@ -326,6 +352,16 @@ KNOWN = frozenset(
         ("Where is X found?", ["located_in"]),
         ("When did X take place?", ["date"]),
         ("Where did X take place?", ["took_place_at"]),
+        ("In which region is X?", ["in_region"]),
+        ("What region is X in?", ["in_region"]),
+        ("Which system is X in?", ["in_system"]),
+        ("On what planet is X?", ["on_planet"]),
+        ("What species is X?", ["species"]),
+        ("What class was the X?", ["class"]),
+        ("What was destroyed by X?", []),
+        ("Who never owned X?", []),
+        ("Who is not a member of X?", []),
+        ("Which ships didn't X own?", []),
     ],
 )
 def test_questions_reach_the_keys_that_say_the_same_in_other_words(

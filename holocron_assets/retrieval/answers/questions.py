@@ -110,6 +110,8 @@ def keys_asked(question: str, subject: Subject, known: Collection[str]) -> list[
     """
     asked = wording_of_question(question, subject.name)
     fitting = [key for key in known if _can_answer(key, asked.kind)]
+    if not asked.stems:
+        asked = replace(asked, stems=asked.noun)  # in which region is X?
     others = frozenset().union(*map(other_stems, asked.stems))
     return _best(fitting, asked) or _best(fitting, replace(asked, stems=asked.stems | others))
 
@@ -138,13 +140,14 @@ def _stems(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _best(keys: Iterable[str], asked: Wording) -> list[str]:
-    """The keys of whose names most words are asked for."""
-    found: dict[str, int] = {}
+    """The keys of whose names most words are asked for; rather by their own name than by another word."""
+    found: dict[str, tuple[int, bool]] = {}
     for key in keys:
-        wordings = map(wording_of_key, _phrases(key))
-        found[key] = max((len(one.stems) for one in wordings if asked.asks_for(one)), default=0)
-    most = max(found.values(), default=0)
-    return sorted(key for key, words in found.items() if words == most and most)
+        own, *others = map(wording_of_key, _phrases(key))
+        fitting = [(len(one.stems), one is own) for one in (own, *others) if asked.asks_for(one)]
+        found[key] = max(fitting, default=(0, False))
+    most = max(found.values(), default=(0, False))
+    return sorted(key for key, words in found.items() if words == most and most[0])
 
 
 def _can_answer(key: str, kind: Kind) -> bool:
@@ -156,6 +159,8 @@ def _can_answer(key: str, kind: Kind) -> bool:
 
 
 def _is_of_kind(key: StatedKey, kind: Kind) -> bool:
+    if kind is Kind.NO_TIME:
+        return key.value != "date"
     if key.kind != "relation":
         return key.value == ("date" if kind is Kind.TIME else "text")
     if kind is Kind.TIME:

@@ -1,8 +1,8 @@
 """The statements that an answer is made of, and where each is said word for word."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import duckdb
@@ -23,24 +23,26 @@ _HYPHEN = r"[-\u2010\u2011\u2013]"
 _JOINS = re.compile(f"{_OF_WORDS}|{_HYPHEN}")
 _FIGURE = re.compile(r"\W?\d[\d\W]*")
 
-RELATIONS = ("entities", "entity_facts", "entity_relations", "source_pages")
+RELATIONS = ("entities", "entity_facts", "entity_relations", "passages", "source_pages")
 """The relations that the query here names."""
 
 _KNOWN = """
 with said as (
     select
         entity_id, fact_key as key, value, evidence, evidence_start, evidence_end, source, title_key,
-        null::varchar as answer_id, false as is_turned
+        revision_id, null::varchar as answer_id, false as is_turned
     from entity_facts
     where entity_id = $entity and supported and status in ('stated', 'accepted')
     union all
-    select from_id, relation, to_name, evidence, evidence_start, evidence_end, source, title_key, to_id, false
+    select
+        from_id, relation, to_name, evidence, evidence_start, evidence_end, source, title_key,
+        revision_id, to_id, false
     from entity_relations
     where from_id = $entity and supported and status in ('stated', 'accepted')
     union all
     select
         to_id, relation, of.name, evidence, evidence_start, evidence_end, said.source, said.title_key,
-        from_id, true
+        said.revision_id, from_id, true
     from entity_relations as said
     join entities as of on of.entity_id = said.from_id
     where to_id = $entity and from_id <> $entity and supported and said.status in ('stated', 'accepted')
@@ -58,6 +60,12 @@ _PAGE = """
 select title, url, wikitext, revision_id as revision_now
 from source_pages
 where source = $source and title_key = $title_key
+"""
+_CLEAN = """
+select title, revision_id as revision_now, text, start_offset
+from passages
+where source = $source and title_key = $title_key
+order by start_offset
 """
 
 
@@ -116,15 +124,37 @@ def standing_statements(connection: duckdb.DuckDBPyConnection, rows: Sequence[Ro
 
     Of rows on very many pages, only the first are read.
     """
-    found: list[Statement] = []
-    pages: dict[tuple[str, int], Sequence[Row]] = {}
-    for row in rows:
+    pages = _Pages(connection)
+    return [statement for row in rows for statement in _standing(row, pages)]
+
+
+@dataclass
+class _Pages:
+    """The texts of pages, each read once.
+
+    Attributes:
+        connection: to the lake, with `RELATIONS`.
+        wikitext: by source and title key, the page as it is now; none if it is not there.
+        clean: the passages of its clean text.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    wikitext: dict[tuple[str, int], Sequence[Row]] = field(default_factory=dict)
+    clean: dict[tuple[str, int], Sequence[Row]] = field(default_factory=dict)
+
+    def of(self, row: Row) -> Sequence[Row]:
+        """The page that a row is from, if not too many were read."""
+        return self._read(_PAGE, self.wikitext, row)
+
+    def passages_of(self, row: Row) -> Sequence[Row]:
+        """The passages of that page, if not too many pages were read."""
+        return self._read(_CLEAN, self.clean, row)
+
+    def _read(self, sql: str, known: dict[tuple[str, int], Sequence[Row]], row: Row) -> Sequence[Row]:
         place = (row["source"], row["title_key"])
-        if place not in pages and len(pages) < _MOST_PAGES:
-            pages[place] = query(connection, _PAGE, {"source": place[0], "title_key": place[1]})
-        checked = (_checked({**row, **page}) for page in pages.get(place, ()))
-        found += [statement for statement in checked if statement]
-    return found
+        if place not in known and len(known) < _MOST_PAGES:
+            known[place] = query(self.connection, sql, {"source": place[0], "title_key": place[1]})
+        return known.get(place, ())
 
 
 def genders_of(connection: duckdb.DuckDBPyConnection, entities: Collection[str]) -> dict[str, list[str]]:
@@ -195,23 +225,42 @@ def _line(wikitext: str, start: int, end: int) -> tuple[int, int]:
     return (first, last) if last - first <= _LONGEST_LINE else (start, end)
 
 
-def _checked(row: Row) -> Statement | None:
-    start, end, wikitext = row["evidence_start"], row["evidence_end"], row["wikitext"] or ""
-    if start is None or find_quote(row["evidence"], wikitext[start:end]) is None:
-        span = find_quote(row["evidence"], wikitext)
-        if span is None:
-            return None
-        start, end = span
-    start, end = _line(wikitext, start, end)
+def _standing(row: Row, pages: _Pages) -> Iterator[Statement]:
+    """Where a row's words are in its page now: in the wikitext, or else in a passage of the clean text."""
+    for page in pages.of(row):
+        if span := _span_in_wikitext(row, page):
+            start, end = _line(page["wikitext"], *span)
+            yield _statement(row, page, page["wikitext"][start:end], (start, end), "wikitext")
+            return
+    for passage in pages.passages_of(row):
+        if span := find_quote(row["evidence"], passage["text"]):
+            start, end = (passage["start_offset"] + offset for offset in span)
+            yield _statement(row, passage, passage["text"][span.start : span.end], (start, end), "text")
+            return
+
+
+def _span_in_wikitext(row: Row, page: Row) -> tuple[int, int] | None:
+    """Where a row's words are in a page's wikitext.
+
+    The row says where they were read, in the revision that it names. They are clean text: markup may part
+    them there, and they may be as short as "88". In another revision, they have to be found.
+    """
+    start, end, wikitext = row["evidence_start"], row["evidence_end"], page["wikitext"] or ""
+    if start is not None and row["revision_id"] == page["revision_now"]:
+        return start, end
+    return find_quote(row["evidence"], wikitext)
+
+
+def _statement(row: Row, page: Row, quote: str, span: tuple[int, int], of: str) -> Statement:
     return Statement(
         answer=row["value"],
-        quote=wikitext[start:end],
-        title=row["title"],
+        quote=quote,
+        title=page["title"],
         source=row["source"],
-        revision_id=row["revision_now"],
-        start=start,
-        end=end,
-        of="wikitext",
+        revision_id=page["revision_now"],
+        start=span[0],
+        end=span[1],
+        of=of,
         entity_id=row["entity_id"],
         key=row["key"],
         answer_id=row["answer_id"],

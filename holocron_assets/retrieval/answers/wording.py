@@ -37,6 +37,9 @@ _POSSESSED = re.compile(
     rf"^(.*)\b{_NAME} s (?:(?:current|first|former|full|last|new|old|only|own|real|second|third) )*(\w.*)"
 )
 """Who killed X's master? That says nothing of what killed X."""
+_WHAT_IS = re.compile(rf"^(?:what|which) .*\b(?:is|was|are|were) (?:the )?{_NAME}$")
+"""What species is X?"""
+_NOT = re.compile(r"\b(?:not|never|no|without|except|besides)\b|n t\b")
 _BEFORE_A_VERB = frozenset({"did", "do", "does", "will"})
 _WAS_DONE = re.compile(r"\w+[^\We]ed")
 
@@ -69,6 +72,7 @@ class Kind(Enum):
     PERSON = "person"
     PLACE = "place"
     TIME = "time"
+    NO_TIME = "no time"
     ANYTHING = "anything"
 
 
@@ -91,20 +95,26 @@ class Wording:
         part: what the entity is to them.
         prepositions: those that it has; a question for a place has those of places.
         kind: what it asks for.
+        noun: stems of the noun for that, as in "what region".
         possessed: stems of what the entity is said to have, as in "X's master", and of words that mean the
             same; a key has to be about one of them.
         done: stems of the verbs before that; a key has to be about all of them.
+        is_negative: whether it asks for what is not so, which no key says.
     """
 
     stems: frozenset[str]
     part: Part
     prepositions: frozenset[str]
     kind: Kind = Kind.ANYTHING
+    noun: frozenset[str] = frozenset()
     possessed: frozenset[str] = frozenset()
     done: frozenset[str] = frozenset()
+    is_negative: bool = False
 
     def asks_for(self, key: "Wording") -> bool:
         """Whether the words of a question have all that a key's name says, of the same part."""
+        if self.is_negative:
+            return False
         is_about = not self.possessed or bool(self.possessed & key.stems and self.done <= key.stems)
         has_words = key.stems <= self.stems and key.prepositions <= self.prepositions
         return is_about and has_words and key.part is self.part
@@ -128,6 +138,8 @@ def wording_of_question(question: str, name: str) -> Wording:
     if kind in {Kind.PLACE, Kind.TIME}:
         prepositions |= _PREPOSITIONS - {"of"}
     said = re.sub(rf"\b{re.escape(' '.join(own))}\b", _NAME, " ".join(name_words(question)))
+    if kind is Kind.ANYTHING and (_BY_NAME.search(said) or _DID_NAME.search(said)):
+        kind = Kind.NO_TIME  # what was destroyed by X, and not when X was destroyed
     before, had = _possessed(said)
     possessed = stems_of(had)
     return Wording(
@@ -135,8 +147,10 @@ def wording_of_question(question: str, name: str) -> Wording:
         _part_in_question(said, kind),
         prepositions,
         kind,
+        stems_of(name_words(asks_for[0]) if asks_for else ()),
         possessed.union(*map(other_stems, possessed)),
         stems_of(before) & _verb_stems(),
+        is_negative=bool(_NOT.search(said)),
     )
 
 
@@ -171,7 +185,9 @@ def _part_in_question(said: str, kind: Kind) -> Part:
     words = said.split()
     if _BY_NAME.search(said) or (_DID_NAME.search(said) and not {"by", "of"} & set(words)):
         return Part.DOES
-    is_about_another = kind in {Kind.ANYTHING, Kind.PERSON} and _WHO_DID.match(said)
+    is_about_another = (
+        kind in {Kind.ANYTHING, Kind.PERSON} and _WHO_DID.match(said) and not _WHAT_IS.match(said)
+    )
     if is_about_another or "by" in words:
         return Part.IS_DONE_TO
     has_doer = not _verbs_of_doers().keys().isdisjoint(words)
