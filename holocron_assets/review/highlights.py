@@ -1,9 +1,13 @@
 """Evidence in a page's text: finding it, and cutting the text around it."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+_WORD = re.compile(r"\w+")
+# The target of a link that shows other words, a template, a reference, and any mark: none is tried twice.
+_MARKUP = r"(?:\[\[[^\[\]|\n]*+\||\{\{[^{}\n]*+\}\}|<ref\b[^<>]*+(?:/>|>[^<]*+</ref>)|\W)++"
 _SHORTEST_QUOTE = 3
 _BEGINNING = 6_000
 _AROUND = 700
@@ -52,19 +56,32 @@ def found_in(text: str, quotes: Iterable[tuple[str, str]]) -> list[Mark]:
         words = quote.strip()
         if len(words) < _SHORTEST_QUOTE:
             continue
-        places = chain(_places(texts[0], words), *(_places(other, words.lower()) for other in texts[1:]))
-        place = next((place for place in places if place not in taken), None)
-        if place is not None:
-            taken.add(place)
-            marks.append(Mark(place, place + len(words), label))
+        places = chain(
+            _places(texts[0], words),
+            *(_places(other, words.lower()) for other in texts[1:]),
+            _parted_places(text, words),
+        )
+        found = next((place for place in places if place[0] not in taken), None)
+        if found is not None:
+            taken.add(found[0])
+            marks.append(Mark(*found, label))
     return marks
 
 
-def _places(text: str, words: str) -> Iterator[int]:
+def _places(text: str, words: str) -> Iterator[tuple[int, int]]:
     place = text.find(words)
     while place >= 0:
-        yield place
+        yield place, place + len(words)
         place = text.find(words, place + 1)
+
+
+def _parted_places(text: str, quote: str) -> Iterator[tuple[int, int]]:
+    """Where the words of clean text stand with links, references and other markup between them."""
+    words = _WORD.findall(quote)
+    if words:
+        pattern = _MARKUP.join(map(re.escape, words))
+        for found in re.finditer(rf"\b{pattern}\b", text, re.IGNORECASE):
+            yield found.span()
 
 
 def apart(marks: Iterable[Mark], length: int) -> list[Mark]:

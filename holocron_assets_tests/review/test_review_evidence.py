@@ -168,6 +168,21 @@ def test_a_quote_is_found_in_its_own_capitals_first_and_each_in_a_place_of_its_o
     assert found_in(text, [("chess", "d"), ("", "e"), (" a ", "too short")]) == []
 
 
+def test_words_of_clean_text_are_found_where_links_and_references_part_them() -> None:
+    text = (
+        "[[Regency|Prince]]-[[Regent]] '''Caldus'''<ref name='a'>No.</ref>{{C|once}} ruled. "
+        "Born [[271 AF]], [[Irrowen]]."
+    )
+    for quote, start, end in (
+        ("Prince-Regent Caldus ruled", "Prince]]", "ruled"),
+        ("271 AF, Irrowen", "271 AF]]", "Irrowen"),
+    ):
+        (mark,) = found_in(text, [(quote, "a")])
+        assert text[mark.start :].startswith(start)
+        assert text[: mark.end].endswith(end)
+    assert found_in(text, [("Caldus of ruled", "a"), ("aldus ruled", "b")]) == []
+
+
 def test_marks_that_overlap_or_lie_outside_are_left_out() -> None:
     marks = [Mark(5, 9, "second"), Mark(0, 6, "first"), Mark(8, 20, "outside"), Mark(3, 3, "empty")]
     assert apart(marks, 10) == [Mark(0, 6, "first")]

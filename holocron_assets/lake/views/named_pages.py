@@ -97,6 +97,13 @@ def page_ids(lake: Lake, title_keys: Sequence[int]) -> Mapping[int, int]:
         return {row["title_key"]: row["page_id"] for row in query(connection, sql, {"keys": title_keys})}
 
 
+def batch_of(lake: Lake, key: int) -> str | None:
+    """The batch that holds the page of a title key as it is now; None if there is no such page."""
+    with connect(lake, relations=["current_answers"]) as connection:
+        found = query(connection, "select batch from current_answers where title_key = $key", {"key": key})
+    return found[0]["batch"] if found else None
+
+
 def titles_there(lake: Lake, source: str, titles: Sequence[str]) -> set[str]:
     """Those of some exact titles that pages of a source have, with one reading for all."""
     with connect(lake, relations=("lake.seed_titles", "last_attempts")) as connection:

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from itertools import chain
+from itertools import chain, starmap
 from typing import Any
 from urllib.parse import quote
 
@@ -16,8 +16,10 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 
 from holocron_assets.decisions.log import one_step, standing
 from holocron_assets.entities.deciding import kinds_for_entity, kinds_for_statement
+from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.paths import PartitionNameError
+from holocron_assets.lake.views.named_pages import batch_of, find_page
 from holocron_assets.review.choices import (
     Choice,
     split_choice,
@@ -27,7 +29,7 @@ from holocron_assets.review.choices import (
 )
 from holocron_assets.review.claims import claims
 from holocron_assets.review.entity_detail import EntityDetail, entity_detail, entity_titled
-from holocron_assets.review.highlights import apart, found_in, pieces
+from holocron_assets.review.highlights import Mark, apart, found_in, pieces
 from holocron_assets.review.item_detail import have_pages, page_of
 from holocron_assets.review.pictures import SHOWN_TYPES, file_of
 from holocron_assets.review.queue import item_titled
@@ -73,7 +75,7 @@ class EntityPages:
         return await run_in_threadpool(self._decided, request, form)
 
     def page(self, request: Request) -> Response:
-        """Redirect from a page's title to its entity, or to its item in the queue."""
+        """Redirect from a page's title to its entity, or to its item in the queue, or to its text."""
         title = unicodedata.normalize("NFC", request.query_params.get("title", "").replace("_", " ").strip())
         source = request.query_params.get("source") or None
         found = entity_titled(self.desk.lake, title, source)
@@ -82,14 +84,17 @@ class EntityPages:
         item = item_titled(self.desk.lake, title, source)
         if item:
             return RedirectResponse(address_of(item))
+        named = [(source, title)] if source else find_page(self.desk.lake, title, None)
+        for key in starmap(title_key, named):
+            if batch := batch_of(self.desk.lake, key):
+                return RedirectResponse(f"/text/{quote(batch)}/{key}")
         raise HTTPException(
             HTTPStatus.NOT_FOUND,
-            f"No entity was read from a page called {title!r}, and nothing about it is open. Search by part "
-            "of its name, or see `holocron page`.",
+            f"No page called {title!r} was read. Search by part of its name, or see `holocron page`.",
         )
 
     def text(self, request: Request) -> Response:
-        """A page's text as it was read, with some words of it marked."""
+        """A page's text as it was read, with some words of it marked, or those between two offsets."""
         batch, key = request.path_params["batch"], request.path_params["title_key"]
         words = request.query_params.get("words", "")
         try:
@@ -100,9 +105,15 @@ class EntityPages:
             page = None
         if page is None:
             raise HTTPException(HTTPStatus.NOT_FOUND, f"Batch {batch!r} has no text of such a page.")
-        marks = apart(found_in(page.wikitext, [(words, "What was read here")]), len(page.wikitext))
-        shown = pieces(page.wikitext, marks, is_whole="whole" in request.query_params)
-        return self.desk.show(request, "text.html", {"page": page, "pieces": shown, "words": words})
+        asked = request.query_params
+        start, end = (asked.get(name, "") for name in ("start", "end"))
+        label = "What was read here"
+        if start.isdecimal() and end.isdecimal():
+            marks = [Mark(int(start), int(end), label)]
+        else:
+            marks = found_in(page.wikitext, [(words, label)])
+        shown = pieces(page.wikitext, apart(marks, len(page.wikitext)), is_whole="whole" in asked)
+        return self.desk.show(request, "text.html", {"page": page, "pieces": shown, "asked": dict(asked)})
 
     def file(self, request: Request) -> Response:
         """The bytes of a file: a picture that a browser draws safely is shown, anything else is saved."""

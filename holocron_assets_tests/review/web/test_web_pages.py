@@ -265,6 +265,13 @@ def test_an_entity_shows_where_each_fact_comes_from(page: TestClient) -> None:
     assert "<mark" in page.get(text).text
 
 
+def test_the_text_of_a_page_marks_what_was_read_between_two_offsets(page: TestClient) -> None:
+    address = f"/text/{BATCH}/{title_key(SOURCE, 'Nem Sixfinger')}"
+    text = page.get(f"{address}?start=18&end=31&words=Varn").text
+    assert re.findall("<mark[^>]*>([^<]*)</mark>", text) == ["Nem Sixfinger"]
+    assert "<mark" not in page.get(f"{address}?start=18&end=2000000").text
+
+
 def claims_on(page: TestClient, address: str) -> dict[str, bool]:
     """The claims of an entity's page by the id of their first statement, and whether each is shown open."""
     seen = read(page.get(address).text).elements
@@ -385,9 +392,12 @@ def test_a_merged_id_leads_to_the_entity_that_it_is_now(page: TestClient) -> Non
     assert "N. Sixfinger was merged into this entity" in read(page.get(answer.headers["location"]).text).text
 
 
-def test_a_title_leads_to_its_entity_or_to_its_place_in_the_queue(page: TestClient) -> None:
+def test_a_title_leads_to_its_entity_or_to_its_place_in_the_queue_or_to_its_text(page: TestClient) -> None:
     assert page.get("/page?title=Nem_Six-Finger").headers["location"] == f"/entity/{ALSO_NEM}"
     assert page.get("/page?title=Shoal-chess").headers["location"] == CHESS
+    send(page, CHESS, choice="classify.Droid", author="Ada")
+    text = f"/text/{BATCH}/{title_key(SOURCE, 'Shoal-chess')}"
+    assert page.get(f"/page?title=Shoal-chess&source={SOURCE}").headers["location"] == text
     missing = page.get("/page?title=Nobody<b>")
     assert missing.status_code == 404
     assert "called &#39;Nobody&lt;b&gt;&#39;" in missing.text
