@@ -150,6 +150,10 @@ class Driven:
         self.end_life()
         shutil.copytree(self.home, self._kept)
 
+    def keep_found(self) -> None:
+        """Keep the Holocron of a history that went wrong, in folder `found`."""
+        shutil.copytree(self.home, self.folder / "found", dirs_exist_ok=True)
+
     def life(self) -> Life:
         """The process that does what is to be done; another one if the last is gone."""
         if self._life is None:
@@ -171,6 +175,7 @@ class Driven:
     def command(self, *arguments: str) -> tuple[int, str]:
         """Do a command of `holocron`; give its exit code and what it printed."""
         done = self.do("command", *arguments)
+        self.wiki.log.append(f"  holocron {' '.join(arguments)}: {done['code']}")
         return done["code"], done["said"]
 
     def run_and_die(self, at: int, when: str, match: str) -> str | None:
@@ -183,7 +188,9 @@ class Driven:
             self.do("dies", at, when, match, str(points.folder))
             self.command("run")
         except DiedError:
-            return points.died()
+            died = points.died()
+            self.wiki.log.append(f"  died {when} {died}")
+            return died
         finally:
             self.end_life()
             shutil.rmtree(points.folder)
@@ -212,6 +219,7 @@ class Driven:
         path = self.data / file
         content = path.read_bytes()
         middle = len(content) // 2
+        self.wiki.log.append(f"  {file} is damaged: {how}")
         flipped = content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :]
         path.write_bytes({"empty": b"", "cut": content[:middle], "flipped": flipped}[how])
 

@@ -44,12 +44,14 @@ class HistoryWiki(ChangingWiki):
         standing: those that stand.
         gone: deleted ones, which can be restored.
         given: titles whose texts were given, in order, without the one that is drawn at random.
+        log: what was done in the history, for whoever reads of a failure.
     """
 
     waited: Waited = field(kw_only=True)
     standing: dict[str, Page] = field(default_factory=dict)
     gone: dict[str, Page] = field(default_factory=dict)
     given: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
     _ids: Iterator[int] = field(default_factory=lambda: count(1))
 
     def now(self) -> datetime:
@@ -60,17 +62,21 @@ class HistoryWiki(ChangingWiki):
         before = self.standing.get(title) or self._begun(title)
         page = replace(before, kind=kind, edition=edition, links=links, target=None)
         self.standing[title] = replace(page, revision=self.edit(title, _text(page)))
+        self.log.append(f"  {title} is {self.standing[title]}")
 
     def delete(self, title: str, *, listed: bool = True) -> None:
         super().delete(title, listed=listed)
         self.gone[title] = self.standing.pop(title)
+        self.log.append(f"  {title} is deleted")
 
     def restore(self, title: str) -> None:
         super().restore(title)
         self.standing[title] = self.gone.pop(title)
+        self.log.append(f"  {title} is restored")
 
     def move(self, title: str, target: str, *, leaves_redirect: bool = True) -> None:
         super().move(title, target, leaves_redirect=leaves_redirect)
+        self.log.append(f"  {title} is moved to {target}")
         self.gone.pop(target, None)
         self.standing[target] = replace(self.standing.pop(title), revision=self.pages[target][0])
         if leaves_redirect:

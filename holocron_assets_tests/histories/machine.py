@@ -100,13 +100,17 @@ def step(act: Callable[..., None]) -> Callable[..., None]:
             self.tally.histories -= 1
             reject()
         began, self.went_well = monotonic(), False
+        drawn = {name: value for name, value in given.items() if name != "data"}
+        self.driven.wiki.log.append(f"{act.__name__} {drawn or ''}")
         try:
             act(self, *arguments, **given)
             self.went_well = True
             self.changes += act.__name__ not in UNCHANGING
         except Exception:
             if not self.tally.has_failed:  # shrinking takes long, and may find another failure
-                sys.stderr.write(f"found, and now shrunk:\n{traceback.format_exc()}")
+                done = "\n".join(self.driven.wiki.log)
+                sys.stderr.write(f"found, and now shrunk:\n{done}\n{traceback.format_exc()}")
+                self.driven.keep_found()
             self.tally.has_failed = True
             raise
         finally:
