@@ -56,10 +56,15 @@ class InfoboxNames(FrozenModel):
 
 
 class Prose(FrozenModel):
-    """Where a lead and its sentences end. `abbreviations` are separated by spaces."""
+    """Where a lead and its sentences end. `abbreviations` are separated by spaces.
+
+    `ordinals_have_a_stop` says that a full stop after a number of up to three digits makes it an ordinal, and
+    ends no sentence.
+    """
 
     closing_sections: Words = frozenset()
     abbreviations: str = ""
+    ordinals_have_a_stop: bool = False
 
 
 class Dates(FrozenModel):

@@ -56,7 +56,7 @@ def find_lead(
         text: masked wikitext.
         blocks: its paragraphs and headings.
         cleaner: the page's cleaner.
-        words: the closing sections of the language, and its abbreviations.
+        words: the closing sections of the language, and its full stops that end no sentence.
     """
     first_heading = next(
         (place for place, block in enumerate(blocks) if isinstance(block, Heading)), len(blocks)
@@ -79,9 +79,9 @@ def find_lead(
     if not pieces:
         return None
     lengths = (SHORTEST_EXCERPT, LONGEST_EXCERPT, EXCERPT_LIMIT)
-    excerpt = cut_at_sentence("\n\n".join(pieces), *lengths, words.abbreviations)
+    excerpt = cut_at_sentence("\n\n".join(pieces), *lengths, words.stops)
     return Lead(
-        sentence=first_sentence(excerpt, LONGEST_SENTENCE, words.abbreviations),
+        sentence=first_sentence(excerpt, LONGEST_SENTENCE, words.stops),
         excerpt=excerpt,
         offset=offset,
         method="first_paragraph" if bold is None else "bold_title",

@@ -93,6 +93,19 @@ class TimelineWords:
 
 
 @dataclass(frozen=True)
+class Stops:
+    """Full stops of a language that end no sentence.
+
+    Attributes:
+        abbreviations: words in lower case; theirs does not.
+        ordinals: whether that of a number of up to three digits does not.
+    """
+
+    abbreviations: frozenset[str]
+    ordinals: bool = False
+
+
+@dataclass(frozen=True)
 class PageWords:
     """The words of a language, compiled. English markers of pages hold in every language.
 
@@ -100,7 +113,7 @@ class PageWords:
     """
 
     closing_sections: frozenset[str]
-    abbreviations: frozenset[str]
+    stops: Stops
     timeline: TimelineWords
     infobox_names: re.Pattern[str]
     not_infobox_names: re.Pattern[str]
@@ -199,7 +212,7 @@ def page_words(code: str) -> PageWords:
     both = (own,) if code == ENGLISH else (own, load_language(ENGLISH))
     return PageWords(
         closing_sections=_all(one.prose.closing_sections for one in both),
-        abbreviations=frozenset(own.prose.abbreviations.split()),
+        stops=Stops(frozenset(own.prose.abbreviations.split()), own.prose.ordinals_have_a_stop),
         timeline=_timeline(both),
         infobox_names=_any_of((*VOCABULARY.infobox_names, *own.infobox.names)),
         not_infobox_names=_any_of(name for one in both for name in one.infobox.not_names),

@@ -30,7 +30,7 @@ def test_every_part_of_a_language_can_be_used(code: str) -> None:
     language = load_language(code)
     assert language.name
     assert language.grammar.copulas_singular
-    assert page_words(code).abbreviations
+    assert page_words(code).stops.abbreviations
     assert len(set(date_patterns(code).months.values())) == 12
     assert load_rules(code).rules.keys() == load_rules().rules.keys()
 

@@ -10,6 +10,7 @@ from holocron_assets.signals.sentences import (
     first_sentence,
     sentence_ends,
 )
+from holocron_assets.signals.vocabulary import page_words
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,27 @@ from holocron_assets.signals.sentences import (
 )
 def test_the_first_sentence_ends_where_a_reader_would_end_it(text: str, sentence: str) -> None:
     assert first_sentence(text, 1_000) == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("Der 1. FC Pell ist ein Verein. Er spielt.", "Der 1. FC Pell ist ein Verein."),
+        ("Pell war im 19. Jahrhundert eine Stadt. Sie lag.", "Pell war im 19. Jahrhundert eine Stadt."),
+        ("Sie begann am 3. Mai 1950. Er flog.", "Sie begann am 3. Mai 1950."),
+        ("Im 19./20. Jahrhundert war sie groß. Sie lag.", "Im 19./20. Jahrhundert war sie groß."),
+        ("Vom 3.-5. Mai war Markt. Er war.", "Vom 3.-5. Mai war Markt."),
+        ("Es hat die Nummer 12.", "Es hat die Nummer 12."),
+        ("Es hat die Nummer 12.\nEs fuhr.", "Es hat die Nummer 12."),
+        ("Hat es die Nummer 12? Es fuhr.", "Hat es die Nummer 12?"),
+    ],
+)
+def test_a_full_stop_after_a_short_number_ends_no_sentence_in_german(text: str, sentence: str) -> None:
+    assert first_sentence(text, 1_000, page_words("de").stops) == sentence
+
+
+def test_a_full_stop_after_a_number_ends_a_sentence_in_english() -> None:
+    assert first_sentence("Its number was 12. It sank.", 1_000) == "Its number was 12."
 
 
 def test_a_sentence_without_an_end_is_cut_between_words() -> None:
