@@ -58,10 +58,19 @@ def shows_bold_name(template: str) -> bool:
     return _BOLD_NAME.match(template) is not None
 
 
-def is_beside_text(prefix: str, site: Site) -> bool:
-    """Whether a link with a prefix shows no words: to a file, a category, or the page in another language."""
+def is_beside_text(target: str, site: Site, *, has_label: bool) -> bool:
+    """Whether a link shows no words: one to a file, a category, or the page in another language.
+
+    Args:
+        target: what the link leads to, as it is written.
+        site: the wiki that the link is on.
+        has_label: whether words of its own follow the target.
+    """
+    prefix, colon, _ = target.partition(":")
+    if not colon or not prefix:
+        return False
     return site.namespace_number(prefix) in (FILE_NAMESPACE, CATEGORY_NAMESPACE) or leads_to_a_language(
-        prefix, site
+        target, site, has_label=has_label
     )
 
 
@@ -188,8 +197,7 @@ class Cleaner:
         return "" if node.wiki_markup or node.contents is None else self._flat(node.contents)
 
     def _link_text(self, target: str, shown: str | None) -> str:
-        prefix, colon, _ = target.partition(":")
-        if colon and prefix and is_beside_text(prefix, self.site):
+        if is_beside_text(target, self.site, has_label=shown is not None):
             return ""
         return shown or target.strip().removeprefix(":")
 

@@ -24,7 +24,7 @@ from holocron_assets.lake.titles import (
 )
 from holocron_assets.signals.hidden import FILLER, without_hidden
 from holocron_assets.signals.outline import KEPT_TEXTS
-from holocron_assets.signals.vocabulary import words_of
+from holocron_assets.signals.vocabulary import leads_to_a_language, words_of
 
 # A title has 255 bytes; its fragment and percent-encoding may be longer. 2,000 characters bound the cache.
 # A pipe trick that was saved unexpanded, [[X|]], is no link: Parser::handleInternalLinks2 wants a label.
@@ -89,7 +89,7 @@ def _extract_links(wikitext: str, site: Site, *, is_redirect: bool) -> PageLinks
     links: dict[str, PageTitle] = {}
     categories: dict[str, PageTitle] = {}
     for written, closing in dict.fromkeys(_LINK.findall(text)):
-        target = _target(written, site)
+        target = None if _leads_to_a_language(written, closing, site) else _target(written, site)
         if target is None or (closing == "[[" and target.namespace != FILE_NAMESPACE):
             continue
         is_category = target.namespace == CATEGORY_NAMESPACE and not written.lstrip().startswith(":")
@@ -137,6 +137,13 @@ def _leads_to_another_wiki(written: str, site: Site) -> bool:
     except InvalidTitle:
         pass
     return False
+
+
+def _leads_to_a_language(written: str, closing: str, site: Site) -> bool:
+    """Whether a link leads to another language's page; one with a leading colon does so within the text."""
+    target = written.strip()
+    in_text = target.startswith(":")
+    return leads_to_a_language(target.removeprefix(":"), site, has_label=bool(closing) and not in_text)
 
 
 # pages of a wiki often link to the same titles, and this function takes most of the time

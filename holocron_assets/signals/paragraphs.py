@@ -9,7 +9,7 @@ from holocron_assets.signals.clean import is_beside_text, shows_bold_name
 from holocron_assets.signals.hidden import FILLER, replaced
 from holocron_assets.signals.outline import Block, Outline
 
-_LINK_PREFIX = re.compile(r"\[\[[ \t]*+([^\[\]{}|:\n]*+):")
+_LINK_TARGET = re.compile(r"\[\[[ \t]*+([^\[\]{}|:\n]*+:[^\[\]{}|\n]*+)(\]\])?")
 _NOT_PROSE = re.compile(
     r"[*#:;|!]|\{\{|\{\||----|__[^\W\d_]{2,}(?:_[^\W\d_]+)*__[ \t]*$"
     r"|</?(?:div|table|tr|td|th|center|ul|ol|li|gallery|noinclude|blockquote)\b",
@@ -88,8 +88,8 @@ def blanked(text: str, text_outline: Outline, site: Site) -> str:
 def _is_apart(text: str, block: Block, site: Site) -> bool:
     if block.kind != "link":
         return True
-    prefix = _LINK_PREFIX.match(text, block.start, block.end)
-    return prefix is not None and is_beside_text(prefix[1], site)
+    target = _LINK_TARGET.match(text, block.start, block.end)
+    return target is not None and is_beside_text(target[1], site, has_label=target[2] is None)
 
 
 def _is_prose(shown: str) -> bool:

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 
 from holocron_assets.lake.files.people_yaml import load_yaml
-from holocron_assets.lake.titles import Site
+from holocron_assets.lake.titles import DEFAULT_SITE, Site
 from holocron_assets.languages.language import (
     ENGLISH,
     Language,
@@ -183,21 +183,32 @@ def words_of(site: Site) -> PageWords:
     return page_words(language_code(site.language))
 
 
-def leads_to_a_language(prefix: str, site: Site) -> bool:
-    """Whether a link with a prefix leads to the page in another language, and is shown beside the text.
+def leads_to_a_language(target: str, site: Site, *, has_label: bool) -> bool:
+    """Whether a link leads to the page in another language, and is shown beside the text.
 
-    The prefixes of a wiki do not say which of them are languages. An export states no prefix; then those
-    of the languages that have a file count.
+    The prefixes of a wiki do not say which of them are languages. An export states no prefix. Then those of
+    the languages that have a file count, and others in links as bots wrote them: `[[fi:Foo]]`.
 
     Args:
-        prefix: what stands before the first colon of the link.
+        target: what the link leads to, as it is written.
         site: the wiki that the link is on.
+        has_label: whether words of its own follow the target.
     """
+    prefix, colon, title = target.partition(":")
     code = prefix.strip(" _").lower()
-    is_language = code in known_languages() or (
-        code in site.interwiki_prefixes and code.partition("-")[0] in VOCABULARY.language_codes
-    )
-    return is_language and code != language_code(site.language) and site.namespace_number(code) is None
+    if not colon or code == language_code(site.language) or site.namespace_number(code) is not None:
+        return False
+    if code in known_languages():
+        return True
+    if code.partition("-")[0] not in VOCABULARY.language_codes:
+        return False
+    as_bots_write = not has_label and prefix.strip(" _") == code and title[:1].strip(" _") != ""
+    return code in site.interwiki_prefixes or (as_bots_write and not _states_prefixes(site))
+
+
+def _states_prefixes(site: Site) -> bool:
+    """Whether a wiki says which prefixes lead to other wikis; one read from an export does not."""
+    return site.interwiki_prefixes != DEFAULT_SITE.interwiki_prefixes
 
 
 @cache

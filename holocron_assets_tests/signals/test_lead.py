@@ -183,6 +183,31 @@ def test_a_link_that_only_looks_like_one_to_another_language_shows_its_text(
     assert found.excerpt == excerpt
 
 
+@pytest.mark.parametrize(
+    "links", ["[[fi:Issa]]\n[[it:Issa]] [[ja:イサ]]", "[[pl:Issa]][[pt-br:Issa]]", "[[de:Issa]]"]
+)
+@pytest.mark.parametrize("around", ["{} She sailed.\n\n{}", "{1}\n{0} She sailed.", "{} She sailed. {}"])
+def test_links_to_other_languages_are_no_prose_on_a_wiki_that_states_no_prefixes(
+    around: str, links: str
+) -> None:
+    assert lead(around.format(SENTENCE, links)).excerpt == f"{CLEAN} She sailed."
+
+
+@pytest.mark.parametrize(
+    ("link", "shown"),
+    [
+        ("[[It: Chapter Two]]", "It: Chapter Two"),
+        ("[[it: chapter two]]", "it: chapter two"),
+        ("[[It:Issa]]", "It:Issa"),
+        ("[[it:Issa|hers]]", "hers"),
+        ("[[en:Issa]]", "en:Issa"),
+        ("[[xx:Issa]]", "xx:Issa"),
+    ],
+)
+def test_a_title_that_begins_like_a_language_shows_its_text(link: str, shown: str) -> None:
+    assert lead(f"{SENTENCE} See {link}.").excerpt == f"{CLEAN} See {shown}."
+
+
 def test_a_short_lead_is_continued_with_prose_of_the_sections_until_it_is_long_enough() -> None:
     body = "She sailed far. " * 30
     found = lead(f"{SENTENCE}\n\n== Life ==\n* a list\n{body}\n\n{body}\n\n{body}\n== More ==\n{body}")

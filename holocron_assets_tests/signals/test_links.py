@@ -1,6 +1,7 @@
 """Links, categories and redirects of a page."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -111,6 +112,27 @@ def test_links_are_read_as_mediawiki_reads_them(wikitext: str, expected: list[st
 )
 def test_what_mediawiki_shows_as_text_is_no_link(wikitext: str) -> None:
     assert titles(wikitext) == []
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "expected"),
+    [
+        ("[[de:Foo]] [[fi:Foo]] [[it:Foo]] [[pl:Foo bar]] [[pt-br:Foo]] [[ja:フー]] [[ fi:Foo ]]", []),
+        ("[[:fi:Foo]] [[:it:Foo|in Italian]]", []),
+        ("[[It: Chapter Two]] [[it: chapter two|x]]", ["It: Chapter Two", "It: chapter two"]),
+        ("[[It:Foo]] [[it:Foo|x]]", ["It:Foo"]),
+        ("[[en:Foo]] [[xx:Foo]]", ["En:Foo", "Xx:Foo"]),
+    ],
+)
+def test_a_link_to_another_language_is_no_page_of_a_wiki_that_states_no_prefixes(
+    wikitext: str, expected: list[str]
+) -> None:
+    assert titles(wikitext) == expected
+
+
+def test_a_wiki_that_states_its_prefixes_has_pages_that_begin_like_other_languages() -> None:
+    site = replace(DEFAULT_SITE, interwiki_prefixes=frozenset({"fi"}))
+    assert [link.title for link in extract_links("[[it:Foo]] [[fi:Foo]]", site).links] == ["It:Foo"]
 
 
 def test_a_nowiki_that_is_never_closed_hides_nothing() -> None:
