@@ -1,6 +1,6 @@
 """Checking revisions on a fake wiki: every known page, 50 a request, and on from where a run ended."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -84,6 +84,27 @@ def test_a_pass_finds_changes_that_were_never_listed(tmp_path: Path) -> None:
     assert (ended["checked"], ended["changed"]) == (6, 4)
     assert ended["finished_at"] is not None
     assert unfinished_pass(lake, "wiki") is None
+
+
+def test_a_page_asked_for_in_another_variant_of_the_language_is_not_taken_for_deleted(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path) as (lake, wiki):
+        revision = wiki.edit("电脑", listed=False)
+
+        def with_variants(asked: Mapping[str, str]) -> dict[str, Any]:
+            if "converttitles" not in asked or "電腦" not in asked.get("titles", ""):
+                return wiki.answer(asked)
+            said = wiki.answer({**asked, "titles": asked["titles"].replace("電腦", "电脑")})
+            said["query"]["converted"] = [{"from": "電腦", "to": "电脑"}]
+            return said
+
+        wiki.fake.answer = with_variants
+        known = outcome("電腦", title="电脑", revision_id=revision, fetched_at=utc_now() - HOUR)
+        put_manifest(lake, "wiki-000001", "電腦", origin=wiki.fake.api_url)
+        put_outcomes(lake, "wiki-000001", known, manifest=False)
+        start_pass(lake, "wiki", "person", utc_now())
+        ended, rows = check(lake, wiki)
+    assert [title for titles in asked_titles(wiki) for title in titles if title == "電腦"] == ["電腦"]
+    assert (ended["finished_at"] is not None, found(rows)) == (True, {})
 
 
 def test_a_title_that_robots_txt_forbids_does_not_keep_the_others_from_being_checked(tmp_path: Path) -> None:

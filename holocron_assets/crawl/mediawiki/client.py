@@ -30,12 +30,13 @@ _MOST_ANSWERS_A_TITLE = 200
 _LONGEST_CONTINUE = 10_000
 _DRAWN = 10  # enough that one of them is a page outside a group of suspects, even of a small wiki
 
+# A link may be in another variant of the wiki's language (Chinese, Serbian) than the title of its page.
+_ANY_VARIANT = {"converttitles": "1"}
 _PAGE_PROPERTIES = {
     "rvprop": "ids|timestamp|sha1|size|content|contentmodel",
     "rvslots": "main",
     "cllimit": "max",
-    # A link may be in another variant of the wiki's language (Chinese, Serbian) than the title of its page.
-    "converttitles": "1",
+    **_ANY_VARIANT,
 }
 _CHANGE_PARAMETERS = {
     "list": "recentchanges",
@@ -290,7 +291,7 @@ class WikiClient:
         """
         _refuse_too_many(titles)
         answered = AnsweredPages()
-        parameters = {"prop": "info", "titles": "|".join(titles), "curtimestamp": "1"}
+        parameters = {"prop": "info", "titles": "|".join(titles), "curtimestamp": "1", **_ANY_VARIANT}
         for answer, _ in self._follow(parameters):
             try:
                 answered.add(answer.query)
