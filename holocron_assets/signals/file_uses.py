@@ -6,12 +6,13 @@ Source of the rules: MediaWiki's manual, pages Help:Images (options of a picture
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import FILE_NAMESPACE, InvalidTitle, PageTitle, Site
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.extract import LONGEST_WIKITEXT
-from holocron_assets.signals.hidden import FILLER, apart, at_length, references, replaced, unmasked
+from holocron_assets.signals.hidden import FILLER, Hidden, apart, at_length, references, replaced, unmasked
 from holocron_assets.signals.vocabulary import VOCABULARY, words_of
 
 _MEDIA_NAMESPACE = -2
@@ -22,6 +23,8 @@ _LINK = re.compile(
     r"\[\[([^\[\]{}<>|\n]{1,400}+)((?:\|(?:[^\[\]|]++|\[\[[^\[\]]*+\]\]|\[[^\[\]]*+\])*+)*+)\]\]"
 )
 _GALLERY_LINE = re.compile(r"^[^\S\n]*+([^|\n]{1,400}+)(?:\|([^\n]*+))?$", re.MULTILINE)
+# The extension ImageMap: the first line that is no comment names the picture
+_MAPPED_FILE = re.compile(rf"(?:[\s{FILLER}]*+#[^\n]*+)*+[\s{FILLER}]*+([^|\n]{{1,400}}+)(?:\|([^\n]*+))?")
 _VALUE = re.compile(r"=[^\S\n]*+([^|\n\[\]{}<>=]{1,240}+)")
 _FILE_NAME = re.compile(
     r".+\.(?:png|jpe?g|gif|svg|webp|avif|tiff?|pdf|djvu|og[gva]|mp[34]|wav|flac|midi?|webm|xcf)",
@@ -75,7 +78,8 @@ def file_use_rows(page: Row, site: Site, lead_offset: int | None) -> list[Row]:
 
 
 def _uses(text: str, site: Site, lead_offset: int) -> Iterator[_Use]:
-    galleries = [part for part in apart(text) if part.tag == "gallery"]
+    parts = list(apart(text))
+    galleries = [part for part in parts if part.tag == "gallery"]
     # A list of references, and a gallery, may hold references.
     cited = list(references(text))
     shown = replaced(text, ((part.start, part.end, FILLER * (part.end - part.start)) for part in cited))
@@ -83,9 +87,12 @@ def _uses(text: str, site: Site, lead_offset: int) -> Iterator[_Use]:
     for match in _VALUE.finditer(text):
         written = unmasked(match[1]).strip()
         if _FILE_NAME.fullmatch(written) and (named := _named_file(written, site)):
-            yield _Use(match.start(), "infobox" if match.start() < lead_offset else "text", named)
+            yield _Use(match.start(), _role(match.start(), lead_offset), named)
     for part in galleries:
         yield from _of_gallery(shown, part.inner_start, part.inner_end, site)
+    for part in parts:
+        if part.tag == "imagemap":
+            yield from _of_map(shown, part, site, lead_offset)
     for part in cited:
         yield from _cited(text, part.inner_start, part.inner_end)
 
@@ -102,8 +109,12 @@ def _linked(
         if target.namespace == _MEDIA_NAMESPACE:
             yield _Use(match.start(), "media", _file_title(target.name, site))
         else:
-            role = "infobox" if match.start() < lead_offset else "text"
-            yield _Use(match.start(), role, target.title, _caption(shown[slice(*match.span(2))], site))
+            caption = _caption(shown[slice(*match.span(2))], site)
+            yield _Use(match.start(), _role(match.start(), lead_offset), target.title, caption)
+
+
+def _role(start: int, lead_offset: int) -> str:
+    return "infobox" if start < lead_offset else "text"
 
 
 def _cited(text: str, start: int, end: int) -> Iterator[_Use]:
@@ -114,11 +125,21 @@ def _cited(text: str, start: int, end: int) -> Iterator[_Use]:
 
 
 def _of_gallery(text: str, start: int, end: int, site: Site) -> Iterator[_Use]:
-    for line in _GALLERY_LINE.finditer(text, start, end):
+    # The first line may follow the tag; in a part of the text, a line begins there.
+    for line in _GALLERY_LINE.finditer(text[start:end]):
         written = unmasked(line[1]).strip()
         named = _named_file(written, site) if written else None
         if named:
-            yield _Use(line.start(), "gallery", named, _caption(f"|{line[2]}", site) if line[2] else None)
+            caption = _caption(f"|{line[2]}", site) if line[2] else None
+            yield _Use(start + line.start(), "gallery", named, caption)
+
+
+def _of_map(text: str, part: Hidden, site: Site, lead_offset: int) -> Iterator[_Use]:
+    line = _MAPPED_FILE.match(text, part.inner_start, part.inner_end)
+    target = _file(unmasked(line[1]), site) if line else None
+    if line and target:
+        caption = _caption(f"|{line[2]}", site) if line[2] else None
+        yield _Use(part.start, _role(part.start, lead_offset), _file_title(target.name, site), caption)
 
 
 def _named_file(written: str, site: Site) -> str | None:
@@ -131,6 +152,8 @@ def _file(written: str, site: Site) -> PageTitle | None:
     """The file that a text names; None if it names none, or only links to its page with a leading colon."""
     if written.lstrip().startswith(":"):
         return None
+    if "%" in written:
+        written = unquote(written)
     try:
         target = site.parse_title(written.strip())
     except InvalidTitle:

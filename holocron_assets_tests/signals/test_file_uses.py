@@ -12,7 +12,19 @@ from holocron_assets.signals.file_uses import file_use_rows
 
 _PIECES = st.sampled_from(
     [
-        *("[[File:A.png|", "]]", "[[", "|", "<gallery>", "</gallery>", "\nB.jpg|b\n", "<ref>", "</ref>"),
+        *(
+            "[[File:A.png|",
+            "]]",
+            "[[",
+            "|",
+            "<gallery>",
+            "</gallery>",
+            "<imagemap>",
+            "</imagemap>",
+            "\nB.jpg|b\n",
+            "<ref>",
+            "</ref>",
+        ),
         *("=C.gif\n|", "https://a.example/x.", "<!--", "-->", "thumb", " ", "{{", "}}", "[[Media:D.ogg]]"),
     ]
 )
@@ -94,6 +106,45 @@ def test_a_gallery_names_files_with_and_without_their_namespace() -> None:
         ("gallery", "File:No file at all", "x"),
         ("gallery", "File:C.gif", "Salt"),
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x\n<gallery>File:A.png|First\nFile:B.png|Second</gallery>",
+        '<gallery mode="packed">File:A.png|First\nB.png|Second\n</gallery>',
+        "{{Box\n|image=<gallery>A.png|First\nFile:B.png|Second\n</gallery>\n|a=b}}",
+    ],
+)
+def test_a_file_right_behind_the_tag_of_a_gallery_is_shown(text: str) -> None:
+    assert uses(text) == [("gallery", "File:A.png", "First"), ("gallery", "File:B.png", "Second")]
+
+
+def test_a_percent_encoded_name_is_that_of_the_file() -> None:
+    text = "[[File:Caf%C3%A9_X.jpg|thumb|c]]{{Box|image=Caf%C3%A9 Z.jpg}}[[Media:100%.ogg]][[File:%FF.png]]"
+    assert uses(f"{text}<gallery>\nFile:Caf%C3%A9 Y.jpg|d\n</gallery>") == [
+        ("text", "File:Café X.jpg", "c"),
+        ("text", "File:Café Z.jpg", None),
+        ("media", "File:100%.ogg", None),
+        ("gallery", "File:Café Y.jpg", "d"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<imagemap>\nFile:Map.png|300px|A map\nrect 0 0 1 1 [[Foo]]\nFile:No.png\ndesc none\n</imagemap>",
+        "<imagemap>\n# a comment\n<!-- x -->\n\nImage:Map.png|300px|A map\n</imagemap>",
+        "<imagemap>File:Map.png|300px|A map</imagemap>",
+    ],
+)
+def test_an_image_map_shows_the_file_of_its_first_line(text: str) -> None:
+    assert uses(text) == [("text", "File:Map.png", "A map")]
+    assert uses(text, len(text)) == [("infobox", "File:Map.png", "A map")]
+
+
+def test_an_image_map_without_a_file_shows_none() -> None:
+    assert uses("<imagemap>\nMap.png|x\n</imagemap><imagemap></imagemap><imagemap>\n#x</imagemap>") == []
 
 
 def test_a_link_to_the_bytes_is_media_and_a_link_to_the_page_is_no_use() -> None:
