@@ -6,10 +6,16 @@ Source of the rules: MediaWiki's manual, pages Help:Images (options of a picture
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.titles import FILE_NAMESPACE, InvalidTitle, PageTitle, Site
+from holocron_assets.lake.titles import (
+    FILE_NAMESPACE,
+    InvalidTitle,
+    PageTitle,
+    Site,
+    decode_character_references,
+)
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.extract import LONGEST_WIKITEXT
 from holocron_assets.signals.hidden import FILLER, Hidden, apart, at_length, references, replaced, unmasked
@@ -31,7 +37,11 @@ _FILE_NAME = re.compile(
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"https?://[^\s<>\"\[\]{}|\ufdd0-\ufdef]+", re.IGNORECASE)
-_TRAILING = ".,:;!?'"  # Parser::makeFreeExternalLink: these end a sentence, and are no part of an address
+# Parser::makeFreeExternalLink: an address ends before these, and at its end these marks are no part of it.
+_ADDRESS_END = re.compile(r"&(?:lt|gt|nbsp|#x0*+(?:3[ce]|a0)|#0*+(?:60|62|160));", re.IGNORECASE)
+_TRAILING = ".,:;!?'"
+# Sanitizer::cleanUrl: what no address may hold once its character references are decoded
+_UNSAFE = re.compile(r"[\x00-\x20\x7f\[\]<>\"|]")
 # https://www.mediawiki.org/wiki/Help:Images#Syntax, in English, which holds on every wiki
 _OPTION = re.compile(
     r"(?:thumb(?:nail)?|frame(?:d|less)?|border|left|right|center|centre|none|baseline|sub|super|top|text-top|middle"
@@ -119,9 +129,16 @@ def _role(start: int, lead_offset: int) -> str:
 
 def _cited(text: str, start: int, end: int) -> Iterator[_Use]:
     for address in _ADDRESS.finditer(text, start, end):
-        url = address[0].rstrip(_TRAILING)
-        if len(url) <= _LONGEST_ADDRESS:
+        url = _as_mediawiki_links(address[0])
+        if not url.endswith("://") and len(url) <= _LONGEST_ADDRESS:
             yield _Use(address.start(), "reference", url)
+
+
+def _as_mediawiki_links(address: str) -> str:
+    """An address without the text behind it, and with its character references decoded."""
+    url = decode_character_references(_ADDRESS_END.split(address, maxsplit=1)[0])
+    url = url.rstrip(_TRAILING if "(" in url else f"{_TRAILING})")
+    return _UNSAFE.sub(lambda unsafe: quote(unsafe[0]), url)
 
 
 def _of_gallery(text: str, start: int, end: int, site: Site) -> Iterator[_Use]:

@@ -165,6 +165,30 @@ def test_an_address_counts_that_a_reference_cites_without_the_sentences_end() ->
     ]
 
 
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [
+        ("[https://a.example/?b=1&amp;c=2 T]", "https://a.example/?b=1&c=2"),
+        ("{{Cite|url=https://a.example/?b=1&c=2|title=t}}", "https://a.example/?b=1&c=2"),
+        ("https://a.example/b&nbsp;and", "https://a.example/b"),
+        ("&lt;https://a.example/b&gt;", "https://a.example/b"),
+        ("https://a.example/b&#60;c", "https://a.example/b"),
+        ("https://a.example/b&#xA0;c", "https://a.example/b"),
+        ("(see https://a.example/b).", "https://a.example/b"),
+        ("https://a.example/b_(c).", "https://a.example/b_(c)"),
+        ("https://a.example/?b&amp;", "https://a.example/?b&"),
+        ("https://a.example/&quot;b&quot;", "https://a.example/%22b%22"),
+        ("https://a.example/?b=1&copy=2", "https://a.example/?b=1&copy=2"),
+    ],
+)
+def test_an_address_is_that_which_mediawiki_links_to(written: str, address: str) -> None:
+    assert uses(f"<ref>{written}</ref>") == [("reference", address, None)]
+
+
+def test_a_scheme_with_nothing_behind_it_is_no_address() -> None:
+    assert uses("<ref>https://&nbsp;a https://) http://...</ref>") == []
+
+
 def test_references_in_a_list_of_references_and_in_a_gallery_count() -> None:
     listed = 'It sank.<ref name="q" /><references><ref name="q">[http://q.example/1 x]</ref></references>'
     assert uses(listed) == [("reference", "http://q.example/1", None)]
