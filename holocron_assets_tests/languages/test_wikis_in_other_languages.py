@@ -16,6 +16,8 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import Site
 from holocron_assets.signals.extract import signal_row
 from holocron_assets.signals.infobox.values import infobox_values
+from holocron_assets.signals.sentences import first_sentence
+from holocron_assets.signals.vocabulary import page_words
 
 ALL = [(code, page) for code, pages in PAGES.items() for page in pages]
 ARTICLES = [(code, page) for code, page in ALL if page.kind in {"person", "place", "work"}]
@@ -55,6 +57,26 @@ def test_a_page_shows_what_it_is_by_the_words_of_its_language(code: str, page: W
     assert signals["is_list"] == (page.kind == "list")
     assert signals["is_redirect"] == (page.kind == "redirect")
     assert signals["lead_sentence"] == page.sentence
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("es", "Pell es una ciudad de EE. UU. Aún es grande."),
+        ("es", "Pell es un cuerpo de las FF. AA. Cubanas, y de RR. HH. Unidos."),
+        ("ru", "Пелл — это город в Моск. обл. России и в респ. Коми."),
+        ("ru", "Пелл — это пос. Ленина, дер. Ивана и р-н. Орла."),
+        ("de", "Pell ist eine Stadt im Kt. Bern, Bez. Thun, Lkr. Sonne."),
+        ("de", "Pell (griech. Pella) ist eine Stadt, russ. Pjella, ital. Pello, österr. Pöll."),
+    ],
+)
+def test_the_abbreviations_of_a_language_end_no_sentence(code: str, sentence: str) -> None:
+    assert first_sentence(f"{sentence}\nX.", 1_000, page_words(code).stops) == sentence
+
+
+def test_a_name_that_is_an_abbreviation_too_ends_a_sentence() -> None:
+    text = "Pell liegt in der Schweiz. Es ist klein."
+    assert first_sentence(text, 1_000, page_words("de").stops) == "Pell liegt in der Schweiz."
 
 
 @pytest.mark.parametrize(
