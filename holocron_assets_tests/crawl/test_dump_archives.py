@@ -75,6 +75,18 @@ def test_the_exports_of_an_archive_are_read_as_one(tmp_path: Path, name: str) ->
     assert read_site(path, "w")["site_name"] == "Das Wiki"
 
 
+@pytest.mark.parametrize("name", ["w.zip", "w.tar"])
+def test_parts_named_by_the_pages_they_hold_are_exports_too(tmp_path: Path, name: str) -> None:
+    parts = {
+        "w-pages-articles1.xml-p1p2.bz2": bz2.compress(export(page_xml("Ein", "one", 1))),
+        "w-pages-articles2.xml-p3p4": export(page_xml("Zwei", "two", 2)),
+        "w-pages-articles3.xml.bz2": bz2.compress(export(page_xml("Drei", "three", 3))),
+        "w-pages-articles.xml-rss.xml-index": b"<rss/>",
+    }
+    path = packed_as(tmp_path / name, parts)
+    assert [page.title for page in read_pages(path)] == ["Ein", "Zwei", "Drei"]
+
+
 @pytest.mark.parametrize("name", ["w.zip", "w.tar.gz"])
 def test_a_batch_in_the_middle_of_an_archive_is_read_from_its_copy(tmp_path: Path, name: str) -> None:
     pages = many_pages(3_000)

@@ -33,7 +33,8 @@ LONGEST_NAME = 1_000
 _CHUNK_BYTES = 1 << 16
 _LONGEST_HEAD_BYTES = 1 << 20
 _TARS = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.zst")
-_EXPORT = re.compile(r"\.xml(?:\.gz|\.bz2|\.zst)?$", re.IGNORECASE)
+# Wikimedia cuts an export into parts: enwiki-20240101-pages-articles1.xml-p1p41242.bz2
+_EXPORT = re.compile(r"\.xml(?:-p\d+p\d+)?(?:\.gz|\.bz2|\.zst)?$", re.IGNORECASE)
 _FIRST_PAGE = re.compile(rb"<(?:[\w.-]+:)?page[\s>]")
 _END = re.compile(rb"\s*</(?:[\w.-]+:)?mediawiki\s*>\s*$")
 _LONGEST_END_BYTES = 4096
