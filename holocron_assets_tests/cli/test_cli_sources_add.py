@@ -129,6 +129,68 @@ def test_usual_places_are_tried_where_the_page_names_no_api(new: Holocron, wiki:
     assert load_source(new.sources_folder / "lamps.yaml").address == f"http://{wiki.host}/w/api.php"
 
 
+def test_an_api_that_moved_is_asked_where_it_is_now(new: Holocron, wiki: FakeWiki) -> None:
+    with FakeWiki(answer=siteinfo) as other:
+        other.robots = page(200, "User-agent: *\nCrawl-delay: 4\n")
+        wiki.behave = at(
+            {
+                "/api.php": page(301, "moved", Location="/w/api.php?action=query&meta=siteinfo"),
+                "/w/api.php": page(302, "moved", Location=f"{other.api_url}?x=y#z"),
+            }
+        )
+        assert add(new, wiki.api_url, "--name", "lamps").exit_code == 0
+        source = load_source(new.sources_folder / "lamps.yaml")
+        assert source.address == other.api_url
+        assert source.politeness.requests_per_second == 0.25, "the robots.txt of the new address counts"
+        assert [len(wiki.requests), len(other.requests)] == [2, 1]
+
+
+def test_a_moved_api_is_not_asked_where_robots_txt_forbids_it(new: Holocron, wiki: FakeWiki) -> None:
+    with FakeWiki(answer=siteinfo) as other:
+        other.robots = page(200, "User-agent: *\nDisallow: /\n")
+        wiki.behave = page(301, "moved", Location=other.api_url)
+        assert add(new, wiki.api_url).exit_code == 1
+        assert other.requests == []
+
+
+def test_a_moved_api_is_not_asked_in_a_private_network_that_no_person_named(
+    new: Holocron, wiki: FakeWiki
+) -> None:
+    elsewhere = wiki.api_url.replace("127.0.0.1", "127.0.0.2")
+    wiki.behave = page(301, "moved", Location=elsewhere)
+    result = add(new, wiki.api_url)
+    assert result.exit_code == 1
+    assert "private_hosts" in " ".join(result.stderr.split())
+    assert len(wiki.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "/login?returnto=api.php",
+        "ftp://wiki.example.org/api.php",
+        "http://[::1/api.php",
+        "http://h:0/api.php",
+    ],
+)
+def test_an_api_that_leads_elsewhere_is_said_to_do_so(new: Holocron, wiki: FakeWiki, location: str) -> None:
+    wiki.behave = page(302, "moved", Location=location)
+    result = add(new, wiki.api_url)
+    assert result.exit_code == 1
+    assert f"(which leads on to '{location}')" in " ".join(result.stderr.split())
+    assert len(wiki.requests) == 1
+
+
+def test_apis_that_lead_to_each_other_are_each_asked_once(new: Holocron, wiki: FakeWiki) -> None:
+    paths = {
+        "/api.php": page(302, "", Location="/w/api.php"),
+        "/w/api.php": page(302, "", Location="/api.php"),
+    }
+    wiki.behave = at(paths)
+    assert add(new, wiki.api_url).exit_code == 1
+    assert len(wiki.requests) == 2
+
+
 def test_what_is_no_wiki_is_said_so_with_what_was_tried(new: Holocron, wiki: FakeWiki) -> None:
     wiki.behave = page(200, "<html>a shop</html>")
     result = add(new, f"http://{wiki.host}/shop")

@@ -272,13 +272,12 @@ def find_wiki(
         raise ContactError(f"contact {contact!r} {error.errors()[0]['ctx']['error']}") from error
     with ExitStack() as stack:
         hosts = _Hosts(politeness, politeness_folder, record, private_hosts, stack)
-        tried = []
+        tried: dict[str, str] = {}
         for api_url in _candidates(url, hosts):
-            tried.append(api_url)
-            if found := _described(api_url, hosts):
+            if found := _found_from(api_url, hosts, tried):
                 return found
     raise NoWikiError(
-        f"no MediaWiki answers for {address}: asked were {', '.join(tried)}. Open the wiki's page "
+        f"no MediaWiki answers for {address}: asked were {', '.join(tried.values())}. Open the wiki's page "
         "Special:Version, which names its `api.php`, and give that address"
     )
 
@@ -317,8 +316,8 @@ class _Hosts:
             requests, request = self.requests(url), Request("GET", url, {}, shown_url=url)
             Robots(url, requests).refuse_unless_allowed(request)
             answer = requests.send(request, _Page)[0]
-            location = answer.headers.get("location", "")
-            if not location or answer.status is None or answer.status < HTTPStatus.MULTIPLE_CHOICES:
+            location = _location(answer)
+            if not location:
                 return url, answer.body
             url = urljoin(url, location)
         raise NoWikiError(f"{url} leads on without end: give the address that a browser ends at")
@@ -334,6 +333,12 @@ class _Page:
         self.is_expected = True
         is_bad = answer.status is None or answer.status >= HTTPStatus.BAD_REQUEST
         self.problem = answer.error or (f"HTTP {answer.status}" if is_bad else None)
+
+
+def _location(answer: HttpAnswer) -> str:
+    """Where a redirect leads, as it says; empty for other answers."""
+    is_redirect = answer.status is not None and answer.status >= HTTPStatus.MULTIPLE_CHOICES
+    return answer.headers.get("location", "") if is_redirect else ""
 
 
 def _candidates(url: str, hosts: _Hosts) -> Iterator[str]:
@@ -355,13 +360,46 @@ def _candidates(url: str, hosts: _Hosts) -> Iterator[str]:
     yield from dict.fromkeys([*named, *(urljoin(place, path) for path in _API_PATHS)])
 
 
-def _described(api_url: str, hosts: _Hosts) -> FoundWiki | None:
-    """The wiki whose API is at an address; None if there is no API."""
+def _found_from(api_url: str, hosts: _Hosts, tried: dict[str, str]) -> FoundWiki | None:
+    """The wiki whose API is at an address, or at another `api.php` that the address redirects to.
+
+    Args:
+        api_url: the address.
+        hosts: asks it.
+        tried: what was asked before, and in what words to say so; takes what is asked now.
+    """
+    following: str | None = api_url
+    for _ in range(1 + MOST_REDIRECTS):
+        if following is None or following in tried:
+            return None
+        asked = tried[following] = following
+        found = _described(asked, hosts)
+        if not isinstance(found, str):
+            return found
+        tried[asked] = f"{asked} (which leads on to {_line(found)!r})"
+        following = _other_api(asked, found)
+    return None
+
+
+def _other_api(api_url: str, location: str) -> str | None:
+    """The address of an `api.php` that a redirect leads to; None if it leads elsewhere."""
+    try:
+        url = page_address(urljoin(api_url, location).partition("#")[0].partition("?")[0])
+    except (NoWikiError, ValueError):
+        return None
+    return url if urlsplit(url).path.endswith("/api.php") else None
+
+
+def _described(api_url: str, hosts: _Hosts) -> FoundWiki | str | None:
+    """The wiki whose API is at an address; where a redirect leads; None if there is no API."""
     requests, robots = hosts.requests(api_url), Robots(api_url, hosts.requests(api_url))
     request = Request("GET", api_url, _QUESTION, shown_url=f"{api_url}?{urlencode(_QUESTION)}")
     robots.refuse_unless_allowed(request)
     try:
-        said = json.loads(requests.send(request, _Page)[0].body)
+        answer = requests.send(request, _Page)[0]
+        if location := _location(answer):
+            return location
+        said = json.loads(answer.body)
         if said.get("error", {}).get("code") == _PRIVATE:
             raise NoWikiError(
                 f"{api_url} is the API of a private wiki: only people who log in may read it, and Holocron "
