@@ -4,6 +4,7 @@ import bz2
 import gzip
 import os
 import sys
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -188,6 +189,19 @@ def test_a_packed_file_with_damaged_bytes_is_named(tmp_path: Path) -> None:
     packed[len(packed) // 2] ^= 0xFF
     _, error = collected_until_error(saved(tmp_path, bytes(packed), "wiki.xml.gz"))
     assert "wiki.xml.gz" in str(error)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_an_archive_with_damaged_bytes_is_named(tmp_path: Path, method: int) -> None:
+    path = tmp_path / "wiki.zip"
+    with zipfile.ZipFile(path, "w", method) as packed:
+        packed.writestr("wiki.xml", START + "".join(map(page_xml, range(3_000))) + END)
+    damaged = bytearray(path.read_bytes())
+    for place in range(200, 220):
+        damaged[place] ^= 0xFF
+    path.write_bytes(damaged)
+    with pytest.raises(DumpError, match=r"wiki\.zip"):
+        list(read_pages(path))
 
 
 @pytest.mark.parametrize("suffix", [".7z", ".rar", ".xz"])

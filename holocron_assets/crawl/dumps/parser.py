@@ -6,6 +6,7 @@ The parser is expat, because it gives the exact byte and does not build a tree i
 
 import bz2
 import gzip
+import lzma
 import math
 import re
 import sys
@@ -123,7 +124,7 @@ def _troubles_named(path: Path) -> Iterator[None]:
         yield
     except EOFError as error:
         raise DumpError(path, "the packed file ends too soon: it was cut off; get it again") from error
-    except (OSError, zlib.error, zstd.ZstdError) as error:
+    except (OSError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
         raise DumpError(path, f"cannot be read: {_reason(error)}") from error
     except ArchiveError as error:
         raise DumpError(path, str(error)) from error
