@@ -69,6 +69,9 @@ def test_of_many_bad_lines_the_first_twenty_are_named(lake: Lake, tmp_path: Path
         ("http://127.0.0.1:1/index.php/Main_Page", "http://127.0.0.1:1/index.php/A%3FB", "A?B"),
         ("http://127.0.0.1:1/index.php?title=Main", "http://127.0.0.1:1/index.php?title=A_B", "A_B"),
         (None, "http://127.0.0.1:1/index.php?title=A", "A"),
+        (BASE, "https://wiki.example.org:443/wiki/A", "A"),
+        (BASE, "http://wiki.example.org:80/wiki/A", "A"),
+        (BASE, "https://wiki.example.org/wiki/Index.php", "Index.php"),
     ],
 )
 def test_an_address_gives_its_title_however_the_wiki_writes_its_addresses(
@@ -100,11 +103,28 @@ def test_only_title_gives_a_title_on_a_wiki_without_a_path_of_pages(lake: Lake) 
         ("https://wiki.example.org/other/A", "has no title"),
         ("https://wiki.example.org/wiki/", "has no title"),
         ("http://127.0.0.1:1/api.php", "has no title"),
+        ("https://wiki.example.org:444/wiki/A", "no page of source 'wiki'"),
+        ("https://[wiki.example.org/wiki/A", "is no address"),
+        ("https://wiki.example.org:x/wiki/A", "is no address"),
     ],
 )
 def test_an_address_of_no_page_is_named(lake: Lake, address: str, problem: str) -> None:
     with pytest.raises(ListError, match=problem):
         title_of_address(address, wiki_source(), site(lake))
+
+
+def test_a_script_in_the_folder_of_pages_has_no_title(lake: Lake) -> None:
+    known = site(lake, "http://127.0.0.1:1/Main_Page", "/$1")
+    with pytest.raises(ListError, match="has no title"):
+        title_of_address("http://127.0.0.1:1/index.php", wiki_source(), known)
+    assert title_of_address("http://127.0.0.1:1/Help/Index.php", wiki_source(), known) == "Help/Index.php"
+
+
+def test_an_address_that_cannot_be_read_is_named_with_its_line(lake: Lake, tmp_path: Path) -> None:
+    path = tmp_path / "list.jsonl"
+    path.write_text('"A"\n"https://[wiki.example.org/wiki/B"\n', encoding="utf-8")
+    with pytest.raises(ListError, match=r"line 2: 'https://\[wiki.example.org/wiki/B' is no address"):
+        titles(lake, path)
 
 
 def test_a_list_that_grew_cuts_its_new_pages_and_names_the_batches_that_are_not_fetched(lake: Lake) -> None:

@@ -12,6 +12,7 @@ from holocron_assets.lake.titles import InvalidTitle, PageTitle, Site
 
 _MOST_PROBLEMS = 20
 _WEB = ("http://", "https://")
+_USUAL_PORTS = {"http": 80, "https": 443}
 
 
 def read_title_list(path: Path, source: Source, site: Row) -> list[PageTitle]:
@@ -59,16 +60,26 @@ def title_of_address(address: str, source: Source, site: Row) -> str:
         site: its row of table `sites`.
 
     Raises:
-        ListError: the address is of another host, or has no title.
+        ListError: the address is none or of another host, or has no title.
     """
-    url = urlsplit(address)
     places = [urlsplit(known) for known in (source.address, site["base_url"] or "") if known]
-    if url.netloc.lower() not in {place.netloc.lower() for place in places}:
+    try:
+        url = urlsplit(address)
+        is_of_wiki = _host(url) in {_host(place) for place in places}
+    except ValueError as error:  # brackets without an end, or a port that is no number
+        raise ListError(f"{address!r} is no address: {error}") from error
+    if not is_of_wiki:
         hosts = " or ".join(sorted({place.netloc for place in places}))
         raise ListError(f"{address!r} is no page of source {source.name!r}, whose pages are on {hosts}")
-    if title := next(_titles(url, _folder(site)), None):
+    scripts = urlsplit(source.address or "").path.rpartition("/")[0]
+    if title := next(_titles(url, _folder(site), scripts), None):
         return title
     raise ListError(f"{address!r} has no title: it needs `title=`, or the path of the wiki's pages")
+
+
+def _host(url: SplitResult) -> tuple[str | None, int | None]:
+    """The host of an address, and its port if that is not the usual one."""
+    return url.hostname, None if url.port == _USUAL_PORTS.get(url.scheme) else url.port
 
 
 def _folder(site: Row) -> str | None:
@@ -82,7 +93,9 @@ def _folder(site: Row) -> str | None:
     return f"{urlsplit(site['base_url']).path.rpartition('/')[0]}/" if site["base_url"] else None
 
 
-def _titles(url: SplitResult, folder: str | None) -> Iterator[str]:
+def _titles(url: SplitResult, folder: str | None, scripts: str) -> Iterator[str]:
+    """The titles in an address; `api.php` and others in the folder of the wiki's scripts are none."""
     yield from parse_qs(url.query).get("title", ())
-    if folder and url.path.startswith(folder) and not url.path.endswith(".php"):
+    is_script = url.path.endswith(".php") and url.path.rpartition("/")[0] == scripts
+    if folder and url.path.startswith(folder) and not is_script:
         yield unquote(url.path.removeprefix(folder))
