@@ -11,7 +11,13 @@ from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, Site
 from holocron_assets.signals.hidden import protected, unmasked
 from holocron_assets.signals.outline import nesting, outline
 from holocron_assets.signals.quotes import without_quotes
-from holocron_assets.signals.vocabulary import TextTemplates, leads_to_a_language, normalised_name, shown_date
+from holocron_assets.signals.vocabulary import (
+    TextTemplates,
+    leads_to_a_language,
+    normalised_name,
+    numbered,
+    shown_date,
+)
 
 # mwparserfromhell's time grows with the square of unclosed markup; MediaWiki pages nest less than this
 _DEEPEST_NESTING = 30
@@ -208,7 +214,8 @@ class Cleaner:
         text = self.words.text_templates.get(name)
         if text is not None:
             return text
-        positional = (self._flat(param.value) for param in node.params if not param.showkey)
+        in_order = numbered((str(param.name).strip(), param.value) for param in node.params)
+        positional = map(self._flat, in_order)
         if name in self.words.date_templates:
             return shown_date(positional)
         argument = self.words.argument_templates.get(name)

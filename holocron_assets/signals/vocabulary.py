@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import TypeVar
 
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.titles import DEFAULT_SITE, Site
@@ -23,6 +24,10 @@ _FILE = resources.files(__package__) / "vocabulary.yaml"
 VOCABULARY_TEXT = _FILE.read_text(encoding="utf-8")
 _NOTHING = re.compile("(?!)")
 _NUMBER = re.compile("[0-9]{1,4}")
+_PLACE = re.compile("[1-9][0-9]{0,3}")
+
+Argument = TypeVar("Argument")
+"""An argument of a template, in the form that a reader of templates gives it."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,16 @@ def shown_date(arguments: Iterable[str]) -> str:
     if not numbers or len(numbers[0]) != len("1977"):
         return ""
     return "-".join(number.zfill(2) for number in numbers[:3])
+
+
+def numbered(arguments: Iterable[tuple[str, Argument]]) -> list[Argument]:
+    """The arguments of a template whose names are numbers, in their order; the last of a number counts.
+
+    Args:
+        arguments: each with its name. An unnamed one has its place among the unnamed ones, from 1.
+    """
+    found = {name: argument for name, argument in arguments if _PLACE.fullmatch(name)}
+    return [found[name] for name in sorted(found, key=int)]
 
 
 @dataclass(frozen=True)

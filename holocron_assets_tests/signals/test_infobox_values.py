@@ -114,6 +114,17 @@ def test_a_template_shows_its_argument_whether_or_not_a_named_one_goes_before() 
     assert texts("{{ubl|class=small|Salt|Sand}}") == ["Salt", "Sand"]
 
 
+def test_an_argument_with_a_number_has_the_place_that_the_number_says() -> None:
+    assert texts("{{Unbulleted list|1=Salt|2=Sand}}") == ["Salt", "Sand"]
+    assert texts("{{ubl\n | 2 = Sand\n | 10 = Glass | 1 = a=b\n}}") == ["a=b", "Sand", "Glass"]
+    assert texts("{{ubl|Salt|2=Sand|class=x|0=No|01=No|x1=No}}") == ["Salt", "Sand"]
+    assert texts("{{ubl|1=No|Salt}} {{Nowrap|1=No|Salt}} {{Nowrap|No|1=Salt}}") == ["Salt Salt Salt"]
+    assert texts("{{Start date|1=1977|2=5|3=25|df=yes}}") == ["1977-05-25"]
+    assert texts(f"{{{{ubl|{'9' * 5000}=No|Salt}}}}") == ["Salt"]
+    (value,) = values_of("Salt {{C|1=''a=b''}}")
+    assert (value.text, value.qualifier) == ("Salt", "a=b")
+
+
 @pytest.mark.parametrize(
     ("written", "shown"),
     [

@@ -4,7 +4,8 @@ It is read in one pass over brackets and marks. Templates that the vocabulary do
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import NamedTuple
 
 from holocron_assets.lake.titles import (
@@ -16,7 +17,7 @@ from holocron_assets.lake.titles import (
 )
 from holocron_assets.signals.hidden import unmasked
 from holocron_assets.signals.quotes import with_apostrophes
-from holocron_assets.signals.vocabulary import VOCABULARY, normalised_name, shown_date
+from holocron_assets.signals.vocabulary import VOCABULARY, normalised_name, numbered, shown_date
 
 _DEEPEST = 20
 _BRACKETS = re.compile(r"\{\{|\}\}|\[\[|\]\]")
@@ -112,6 +113,12 @@ def parameters(text: str, start: int, end: int, closed: Mapping[int, int]) -> It
             yield Parameter(unmasked(text[bound + 1 : named]).strip(), named + 1, after)
 
 
+def _by_name(given: Iterable[Parameter]) -> dict[str, Parameter]:
+    """The parameters by name, or by place among the unnamed ones; the last of a name counts."""
+    places = count(1)
+    return {one.name or str(next(places)): one for one in given}
+
+
 def read_lines(text: str, start: int, end: int, site: Site) -> list[list[Run]]:
     """The lines of a value: list items, and lines between line breaks.
 
@@ -204,7 +211,8 @@ class _Reader:
         inside = self._text[start + 2 : end - 2]
         name = normalised_name(inside.partition("|")[0])
         named = list(parameters(self._text, start + 2, end - 2, self._closed))
-        positional = [one for one in named if not one.name]
+        given = _by_name(named)
+        positional = numbered(given.items())
         if name in words.text_templates:
             self._add_shown(words.text_templates[name], start, end)
         elif name in words.comment_templates and positional:
@@ -218,22 +226,19 @@ class _Reader:
             self.read(start + 2 + inside.index(":") + 1, bound, depth + 1)
         elif name in words.argument_templates:
             self._add_shown(words.prefixes.get(name, ""), start, end)
-            self._add_argument(words.argument_templates[name], named, depth)
+            shown = words.argument_templates[name]
+            if shown == "*":
+                self._add_arguments(positional, depth)
+            elif shown in given:
+                self.read(given[shown].start, given[shown].end, depth + 1)
 
     def _add_shown(self, text: str, start: int, end: int) -> None:
         """Add the text that a template shows as a whole."""
         if text:
             self.lines[-1].append(Run(text, None, self._is_italic, start, end))
 
-    def _add_argument(self, argument: str, named: Sequence[Parameter], depth: int) -> None:
-        """Add a template's argument by its number or name; with "*", each unnamed one as a line."""
-        positional = [one for one in named if not one.name]
-        if argument == "*":
-            for one in positional:
-                self._break()
-                self.read(one.start, one.end, depth + 1)
-            return
-        given = {str(number): one for number, one in enumerate(positional, start=1)}
-        given |= {one.name: one for one in named if one.name}
-        if argument in given:
-            self.read(given[argument].start, given[argument].end, depth + 1)
+    def _add_arguments(self, arguments: Sequence[Parameter], depth: int) -> None:
+        """Add arguments of a template, each as a line."""
+        for one in arguments:
+            self._break()
+            self.read(one.start, one.end, depth + 1)
