@@ -33,7 +33,7 @@ _CODE_TAGS = (
     "includeonly",
 )
 _LITERAL_TAGS = ("nowiki", "pre")
-_APART_TAGS = ("ref", "references", "gallery", "imagemap", "style", "script", "inputbox")
+_APART_TAGS = ("ref", "references", "gallery", "imagemap", "style", "script", "inputbox", "youtube")
 
 
 class Hidden(NamedTuple):

@@ -39,6 +39,8 @@ def lead(wikitext: str) -> Lead:
         "[[Category:Captains]]\n\n",
         "{{Unclosed\n|name=x\n|text=y\n\n",
         "<gallery>\nA.png|'''Issa'''\n</gallery>\n",
+        "<youtube>dQw4w9WgXcQ</youtube>\n",
+        '<youtube width="200">dQw4w9WgXcQ</youtube>',
     ],
 )
 def test_the_lead_starts_with_the_paragraph_that_has_the_title_in_bold(before: str) -> None:
@@ -76,6 +78,7 @@ def test_the_lead_starts_with_the_paragraph_that_has_the_title_in_bold(before: s
         ("'''Pell''' weighed {{Convert|5|t}} of 6&nbsp;tons.", "Pell weighed of 6 tons."),
         ("The ''Heron''{{'s}} deck was wet.", "The Heron's deck was wet."),
         ("'''بيل''' كان قمرا. كان بعيدا.", "بيل كان قمرا."),
+        ("<youtube>dQw4w9WgXcQ</youtube>\n'''Pell''' was a moon.", "Pell was a moon."),
         ("__KEIN_INHALTSVERZEICHNIS__\n'''Pell''' was a moon.", "Pell was a moon."),
         (
             "''Pell'' is a film, and the sequel of ''Pell One''.",
