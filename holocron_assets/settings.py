@@ -200,7 +200,8 @@ def written_by_people(environment: Mapping[str, str] = os.environ) -> Mapping[st
 
 
 def _written(name: str, environment: Mapping[str, str] = os.environ) -> Path:
-    return Path(environment.get(_WRITTEN_BY_PEOPLE[name]) or PROJECT_FOLDER / "data" / name).resolve()
+    written = environment.get(_WRITTEN_BY_PEOPLE[name]) or PROJECT_FOLDER / "data" / name
+    return Path(os.path.realpath(written))  # links that lead to themselves are an error of whoever reads
 
 
 def sources_folder() -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import Field, StrictStr, ValidationInfo, field_validator
 
-from holocron_assets.crawl.sources.files import read_as, source_names
+from holocron_assets.crawl.sources.files import Problem, SourceError, read_as, source_names
 from holocron_assets.crawl.sources.settings import CronTimes
 from holocron_assets.crawl.sources.source import NAME_PATTERN, NAME_RULE
 from holocron_assets.frozen_model import FrozenModel
@@ -80,6 +80,10 @@ def read_schedules(file: Path, *, sources: Path, groups: Path) -> Schedules:
     Raises:
         SourceError: the file, or the folder of sources, cannot be used; names file, line and key.
     """
-    if not file.exists():
+    try:
+        file.stat()
+    except FileNotFoundError:
         return Schedules()
+    except OSError as error:
+        raise SourceError(file, Problem(0, "", f"cannot be read: {error.strerror}")) from error
     return read_as(file, Schedules, {"source": source_names(sources), "group": group_names(groups)})

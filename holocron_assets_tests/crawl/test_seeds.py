@@ -328,6 +328,15 @@ def test_a_dump_of_an_empty_wiki_is_no_error(lake: Lake, tmp_path: Path) -> None
     assert pending_pages(lake, source, limit=9) == []
 
 
+def test_a_dump_that_may_not_be_looked_at_is_stale_as_a_missing_one_and_named_when_it_is_read(
+    lake: Lake, tmp_path: Path
+) -> None:
+    source = dump_source(tmp_path / ("x" * 300))  # no file system has such a name
+    assert seeds_are_stale(lake, source)
+    with pytest.raises(DumpError, match="xxx"):
+        listed_dump(lake, source)
+
+
 def test_a_missing_dump_is_an_error_and_stale_until_it_was_listed_once(lake: Lake, tmp_path: Path) -> None:
     source = write_export(tmp_path / "x.xml", page("A", 1))
     Path(source.origin).unlink()

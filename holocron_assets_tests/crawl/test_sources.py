@@ -329,6 +329,15 @@ def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
         read_sources(tmp_path / "nowhere")
 
 
+def test_a_dump_behind_links_that_lead_to_themselves_does_not_stop_the_others(tmp_path: Path) -> None:
+    (tmp_path / "loop.xml").symlink_to(tmp_path / "loop.xml")
+    saved(tmp_path, WIKI)
+    saved(tmp_path, DUMP.replace("pages.xml", "loop.xml"), "dump.yaml")
+    sources, errors = read_sources(tmp_path)
+    assert sorted(sources) == ["dump", "wiki"]
+    assert not errors
+
+
 def test_a_value_that_holds_itself_is_an_error_and_no_endless_loop(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, f"{WIKI}expected: &self\n  min_by_type: *self\n").values()
     assert problem[1].endswith("holds itself")

@@ -26,6 +26,13 @@ def test_the_shipped_file_says_what_counts_without_it(tmp_path: Path) -> None:
     assert read(tmp_path / "none.yaml") == Schedules()
 
 
+def test_a_file_behind_links_that_lead_to_themselves_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "schedules.yaml"
+    file.symlink_to(file)
+    with pytest.raises(SourceError, match=r"schedules\.yaml: cannot be read"):
+        read(file)
+
+
 def test_what_is_left_out_is_as_it_is_by_default(tmp_path: Path) -> None:
     file = tmp_path / "schedules.yaml"
     file.write_text("compaction: {cron: '0 2 * * *', timezone: Europe/Berlin}\n", encoding="utf-8")

@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from stat import S_ISREG
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -199,9 +200,15 @@ class DumpIndex:
 
 
 def dump_mark(path: Path) -> str:
-    """A mark of one version of an export's file: its size and time of change, if the file is there."""
-    status = path.stat() if path.is_file() else None
-    return f"{status.st_size}-{status.st_mtime_ns}" if status else NO_DUMP
+    """A mark of one version of an export's file: its size and time of change, if the file is there.
+
+    A file that this user may not look at counts as missing: the run that reads it says what is wrong.
+    """
+    try:
+        status = path.stat()
+    except OSError:
+        return NO_DUMP
+    return f"{status.st_size}-{status.st_mtime_ns}" if S_ISREG(status.st_mode) else NO_DUMP
 
 
 def load_index(lake: Lake, source: Source) -> DumpIndex | None:

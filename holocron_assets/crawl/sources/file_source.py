@@ -1,5 +1,6 @@
 """A source of files: the files of a wiki, or lists of addresses, and how they are fetched."""
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated, Literal
@@ -117,7 +118,7 @@ class FileListing(Settings):
         if file is None:
             return None
         folder = info.context["file"].parent if info.context else Path()
-        return str((folder / file).resolve())
+        return os.path.realpath(folder / file)
 
     @field_validator("column")
     @classmethod

@@ -1,5 +1,6 @@
 """A source: a wiki or an export of one, and how it is read. Module `files` reads its YAML file."""
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -274,7 +275,7 @@ def refuse_unless_api(address: str) -> None:
 def _dump_path(address: str, folder: Path) -> str:
     if not address.strip() or _CONTROL.search(address) or "://" in address:
         raise ValueError("must be the path of a MediaWiki XML export, absolute or from this file's folder")
-    return str((folder / address).resolve())
+    return os.path.realpath(folder / address)  # of links that lead to themselves, it gives one of them
 
 
 def _host_name(url: SplitResult) -> str:
