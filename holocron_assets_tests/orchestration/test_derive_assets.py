@@ -1,11 +1,13 @@
 """The assets of interrogations: declared from data, filled by hand, and by backfills over several models."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
+from asked import interrogation
 from asked_holocron import AskedHolocron, asked_holocron, write_interrogation
 from dagster import DagsterRunStatus
 from dagster._core.definitions.automation_tick_evaluation_context import (
@@ -18,7 +20,9 @@ from fake_ollama import LARGE, SMALL, FakeOllama, malformed
 from sample_dagster import definitions_of, failure_message
 
 from holocron_assets.decisions.controls import PAUSE, Scope, control
+from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.gpu.slots import GPU_POOL
+from holocron_assets.orchestration.assets.derivations import model_groups
 from holocron_assets.orchestration.runs.failures import failure_of
 
 pytestmark = pytest.mark.system
@@ -81,6 +85,15 @@ def test_each_interrogation_is_an_asset_of_its_name_with_what_it_reads_above_it(
     assert (node.group_name, node.pools) == ("derivations", {"gpu"})
     assert node.metadata["model"] == "small:1b"
     assert graph.get(dg.AssetKey("shadow_tries_7")).tags["shadow"] == "true"
+
+
+def test_models_whose_names_differ_only_in_marks_or_capitals_have_steps_of_their_own() -> None:
+    models = ("qwen2.5:1b", "Qwen2.5:1b", "qwen2.5-1b", "other")
+    several = [interrogation(key=f"kinds_{place}", model=model) for place, model in enumerate(models)]
+    names = [group.name for group in model_groups(several, DispatchSettings())]
+    assert len(set(names)) == len(models)
+    assert "ask_other" in names
+    assert all(re.fullmatch("[a-z0-9_]+", name) for name in names)
 
 
 def test_a_partition_that_a_person_materializes_is_asked_about_and_recorded(

@@ -7,7 +7,8 @@ with counts if it cannot. What is asked of which pages is data.
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -68,6 +69,7 @@ class ModelGroup:
         pool: of the model.
         turns: what its runs take turns at: a pool of Dagster's.
         interrogations: which.
+        name: of the step.
     """
 
     model: str
@@ -75,11 +77,7 @@ class ModelGroup:
     pool: str
     turns: str
     interrogations: tuple[Interrogation, ...]
-
-    @property
-    def name(self) -> str:
-        """The name of the step."""
-        return f"ask_{re.sub(r'[^a-z0-9]+', '_', self.model.lower())}{'_by_type' if self.by_type else ''}"
+    name: str
 
     @property
     def assets(self) -> list[str]:
@@ -99,12 +97,26 @@ def model_groups(interrogations: Sequence[Interrogation], settings: DispatchSett
         found.setdefault((one.models[0], is_by_type(one)), []).append(one)
     models = _models_by_priority(interrogations)
     pools = {model: settings.pool_of(model) for model in models}
+    names = _step_names({model for model, _ in found})
     return [
-        ModelGroup(model, by_type, pools[model], settings.turns_of(pools[model]), tuple(several))
+        ModelGroup(
+            *(model, by_type, pools[model], settings.turns_of(pools[model]), tuple(several)),
+            name=f"{names[model]}_by_type" if by_type else names[model],
+        )
         for (model, by_type), several in sorted(
             found.items(), key=lambda item: (models.index(item[0][0]), item[0][1])
         )
     ]
+
+
+def _step_names(models: Collection[str]) -> Mapping[str, str]:
+    """A name for the step of each model: Dagster allows few characters, so two may be alike in the others."""
+    names = {model: f"ask_{re.sub(r'[^a-z0-9]+', '_', model.lower())}" for model in models}
+    count = Counter(names.values())
+    return {
+        model: name if count[name] == 1 else f"{name}_{content_hash(model)[:6]}"
+        for model, name in names.items()
+    }
 
 
 def derive_assets(
