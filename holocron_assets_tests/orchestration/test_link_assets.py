@@ -6,7 +6,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from crawl_rows import known, outcome, put_links, put_outcomes, put_site
-from sample_dagster import metadata_of, run_job
+from sample_dagster import definitions_of, metadata_of, run_job
 from sample_holocron import Holocron
 from watched import Watched
 
@@ -17,9 +17,10 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import BATCH_PAGES, KNOWN_LINKS, SEED_TITLES
+from holocron_assets.orchestration.runs.waiting import LocalRuns
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
 from holocron_assets.planning.job_names import LINKS_JOB
-from holocron_assets.planning.work import links_to_compact
+from holocron_assets.planning.work import Work, links_to_compact
 
 
 @pytest.fixture
@@ -44,6 +45,14 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 def compact(watched: Watched) -> dg.ExecuteInProcessResult:
     watched.instance.add_dynamic_partitions("sources", ["wiki"])
     return run_job(watched.holocron, watched.instance, LINKS_JOB, "wiki")
+
+
+def test_a_run_by_a_new_instance_makes_it_too(watched: Watched) -> None:
+    work = Work(LINKS_JOB, "wiki", "compact")
+    job = definitions_of(watched.holocron).resolve_job_def
+    (done,) = LocalRuns(watched.instance, watched.holocron.lake, job).finish([work])
+    assert done.error is None
+    assert watched.holocron.lake.has(KNOWN_LINKS, "wiki")
 
 
 def add_shortcut(watched: Watched) -> Source:

@@ -31,6 +31,7 @@ from holocron_assets.orchestration.sensors.run_requests import priority_of, work
 from holocron_assets.planning.job_names import (
     BATCH_JOB,
     FILES_JOB,
+    LINKS_JOB,
     LIST_FILES_JOB,
     PARTITION_TAG,
     RECHECK_JOB,
@@ -48,6 +49,7 @@ QUIET: Mapping[str, Any] = {"loggers": {"console": {"config": {"log_level": "CRI
 _PARTITIONED_BY = {
     SITES_JOB: SOURCES,
     SEEDS_JOB: SOURCES,
+    LINKS_JOB: SOURCES,
     RECHECK_JOB: SOURCES,
     BATCH_JOB: BATCHES,
     SETTLE_JOB: BATCHES,
