@@ -110,6 +110,16 @@ def test_a_run_that_failed_as_a_whole_and_for_now_is_retried_three_times_and_the
         fail_by(instance, again.tags, error)
 
 
+def test_what_fails_after_it_went_well_often_is_retried_as_soon_as_what_fails_at_first(
+    instance: dg.DagsterInstance, lake: Lake
+) -> None:
+    for _ in range(5):
+        instance.create_run_for_job(_busy, status=DagsterRunStatus.SUCCESS, tags=work_tags(LISTING))
+    failed = fail_by(instance, work_tags(LISTING), OSError("the disk is full"))
+    (retry,) = requested(instance, lake, 11)
+    assert retry.tags["dagster/parent_run_id"] == failed
+
+
 def test_the_runs_of_a_chain_are_one_group_to_dagster_and_to_programs(
     instance: dg.DagsterInstance, lake: Lake
 ) -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
@@ -34,6 +35,9 @@ MOST_REQUESTS = 20
 When so many are requested or running, only a source without a run gets one. So the queue stays short, and the
 first sources do not hold all places.
 """
+
+_MOST_TRIES = 20
+"""Most runs that are counted as tries of one work: after fewer, the pauses grow no more."""
 
 UNDER_WAY = (
     DagsterRunStatus.QUEUED,
@@ -137,6 +141,7 @@ def work_tags(item: Work, priority: int = 0) -> dict[str, str]:
 def _history(instance: dg.DagsterInstance, item: Work, now: datetime) -> tuple[str | None, NextTry]:
     """The last run that ended with the work undone, if there was one, and the next try.
 
+    What failed is tried again as often as it failed since the work was last done: some work comes up again.
     If a run's end is in the future, its clock was ahead, and its times do not count. A run that ended because
     its work was held back does not count.
     """
@@ -147,6 +152,10 @@ def _history(instance: dg.DagsterInstance, item: Work, now: datetime) -> tuple[s
     last_run = last.dagster_run.run_id
     if last.update_timestamp > now or is_held(last.dagster_run):
         return last_run, NextTry(now, {})
+    if last.dagster_run.status == DagsterRunStatus.FAILURE:
+        records = [one.dagster_run for one in instance.get_run_records(runs, limit=_MOST_TRIES)]
+        since = takewhile(lambda run: run.status != DagsterRunStatus.SUCCESS, records)
+        return last_run, next_try(instance, last, sum(not is_held(run) for run in since))
     held = count_runs(instance, RunsFilter(tags={WORK_TAG: item.key, OUTCOME_TAG: PAUSED}))
     return last_run, next_try(instance, last, count_runs(instance, runs) - held)
 
