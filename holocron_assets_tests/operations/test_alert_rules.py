@@ -201,6 +201,15 @@ def test_a_rule_that_is_null_finds_nothing(tmp_path: Path) -> None:
     assert found(status(worst), read_alert_rules(file)) == []
 
 
+@pytest.mark.parametrize("number", [".inf", "99999999999", ".nan"])
+@pytest.mark.parametrize("said", ["no_progress: {minutes: NUMBER}", "resolved_after_minutes: NUMBER"])
+def test_a_time_beyond_what_can_be_counted_is_refused(tmp_path: Path, said: str, number: str) -> None:
+    file = tmp_path / "alerts.yaml"
+    file.write_text(said.replace("NUMBER", number))
+    with pytest.raises(SettingsError, match="minutes"):
+        read_alert_rules(file)
+
+
 @pytest.mark.parametrize(
     ("hours", "message"),
     [

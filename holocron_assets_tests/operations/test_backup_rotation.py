@@ -134,6 +134,14 @@ def test_the_one_just_made_is_kept_though_the_clock_was_set_back(places: Places,
     assert in_folder(backups) == [made.folder.name, name_of(2)]
 
 
+def test_backups_of_a_clock_that_was_ahead_do_not_stay_in_place_of_newer_ones(
+    places: Places, backups: Path
+) -> None:
+    for day in (300, 301, 302, 0, 1, 2, 3):
+        back_up(places, backups, day, keep=3)
+    assert in_folder(backups) == [name_of(1), name_of(2), name_of(3)]
+
+
 def test_a_backup_is_linked_to_the_one_before_it_of_the_same_lake(
     places: Places, backups: Path, tmp_path: Path
 ) -> None:
@@ -158,9 +166,10 @@ def test_a_kill_while_a_backup_is_removed_leaves_none_that_seems_complete(
     several(places, backups, 3)
     killed = (
         "import shutil, os, sys; from pathlib import Path\n"
+        "from holocron_assets.lake.place.clock import utc_now\n"
         "from holocron_assets.operations.backups import rotation\n"
         "shutil.rmtree = lambda folder: ((folder / 'manifest.json').touch(), os._exit(9))\n"
-        "rotation.remove_older(Path(sys.argv[1]), sys.argv[2], keep=1)\n"
+        "rotation.remove_older(Path(sys.argv[1]), sys.argv[2], now=utc_now(), keep=1)\n"
     )
     name = marker_of(places.lake.root / "lake") or ""
     command = [sys.executable, "-c", killed, str(backups), name]

@@ -199,6 +199,16 @@ def test_a_queue_shows_what_came_and_went_in_an_hour_and_when_it_is_empty(lake: 
     }
 
 
+def test_what_was_done_by_a_clock_that_was_ahead_is_not_the_last_that_was_done(
+    lake: Lake, now: datetime
+) -> None:
+    put_seeds(lake, "A", "B", "C", listed_at=[now - 99 * MINUTE] * 3)
+    put_outcomes(lake, BATCH, outcome("A", fetched_at=now + timedelta(days=300)))
+    put_outcomes(lake, "wiki-000002", outcome("B", fetched_at=now - 90 * MINUTE))
+    row = stage(lake, "pages", "queue_health")
+    assert row["last_done_at"] == now - 90 * MINUTE
+
+
 def test_a_queue_that_does_not_become_shorter_has_no_end(lake: Lake, now: datetime) -> None:
     put_seeds(lake, "A", "B", listed_at=[now - 10 * MINUTE] * 2)
     put_outcomes(lake, BATCH, outcome("A", fetched_at=now - MINUTE))

@@ -72,10 +72,10 @@ def make_backup(
         target = _free_name(into, now)
         removed = []
         with suppress(OSError):  # a backup that cannot be removed is reported after the new one is made
-            removed += remove_older(into, name, keep=keep) if keep else []
+            removed += remove_older(into, name, now=now, keep=keep) if keep else []
         made = _make(places, target, {"at": now.isoformat(), "version": version, "lake": name})
         try:
-            removed += remove_older(into, name, keep=keep, spared=[target]) if keep else []
+            removed += remove_older(into, name, now=now, keep=keep, spared=[target]) if keep else []
         except OSError as error:
             raise BackupError(f"{target} was made, but an older one cannot be removed: {error}") from error
     return made._replace(removed=removed)

@@ -78,24 +78,30 @@ def newest_backup(folder: Path, lake: str | None, *, now: datetime) -> datetime 
         lake: the lake's own name.
         now: the moment. A backup of later was made while the clock was ahead, and its age is not known.
     """
-    manifests = (read_manifest(backup) or {} for backup in reversed(backups_of(folder, lake)))
-    begun = (datetime.fromisoformat(manifest["at"]) for manifest in manifests)
+    manifests = map(read_manifest, reversed(backups_of(folder, lake)))
+    begun = (datetime.fromisoformat(manifest["at"]) for manifest in manifests if manifest)
     return next((moment for moment in begun if moment <= now), None)
 
 
-def remove_older(folder: Path, lake: str | None, *, keep: int, spared: Collection[Path] = ()) -> list[Path]:
+def remove_older(
+    folder: Path, lake: str | None, *, now: datetime, keep: int, spared: Collection[Path] = ()
+) -> list[Path]:
     """Remove all backups of a lake except the newest. The caller keeps others out of the folder.
+
+    Backups of later than now go first: they were made while the clock was ahead, and others since.
 
     Args:
         folder: of backups.
         lake: the lake's own name. If the lake has none yet, nothing is removed.
+        now: the moment.
         keep: how many are left, at least one.
         spared: backups that stay, whatever time their names say: the clock may have been set back.
 
     Returns:
-        The removed backups, the oldest first.
+        The removed backups, in the order of their removal.
     """
     others = [backup for backup in backups_of(folder, lake) if lake and backup not in spared]
+    others.sort(key=lambda backup: (backup.name <= now.strftime(NAME), backup.name))
     removed = others[: max(0, len(others) - max(1, keep) + len(spared))]
     for backup in removed:
         backup.replace(unfinished(backup))

@@ -22,7 +22,9 @@ _OF_PEOPLE = "review"
 _OF_MODELS = "interrogations"
 _OF_HOSTS = ("pages", "files")
 
-Number = Annotated[StrictInt | StrictFloat, Field(gt=0)]
+_MOST = 5_000_000
+"""Most minutes or hours of a rule, some ten years: Python counts no further. A rule that is null is off."""
+Number = Annotated[StrictInt | StrictFloat, Field(gt=0, le=_MOST)]
 Count = Annotated[StrictInt, Field(ge=1)]
 
 
@@ -131,7 +133,7 @@ class AlertRules(Settings):
     no_look: NoSnapshotRule | None = NoSnapshotRule()
     settings: SettingsRule | None = SettingsRule()
     backups: BackupsRule | None = None
-    resolved_after_minutes: Annotated[StrictInt | StrictFloat, Field(ge=0)] = 10
+    resolved_after_minutes: Annotated[StrictInt | StrictFloat, Field(ge=0, le=_MOST)] = 10
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,8 @@ from dagster_failures
 union all
 from noted anti join dagster_failures using (run_id);
 
+-- What ended in the future was ended by a clock that was ahead. The clocks of several machines differ a little.
 create or replace $relation recent_outcomes as
 from outcomes
-where ended_at > coalesce(getvariable('now')::timestamptz, now()) - interval 24 hour;
+where ended_at > coalesce(getvariable('now')::timestamptz, now()) - interval 24 hour
+    and ended_at < coalesce(getvariable('now')::timestamptz, now()) + interval 5 minute;
