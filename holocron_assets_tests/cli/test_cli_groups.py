@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -15,6 +16,15 @@ from sample_holocron import Holocron, sample_holocron
 
 from holocron_assets.cli.main import main
 from holocron_assets.operations.groups import last_run
+
+COMMAND = [sys.executable, "-c", "from holocron_assets.cli.main import main; main()", "group", "run", "some"]
+
+
+def wait_for(happened: Callable[[], bool]) -> None:
+    deadline = monotonic() + 120
+    while not happened():
+        assert monotonic() < deadline
+        sleep(0.2)
 
 
 @pytest.fixture
@@ -151,26 +161,28 @@ def test_a_group_that_another_process_runs_is_not_run_at_the_same_time(holocron:
     assert "another process runs group some; --wait waits for it" in result.output
 
 
+@pytest.mark.system
+def test_the_step_of_a_group_that_is_killed_ends_too(holocron: Holocron) -> None:
+    write(holocron, "{name: slow, run: run}")
+    with subprocess.Popen(COMMAND, env=environment(holocron)) as group:  # noqa: S603 - our own
+        children = Path(f"/proc/{group.pid}/task/{group.pid}/children")
+        wait_for(lambda: [row["status"] for row in last_run(holocron.lake, "some")] == ["started"])
+        wait_for(lambda: bool(children.read_text().split()))
+        (step,) = children.read_text().split()
+        group.kill()
+    wait_for(lambda: not Path(f"/proc/{step}").exists())
+    assert not holocron.lake.database.exists(), "it had not come to its end"
+
+
 @pytest.mark.full
 def test_a_group_that_is_killed_goes_on_where_it_was(holocron: Holocron) -> None:
     write(holocron, "{name: first, run: sources list}", "{name: slow, run: run}", "{name: last, run: hash}")
-    command = [
-        sys.executable,
-        "-c",
-        "from holocron_assets.cli.main import main; main()",
-        "group",
-        "run",
-        "some",
-    ]
-    killed = subprocess.Popen(command, env=environment(holocron), start_new_session=True)  # noqa: S603 - our own
-    deadline = monotonic() + 120
-    while [row["status"] for row in last_run(holocron.lake, "some")][:2] != ["done", "started"]:
-        assert monotonic() < deadline
-        sleep(0.2)
+    killed = subprocess.Popen(COMMAND, env=environment(holocron), start_new_session=True)  # noqa: S603 - our own
+    wait_for(lambda: [row["status"] for row in last_run(holocron.lake, "some")][:2] == ["done", "started"])
     first = last_run(holocron.lake, "some")[0]["ended_at"]
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
-    done = subprocess.run(command, env=environment(holocron), check=False, timeout=600)  # noqa: S603 - the same
+    done = subprocess.run(COMMAND, env=environment(holocron), check=False, timeout=600)  # noqa: S603 - the same
     assert done.returncode == 0
     rows = last_run(holocron.lake, "some")
     assert [row["status"] for row in rows] == ["done"] * 3

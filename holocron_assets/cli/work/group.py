@@ -16,6 +16,7 @@ from holocron_assets.errors import PermanentError
 from holocron_assets.interrupts import ending_by_signal
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.groups import Group, Step, begin_or_go_on, group_names, last_run, read_group
+from holocron_assets.orchestration.runs.orphans import command_that_ends_with_us
 from holocron_assets.settings import groups_folder
 
 _NO_STEP = "group"
@@ -105,9 +106,8 @@ def _never(name: str, step: Step) -> dict[str, object]:
 
 
 def _run(step: Step) -> int:
-    """Run a step's command in its own process."""
-    command = [sys.executable, "-c", "from holocron_assets.cli.main import main; main()", *step.words]
-    with subprocess.Popen(command) as process:  # noqa: S603 - our own, and checked
+    """Run a step's command in its own process, which does not outlive this one: the next goes on there."""
+    with command_that_ends_with_us(step.words) as process:
         try:
             return process.wait()
         except KeyboardInterrupt:

@@ -1,7 +1,6 @@
 """The job that runs a group of work, for schedules and for people who start it in the UI."""
 
 import subprocess
-import sys
 from contextlib import suppress
 
 import dagster as dg
@@ -12,6 +11,7 @@ from holocron_assets.operations.groups import last_run, read_group
 from holocron_assets.orchestration.resources.resources import LakeResource
 from holocron_assets.orchestration.runs.failures import clear_failures
 from holocron_assets.orchestration.runs.held import ended_when_held, refuse_all_held
+from holocron_assets.orchestration.runs.orphans import command_that_ends_with_us
 from holocron_assets.orchestration.runs.retries import LAKE
 from holocron_assets.planning.job_names import GROUP_JOB, GROUP_JOB_TAGS
 from holocron_assets.settings import groups_folder
@@ -72,8 +72,7 @@ def _refuse_running(lake: Lake, name: str) -> None:
 
 def _run(*words: str) -> int:
     """Run a holocron command in a process that ends with this one, and return its exit code."""
-    command = [sys.executable, "-c", "from holocron_assets.cli.main import main; main()", *words]
-    with subprocess.Popen(command) as process:  # noqa: S603 - our own
+    with command_that_ends_with_us(words) as process:
         try:
             return process.wait()
         finally:
