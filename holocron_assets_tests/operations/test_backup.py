@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from itertools import takewhile
@@ -35,7 +36,8 @@ from holocron_assets.lake.tables import BATCH_PAGES, LLM_ATTEMPTS, PAGE_CHANGES,
 from holocron_assets.operations.backups import copying, lake_copy, restore
 from holocron_assets.operations.backups.backup import Backup, make_backup
 from holocron_assets.operations.backups.begun import Begun
-from holocron_assets.operations.backups.dagster_copy import dump_database, restore_database
+from holocron_assets.operations.backups.copying import Copier
+from holocron_assets.operations.backups.dagster_copy import copy_home, dump_database, restore_database
 from holocron_assets.operations.backups.places import BackupError, Places
 from holocron_assets.operations.backups.restore import Restored, restore_backup
 from holocron_assets.settings import PROJECT_FOLDER, written_by_people
@@ -600,3 +602,14 @@ def test_a_lake_that_machines_share_is_neither_backed_up_nor_restored_to(
         restore_backup(other, made.folder)
     assert [path.name for path in (tmp_path / "backups").iterdir() if path.is_dir()] == [made.folder.name]
     assert not (other.lake.root / "lake").exists()
+
+
+def test_runs_that_are_forgotten_while_dagsters_home_is_copied_are_left_out(tmp_path: Path) -> None:
+    runs = [tmp_path / "home" / "storage" / f"run{number:04}" for number in range(300)]
+    for run in runs:
+        (run / "compute_logs").mkdir(parents=True)
+        (run / "compute_logs" / "step.err").write_text("x")
+    with ThreadPoolExecutor() as threads:
+        forgetting = threads.map(lambda run: shutil.rmtree(run, ignore_errors=True), runs)
+        copy_home(tmp_path / "home", Copier(tmp_path / "home", tmp_path / "copy"))
+        assert list(forgetting) == [None] * len(runs)

@@ -25,7 +25,8 @@ def copy_home(home: Path, copier: Copier) -> None:
     The lake is copied before: work that Dagster knows and the copy lacks is done again, as after a crash.
     """
     for name in DAGSTER_FOLDERS:
-        for file in sorted(path for path in (home / name).rglob("*") if path.is_file()):
+        # Unlike `Path.rglob`, this leaves out folders of runs that are forgotten meanwhile.
+        for file in sorted(Path(folder, one) for folder, _, own in os.walk(home / name) for one in own):
             if file.name.endswith(_SIDE_FILES):
                 continue
             with suppress(FileNotFoundError):  # of a run that was forgotten meanwhile
