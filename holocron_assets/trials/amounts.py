@@ -11,6 +11,8 @@ from holocron_assets.entities.data_files import read_data_file
 
 UNITS_FILE = Path(__file__).with_name("units.yaml")
 
+MINUS = "\u2212"
+"""The sign of numbers in careful typography, where keyboards have a hyphen."""
 _SPACES = " \u00a0\u2009\u202f"
 _THOUSANDS = {".": ",", ",": f".{_SPACES}"}
 """What marks thousands, by the sign before decimals."""
@@ -39,6 +41,7 @@ def number_in(text: str, decimal: str) -> tuple[float, str] | None:
         text: the text.
         decimal: the language's sign before decimals, as its `Values` say: a point or a comma.
     """
+    text = text.replace(MINUS, "-")
     found = _NUMBERS[decimal].search(text)
     if found is None:
         return None

@@ -10,9 +10,11 @@ from holocron_assets.entities.facts.checks import Said, plain_key, statement_of
 from holocron_assets.entities.facts.sentences import PageRead
 from holocron_assets.entities.facts.vocabulary import load_vocabulary
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.trials.amounts import MINUS
 from holocron_assets.trials.comparison import Identity
 
 _PARENTHESES = re.compile(r"\s*\([^)]*\)\s*$")
+_PLAIN = re.compile(r"(?<![^\s(])-(?=\d)|\w+")
 _ABOUT_THE_ANSWER = frozenset({"confidence", "rationale", "needs_review"})
 """Columns that say something of the answer, and nothing of the page."""
 
@@ -99,8 +101,9 @@ def words_of(row: Row, claim: Claim | None, columns: Sequence[str]) -> str:
 
 
 def plain(text: str) -> str:
-    """A name or value without case, marks and what stands in parentheses at its end."""
-    return " ".join(re.findall(r"\w+", _PARENTHESES.sub("", text).lower()))
+    """A name or value without case, what stands in parentheses at its end, and marks but a number's sign."""
+    words = _PLAIN.findall(_PARENTHESES.sub("", text).lower().replace(MINUS, "-"))
+    return " ".join(words)
 
 
 def _statement(row: Row, title: str) -> Said | None:
