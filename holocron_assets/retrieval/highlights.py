@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import tantivy
 
-from holocron_assets.retrieval.index.full_text import words_analyzer
+from holocron_assets.retrieval.index.full_text import unmarked, words_analyzer
 from holocron_assets.retrieval.index.signs import has_signs, is_mark, signs_analyzer, unbroken_runs
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"(?:[^\W_][\u0300-\u036f]*+)+")
 _ELLIPSIS = "…"
 _SHORT = 3
 """Letters of a word that is marked only beside another one, or where nothing longer is searched."""
@@ -108,7 +108,7 @@ def _joined(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _stem(word: str) -> str:
-    return next(iter(_analyzer().analyze(word)), word)
+    return next(iter(_analyzer().analyze(unmarked(word))), word)
 
 
 @cache

@@ -7,7 +7,7 @@ from functools import cache
 import tantivy
 from rapidfuzz.distance import OSA
 
-from holocron_assets.retrieval.index.full_text import LONGEST_TITLE, name_words, words_analyzer
+from holocron_assets.retrieval.index.full_text import LONGEST_TITLE, name_words, unmarked, words_analyzer
 from holocron_assets.retrieval.index.signs import HANGUL, SPACELESS, has_signs, is_mark, row_of_signs
 
 _ONE_ERROR, _TWO_ERRORS = 4, 8
@@ -64,7 +64,7 @@ def names_in_text(schema: tantivy.Schema, names: Iterable[str]) -> tantivy.Query
 
 
 def _name_in_text(schema: tantivy.Schema, name: str) -> Iterator[tantivy.Query]:
-    if words := _text_analyzer().analyze(name):
+    if words := _text_analyzer().analyze(unmarked(name)):
         if not _ENDS_IN_HANGUL.search(words[-1]):
             yield _in_a_row(schema, "text", [*enumerate(words)])
         elif before := words[:-1]:

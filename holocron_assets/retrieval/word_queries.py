@@ -6,7 +6,6 @@ Turtle and Flood, 1995). What is found, and in which order, is what a search of 
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from math import log
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 
 import tantivy
 
-from holocron_assets.retrieval.index.full_text import words_analyzer
+from holocron_assets.retrieval.index.full_text import unmarked, words_analyzer
 from holocron_assets.retrieval.index.signs import has_signs, row_of_signs, signs_analyzer, unbroken_runs
 
 _BOOSTS = {"text": 1.0, "place": 1.5}
@@ -78,7 +77,7 @@ class WordQueries:
         return []
 
     def _clauses(self, text: str) -> Iterator[_Clause]:
-        typed = unicodedata.normalize("NFC", text).translate(_QUOTATION_MARKS)
+        typed = unmarked(text).translate(_QUOTATION_MARKS)
         found = _PIECE.findall(typed)
         pieces = {tuple(enumerate(self._analyzer.analyze("".join(one)))) for one in found} - {()}
         for words in sorted(pieces):

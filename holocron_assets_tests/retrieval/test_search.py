@@ -19,6 +19,7 @@ from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, PAGE_CHUNKS, P
 from holocron_assets.retrieval import word_queries
 from holocron_assets.retrieval.asking import NoVectorError, QueryVector
 from holocron_assets.retrieval.fusing import MEANING, NAME, WORDS
+from holocron_assets.retrieval.highlights import highlights
 from holocron_assets.retrieval.index.full_text import name_words
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.index.joined import Batch, groups_of
@@ -463,6 +464,14 @@ def test_frequent_words_change_no_hit_and_no_score(
         all_words = searcher.search(query, limit, count=False).hits
         found = word_queries.WordQueries(index.schema, searcher).best(text, limit, lambda one: one)
         assert [score for score, _ in found] == pytest.approx([score for score, _ in all_words], rel=1e-5)
+
+
+def test_accents_that_stand_on_no_letter_of_their_own_part_no_word(lake: Lake) -> None:
+    written = "Ma\u0331ruhn"
+    for searched in ("Maruhn", written, "maruhn people"):
+        assert titles(lake, searched)[0] == written
+    text = f"The {written} sing"
+    assert [text[start:end] for start, end in highlights(text, "maruhn")] == [written]
 
 
 def test_what_is_typed_is_no_language_of_queries(lake: Lake) -> None:

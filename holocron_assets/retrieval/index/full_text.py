@@ -24,6 +24,7 @@ LONGEST_TITLE = 255
 
 _WRITER_BYTES = 64_000_000
 _LONGEST_WORD = 60
+_ACCENTS = re.compile("[\u0300-\u036f]")
 _WORDS, _NAMES, _SIGNS = "holocron_words", "holocron_names", "holocron_signs"
 _OF_SYSTEM = re.compile(r"Os \{ code: (\d+)")
 """What tantivy says of an error of the system. Of a file that is gone it says something else."""
@@ -41,9 +42,14 @@ class UnreadableIndexError(Exception):
     """The index cannot be searched; the message says why, and what makes it anew."""
 
 
+def unmarked(text: str) -> str:
+    """A text without accents that stand on no letter of their own, and would part a word: Ma\u0331ruhn."""
+    return _ACCENTS.sub("", unicodedata.normalize("NFC", text))
+
+
 def name_words(text: str) -> list[str]:
     """The words of a name or of what is searched, without case and accents."""
-    return list(_names_analyzer().analyze(unicodedata.normalize("NFC", text)))
+    return list(_names_analyzer().analyze(unmarked(text)))
 
 
 def index_to_write(folder: Path) -> tantivy.Index:
@@ -153,12 +159,13 @@ def _page_document(batch: str, page: IndexedPage) -> tantivy.Document:
     names = list(dict.fromkeys([page.row["title"], page.row["name"], *page.row["names"]]))
     shown = {**_shown(page.row, page.passages[0] if page.passages else None), "names": names}
     wholes = [" ".join(name_words(name)) for name in names]
-    return _document(batch, page.row, shown, names=names, whole_names=wholes)
+    return _document(batch, page.row, shown, names=[*map(unmarked, names)], whole_names=wholes)
 
 
 def _passage_document(batch: str, page: Row, passage: Row) -> tantivy.Document:
     place = " ".join([page["title"], *passage["headings"]])
-    fields = {"passage_id": [passage["passage_id"]], "place": [place], "text": [passage["text"]]}
+    words = {"place": [unmarked(place)], "text": [unmarked(passage["text"])]}
+    fields = {"passage_id": [passage["passage_id"]], **words}
     # Most passages have none of these letters. The index leaves a gap between two values: letters that stand
     # apart are not in a row then. What is empty parts the place from the text once more.
     with_signs = [one for one in (place, passage["text"]) if has_signs(one)]
