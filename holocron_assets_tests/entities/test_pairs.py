@@ -208,6 +208,22 @@ def test_names_with_other_suffixes_are_one_name_with_other_suffixes() -> None:
     assert (row["method"], row["score"]) == ("exact", POLICY.exact["suffix"].score)
 
 
+@pytest.mark.parametrize("called", [("Varn",), ("The Varn",), ("varns",), ("Varn", "Va rn", "Old Varn")])
+def test_what_infoboxes_and_redirects_call_both_does_not_undo_other_suffixes(called: tuple[str, ...]) -> None:
+    moon, planet = page("Varn (moon)", names=called), page("Varn (planet)", "two")
+    for other in (planet, planet._replace(names=("Varn",))):
+        assert verdict(moon, other) == "unsure"
+    (row,) = rows_of(page("Varn (moon)", names=("Varn",)), planet)
+    assert row["reason"] == "'Varn (moon)' and 'Varn (planet)' are one name"
+    assert rows_of(page("Varn (1)", names=("Varn",)), page("Varn (2)", "two", names=("Varn",))) == []
+
+
+@pytest.mark.parametrize("other", [page("Varn", "two"), mention("Varn"), page("Varn (moon)", "two")])
+def test_what_it_is_called_keeps_a_name_with_a_suffix_one_with_the_bare_name(other: Record) -> None:
+    assert verdict(page("Varn (moon)", names=("Varn", "Old Varn")), other) == "same"
+    assert verdict(page("Varn (moon)", names=("Old Varn",)), page("Old Varn (city)", "two")) == "same"
+
+
 def test_canon_and_legends_are_never_a_pair() -> None:
     assert rows_of(page("Varn"), page("Varn", "two", continuity="legends")) == []
 

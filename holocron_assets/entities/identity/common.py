@@ -47,13 +47,28 @@ class Common(NamedTuple):
 
 
 def names_of(records: Sequence[Record], reader: NameReader) -> list[Name]:
-    """All names of records that have a letter or digit, each record's own first."""
-    names = (
-        Name(place, is_own, text, reader.read(text))
-        for place, record in enumerate(records)
-        for is_own, text in ((True, record.name), *((False, each) for each in record.names))
-    )
+    """All names of records that have a letter or digit, each record's own first.
+
+    A further name that is the own one without what that has in parentheses has the same in parentheses:
+    "Jak" says nothing more of "Jak (Coruscanti)". Its editors added that because others are called Jak, too.
+    """
+    names = list[Name]()
+    for place, record in enumerate(records):
+        names.append(Name(place, is_own=True, text=record.name, parts=reader.read(record.name)))
+        names += [_further_name(place, text, reader.read(text), names[-1]) for text in record.names]
     return [name for name in names if name.parts.key]
+
+
+def _further_name(place: int, text: str, parts: NameParts, own: Name) -> Name:
+    if own.parts.qualifier and not parts.qualifier and _is_one_name(parts, own.parts):
+        parts = parts._replace(qualifier=own.parts.qualifier)
+        text = own.text if parts.key == own.parts.key else text
+    return Name(place, is_own=False, text=text, parts=parts)
+
+
+def _is_one_name(one: NameParts, other: NameParts) -> bool:
+    """Whether names differ at most in articles, plural and what is in parentheses."""
+    return one.key == other.key or (one.stems, one.designation) == (other.stems, other.designation)
 
 
 def blocks_of(record: Record, reader: NameReader, spelling: SpellingReader, rules: WordRules) -> list[int]:
