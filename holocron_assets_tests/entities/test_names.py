@@ -26,6 +26,13 @@ READER = NameReader(load_identity_policy(DEFAULT_IDENTITY_FILE, {"PersonCharacte
         ("مُحَمَّد", "محمد"),
         ("カ\u3099ンタ\u3099ム", "ガンダム"),
         ("葛\U000e0100", "葛"),
+        ("C♯", "C#"),
+        ("Na⁺", "Na+"),
+        ("Varn + Gort", "Varn & Gort"),
+        ("Varn+Gort", "Varn/Gort"),
+        ("Varn #3", "Varn 3"),
+        ("Varn B\u221212", "Varn B-12"),
+        ("Varn ~Gort~", "Varn: Gort"),
     ],
 )
 def test_names_that_are_written_otherwise_are_one(one: str, other: str) -> None:
@@ -49,6 +56,27 @@ def test_names_that_are_written_otherwise_are_one(one: str, other: str) -> None:
 )
 def test_other_names_are_other_names(one: str, other: str) -> None:
     assert READER.read(one).key != READER.read(other).key
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("C", "C++"),
+        ("C", "C#"),
+        ("C++", "C+"),
+        ("C 11", "C++11"),
+        ("Varn", "Varn+"),
+        ("Varn Gort", "Varn+ Gort"),
+        ("Na", "Na⁺"),
+        ("B major", "B♭ major"),
+        ("Varn∞", "Varn"),
+    ],
+)
+def test_names_that_differ_in_a_symbol_at_the_end_of_a_word_are_two(one: str, other: str) -> None:
+    first, second = READER.read(one), READER.read(other)
+    assert first.key != second.key
+    assert first.designation != second.designation
+    assert READER.read(f"Varn ({one})").qualifier != READER.read(f"Varn ({other})").qualifier
 
 
 def test_vowel_signs_are_part_of_their_word() -> None:

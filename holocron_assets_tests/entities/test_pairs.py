@@ -121,6 +121,9 @@ def test_names_of_persons_have_no_plural_but_a_possessive() -> None:
         ("Matriarch", "Patriarch"),
         ("Varna", "Varnan"),
         ("Varn", "Vorn"),
+        ("C", "C++"),
+        ("C (language)", "C♯ (language)"),
+        ("Varn Channel", "Varn Channel+"),
         ("???", "!!!"),
     ],
 )

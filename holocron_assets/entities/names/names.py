@@ -14,6 +14,9 @@ _WORD = re.compile(r"[^\W_]+")
 _APOSTROPHES = str.maketrans("", "", "'\u2019")
 _POSSESSIVE = re.compile(r"['\u2019](?:[sS]\b|(?<=[sS]['\u2019])(?!\w))")
 _ONLY_ALPHANUMERIC = {code: None for code in range(128) if not chr(code).isalnum()} | {0: " "}
+_AFTER_A_WORD = re.compile(r"(?<=[^\W\d_])\++(?=\d)|(?<=[^\W_])[^\w\s]+(?!\w)")
+_SHARP = "\u266f"
+_SYMBOLS = frozenset("+#\u266d\u266e")
 _PLURAL_OF_DESIGNATION = re.compile(r"(?<=\d)s$")
 _ACCENTS = re.compile(
     "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a"
@@ -53,13 +56,15 @@ class NameParts(NamedTuple):
 
     Attributes:
         key: the name without case, accents, punctuation, spaces and a suffix in parentheses: letters,
-            digits and vowel signs, and a space where only that keeps two numbers apart. Empty if it has none.
+            digits and vowel signs, and a space where only that keeps two numbers apart. Symbols at the end of
+            words follow ("C++", "Disney+"). Empty if it has no letter and no digit.
         qualifier: key of the text in parentheses at the end; empty if there is none.
         words: its words in lower case, without accents, possessive s, articles and designations.
         stems: these words, singular.
         articles: how many articles it has.
-        designation: numbers, numerals, single letters and words with digits in them, in order: two names that
-            differ in it are two names. Roman numerals are written as numbers.
+        designation: numbers, numerals, single letters and words with digits in them, in order, and symbols
+            at the end of words: two names that differ in it are two names. Roman numerals are written as
+            numbers.
     """
 
     key: str
@@ -97,14 +102,15 @@ class NameReader:
         found = _words(_without_apostrophes(bare))
         known = [self._known.get(word) or self._learn(word) for word in found]
         words = [word for word in known if not word.is_designation and word.stem]
-        designations = [word.stem for word in known if word.is_designation]
+        numbers = [word.stem for word in known if word.is_designation]
+        symbols = _symbols(bare)
         return NameParts(
-            _key(bare),
-            _key(qualifier) if qualifier else "",
+            _key(bare) + symbols,
+            _key(qualifier) + _symbols(qualifier) if qualifier else "",
             tuple([word.text for word in words]),
             tuple([word.stem for word in words]),
-            len(found) - len(words) - len(designations),
-            " ".join(designations),
+            len(found) - len(words) - len(numbers),
+            " ".join([*numbers, symbols] if symbols else numbers),
         )
 
     def _learn(self, word: str) -> _Word:
@@ -151,6 +157,23 @@ def _key(text: str) -> str:
     plain = _BETWEEN_NUMBERS.sub("\x00", unicodedata.normalize("NFKD", text.casefold()))
     kept = (each for each in _ACCENTS.sub("", plain) if _is_of_a_word(each) or each == "\x00")
     return "".join(kept).replace("\x00", " ")
+
+
+def _symbols(text: str) -> str:
+    """Symbols at the end of words, which make another name: "C++", "C♯", "Disney+", "Na⁺", "B♭".
+
+    Between words and letters they are punctuation ("Romeo + Juliet"), as are a minus before a number and all
+    of ASCII but two.
+    """
+    if text.isascii() and _SYMBOLS.isdisjoint(text):
+        return ""
+    ends = _AFTER_A_WORD.findall(unicodedata.normalize("NFKC", text).replace(_SHARP, "#"))
+    return "".join(each for end in ends for each in end if _is_symbol(each))
+
+
+def _is_symbol(character: str) -> bool:
+    is_mathematical = not character.isascii() and unicodedata.category(character) == "Sm"
+    return is_mathematical or character in _SYMBOLS
 
 
 def _words(text: str) -> list[str]:
