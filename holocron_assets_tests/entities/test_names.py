@@ -1,5 +1,7 @@
 """What names are made of."""
 
+import unicodedata
+
 import pytest
 
 from holocron_assets.entities.identity.policy import DEFAULT_IDENTITY_FILE, load_identity_policy
@@ -77,6 +79,14 @@ def test_names_that_differ_in_a_symbol_at_the_end_of_a_word_are_two(one: str, ot
     assert first.key != second.key
     assert first.designation != second.designation
     assert READER.read(f"Varn ({one})").qualifier != READER.read(f"Varn ({other})").qualifier
+
+
+@pytest.mark.parametrize("name", ["세종대왕", "ガンダム", "Łódź", "Ёлка"])
+def test_syllables_and_kana_are_one_letter_each(name: str) -> None:
+    composed, apart = (unicodedata.normalize(form, name) for form in ("NFC", "NFD"))
+    [word] = READER.read(composed).stems
+    assert len(word) == len(composed)
+    assert READER.read(apart).stems == (word,)
 
 
 def test_vowel_signs_are_part_of_their_word() -> None:

@@ -124,6 +124,7 @@ def test_names_of_persons_have_no_plural_but_a_possessive() -> None:
         ("C", "C++"),
         ("C (language)", "C♯ (language)"),
         ("Varn Channel", "Varn Channel+"),
+        ("세종대왕", "세조대왕"),
         ("???", "!!!"),
     ],
 )

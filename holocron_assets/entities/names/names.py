@@ -187,7 +187,10 @@ def _is_of_a_word(character: str) -> bool:
 
 
 def _unaccented(text: str) -> str:
-    return text if text.isascii() else _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+    """Text without accents, in which syllables of Hangul and kana with marks are one character again."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text)))
 
 
 def _roman_number(numeral: str) -> int:
