@@ -134,6 +134,48 @@ def test_an_identifier_has_digits_or_is_a_word_of_a_key_of_peoples_own(
     assert verdicts(one) == verdict
 
 
+def reasons(folder: Path, key: str, one: str, other: str) -> list[str]:
+    """Why pages of two wikis and of two names are a pair, if they state these identifiers."""
+    wikis = [Wiki(Lake(folder), source=name) for name in ("one", "two")]
+    for wiki, name, value in zip(wikis, ("Varn", "Gort"), (one, other), strict=True):
+        wiki.crawl(Seen(name, 1, facts=({"kind": "external_id", "key": key, "value": value},)))
+    wikis[0].resolve_all()
+    return [row["reason"] for row in wikis[0].query("select reason from lake.entity_pairs")]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "0345446107 (paperback)",
+        "(hardcover) 978-0-345-44610-7",
+        "ISBN 0-345-44610-7 [US",
+        "ISBN-13: 9780345446107",
+        "isbn 10 0 345 44610 7",
+        "978\u20130\u2013345\u201344610\u20137",
+    ],
+)
+def test_a_books_number_is_one_however_pages_write_it(tmp_path: Path, value: str) -> None:
+    assert reasons(tmp_path, "isbn", "0-345-44610-7", value) == ["both are isbn:9780345446107"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "identifiers"),
+    [
+        ("isbn", "Ex 0-8044-2957-X (pbk)", ["isbn:9780804429573"]),
+        ("issn", "ISSN 2049-363X", ["issn:2049363x"]),
+        ("ean", "4 006381 333931", ["ean:4006381333931"]),
+        ("isbn", "TBA 2023", []),
+        ("isbn", "2 volumes", []),
+        ("isbn", "0000000000", []),
+        ("imdb", "tt0076759", ["imdb:tt0076759"]),
+    ],
+)
+def test_a_number_is_its_digits_and_a_value_with_too_few_is_none(
+    tmp_path: Path, key: str, value: str, identifiers: list[str]
+) -> None:
+    assert reasons(tmp_path, key, value, value) == [f"both are {each}" for each in identifiers]
+
+
 def test_a_fact_that_changes_makes_the_pair_again(tmp_path: Path) -> None:
     assert pair_of(tmp_path, (year("died", 4),), (year("died", 4),))["verdict"] == "same"
     wiki = Wiki(Lake(tmp_path), 1, source="two")

@@ -1,5 +1,6 @@
 """Records of a type's candidates: the values by which each is compared with others."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -14,8 +15,16 @@ from holocron_assets.lake.declaration.schema import Row
 
 _NAMES = frozenset({"name", "mention"})
 _BETWEEN = str.maketrans("", "", " -")
-_WITH_DIGITS = frozenset({"isbn", "issn", "ean", "imdb", "wikidata"})
+_WITH_DIGITS = frozenset({"imdb", "wikidata"})
 """Shipped keys of identifiers, all of whose values have digits. Those of people's rules may have none."""
+_NUMBERS = frozenset({"isbn", "issn", "ean"})
+"""Shipped keys of identifiers that are numbers, which pages write in several ways."""
+_BESIDE_A_NUMBER = re.compile(r"[(\[{<][^)\]}>]*|\b(?:isbn|issn|ean)(?:[- ]?1[03](?=:|\s))?")
+"""What stands in brackets, and the names of numbers ("ISBN-13:")."""
+_NO_DIGIT = re.compile(r"[^0-9x]|x(?=.*[0-9x])")
+_LENGTHS = frozenset({8, 10, 12, 13})
+_OF_OLD_BOOKS = 10
+_BOOKS = "978"
 
 
 class _Said(NamedTuple):
@@ -121,7 +130,29 @@ def _singled_out_by(stated: Sequence[Row], singling_out: Sequence[Sequence[str]]
 
 def _identifiers(stated: Sequence[Row]) -> set[str]:
     ids = ((each["key"], each["value"].casefold()) for each in stated if each["kind"] == "external_id")
-    return {f"{key}:{value.translate(_BETWEEN)}" for key, value in ids if _is_id(key, value)}
+    return {f"{key}:{identifier}" for key, value in ids if (identifier := _identifier(key, value))}
+
+
+def _identifier(key: str, value: str) -> str:
+    """An identifier as all write it alike; empty if the value identifies nothing."""
+    if key in _NUMBERS:
+        return _number(value, is_book=key == "isbn")
+    return value.translate(_BETWEEN) if _is_id(key, value) else ""
+
+
+def _number(value: str, *, is_book: bool) -> str:
+    """The digits of "ISBN 0-345-44610-7 (hardcover)", as 13 of them for a book; empty for "TBA 2023"."""
+    number = _NO_DIGIT.sub("", _BESIDE_A_NUMBER.sub("", value))
+    if len(number) not in _LENGTHS or len(set(number)) == 1:
+        return ""
+    return _of_thirteen(number) if is_book and len(number) == _OF_OLD_BOOKS else number
+
+
+def _of_thirteen(number: str) -> str:
+    """The ISBN of 13 digits of one of 10."""
+    digits = _BOOKS + number[:-1]
+    weighed = sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(digits))
+    return f"{digits}{-weighed % 10}"
 
 
 def _is_id(key: str, value: str) -> bool:
