@@ -185,10 +185,8 @@ def _statements(reader: Reader, item: Row, decided: Standing) -> list[Statement]
 def _judgement(reader: Reader, item: Row) -> Row | None:
     if item["kind"] != "pair":
         return None
-    ids = sorted([item["entity_id"], item["other_id"]])
-    values = {"first": ids[0], "second": ids[1]}
-    condition = "first_id = $first and second_id = $second"
-    found = reader.find(ENTITY_JUDGEMENTS, condition, values, within=[item["entity_type"]])
+    pair = {"pair": item["item_id"].removeprefix("pair-")}
+    found = reader.find(ENTITY_JUDGEMENTS, "pair_id = $pair", pair, within=[item["entity_type"]])
     return found[0] if found else None
 
 

@@ -332,7 +332,9 @@ def _settler(decided: Standing) -> Callable[[Row], Row | None]:
         if item["kind"] == "statement":
             return _agreed_by(item["statement_ids"], decided)
         if item["kind"] == "pair":
-            return decided.pairs.get(frozenset((item["entity_id"], item["other_id"])))
+            compared = item["item_id"].removeprefix("pair-").split("+")
+            asked = (frozenset((item["entity_id"], item["other_id"])), frozenset(compared))
+            return next(filter(None, map(decided.pairs.get, asked)), None)
         if item["kind"] == "page":
             covers = (decided.shared_types.get(key) for key in item["covered_by"] or ())
             return typed(item) or next(filter(None, covers), None)

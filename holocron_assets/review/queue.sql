@@ -7,6 +7,8 @@ with standing as materialized (
     from entities
 ),
 
+survivors as (select entity_id, coalesce(merged_into, entity_id) as now_id from standing),
+
 -- The entity that each title stands for: the one that was read from its page, which may have another title since, else
 -- one that only is called so.
 holders as (
@@ -106,23 +108,35 @@ page_items as (
     left join infoboxes using (batch, title_key)
 ),
 
+-- A question is about what two records are merged into: of pairs of the same two, the most alike is asked about.
+asked_pairs as (
+    select
+        judgements.pair_id, judgements.reason, judgements.proposal, judgements.entity_type,
+        least(first_ones.now_id, second_ones.now_id) as one_id,
+        greatest(first_ones.now_id, second_ones.now_id) as other_id
+    from lake.entity_judgements as judgements
+    join survivors as first_ones on judgements.first_id = first_ones.entity_id
+    join survivors as second_ones on judgements.second_id = second_ones.entity_id
+    where judgements.judgement = 'unsure' and first_ones.now_id <> second_ones.now_id
+    qualify row_number() over (
+        partition by one_id, other_id order by judgements.score desc nulls last, judgements.pair_id
+    ) = 1
+),
+
 pair_items as (
     select
-        'pair-' || judgements.pair_id, 'pair', one.source,
+        'pair-' || asked.pair_id, 'pair', one.source,
         case when one.name = other.name then one.name else one.name || ' and ' || other.name end,
         'Are they one thing, or two?',
-        judgements.reason || coalesce('. A model proposes: ' || judgements.proposal, ''),
-        one.title, one.title_key, one.batch, judgements.entity_type, one.entity_id, other.entity_id,
+        asked.reason || coalesce('. A model proposes: ' || asked.proposal, ''),
+        one.title, one.title_key, one.batch, asked.entity_type, one.entity_id, other.entity_id,
         other.title_key, [],
-        case when judgements.proposal is null then 1 else 0.5 end,
+        case when asked.proposal is null then 1 else 0.5 end,
         null, null, null, null
-    from lake.entity_judgements as judgements
-    join standing as one on judgements.first_id = one.entity_id
-    join standing as other on judgements.second_id = other.entity_id
-    where
-        judgements.judgement = 'unsure'
-        and one.source = $source
-        and coalesce(one.merged_into, one.entity_id) <> coalesce(other.merged_into, other.entity_id)
+    from asked_pairs as asked
+    join standing as one on asked.one_id = one.entity_id
+    join standing as other on asked.other_id = other.entity_id
+    where one.source = $source
 ),
 
 entity_items as (

@@ -8,6 +8,7 @@ from review_lake import (
     ALSO_NEM,
     BATCH,
     HOSTILE,
+    MENTIONED,
     NEM,
     OSK,
     PAIR,
@@ -22,7 +23,8 @@ from review_lake import (
 from holocron_assets.decisions.log import new_decision, record, undo
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, PAGE_TYPES, REVIEW_ITEMS
+from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_JUDGEMENTS, PAGE_TYPES, REVIEW_ITEMS
+from holocron_assets.review.item_detail import item_detail
 from holocron_assets.review.past_decisions import decisions_about
 from holocron_assets.review.queue import read_queue
 from holocron_assets.review.store import stale_review, store_review
@@ -96,6 +98,48 @@ def test_what_is_decided_leaves_it_at_once_and_comes_back_when_that_is_undone(
     assert open_ids(lake) == ITEMS - {settled}
     undo(lake, decision_id, author="Ada", reason="A test says so")
     assert open_ids(lake) == ITEMS
+
+
+def judged_unsure(*pairs: tuple[str, str, float]) -> list[dict[str, Any]]:
+    return [
+        {
+            "pair_id": f"{one}+{other}",
+            "first_id": one,
+            "second_id": other,
+            "judgement": "unsure",
+            "score": score,
+        }
+        for first, second, score in pairs
+        for one, other in [sorted((first, second))]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "about"),
+    [
+        ("merge", {"entity_id": NEM, "other_id": ALSO_NEM}),
+        ("split", {"entity_id": ALSO_NEM, "other_id": NEM}),
+        ("split", {"entity_id": MENTIONED, "other_id": ALSO_NEM}),
+    ],
+)
+def test_of_a_pair_with_a_merged_record_its_survivor_is_asked_about_and_settled(
+    lake: Lake, kind: str, about: dict[str, str]
+) -> None:
+    write(lake, ENTITY_JUDGEMENTS, PERSON, judged_unsure((MENTIONED, ALSO_NEM, 0.9)))
+    store_review(lake, SOURCE)
+    (item,) = (row for row in read_queue(lake) if row["kind"] == "pair")
+    assert {item["entity_id"], item["other_id"]} == {NEM, ALSO_NEM}
+    assert item_detail(lake, item).judgement is not None
+    said(lake, kind, **about)
+    assert "pair" not in {row["kind"] for row in read_queue(lake)}
+
+
+def test_pairs_of_the_same_survivors_are_one_question_about_the_most_alike(lake: Lake) -> None:
+    pairs = judged_unsure((MENTIONED, ALSO_NEM, 0.95), (NEM, ALSO_NEM, 0.9), (MENTIONED, NEM, 0.97))
+    write(lake, ENTITY_JUDGEMENTS, PERSON, pairs)
+    store_review(lake, SOURCE)
+    found = [row["item_id"] for row in read_queue(lake) if row["kind"] == "pair"]
+    assert found == [f"pair-{'+'.join(sorted([MENTIONED, ALSO_NEM]))}"]
 
 
 def test_a_merge_that_a_split_replaced_settles_nothing(lake: Lake) -> None:
