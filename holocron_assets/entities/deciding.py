@@ -76,22 +76,35 @@ def in_words(decision: Row) -> str:
     )
 
 
-def merge_warning(one: Row, other: Row, decided: Standing) -> str | None:
+def merge_warning(one: Row, other: Row, decided: Standing, *, stays: str | None = None) -> str | None:
     """A warning for a person before two entities become one, if there is one.
 
     Args:
         one: a row of `entities`.
         other: the other one, in any order.
         decided: the decisions that count, also those after the last resolution.
+        stays: id of the one that stays; None if the person has yet to choose.
     """
     warnings = [
-        f"{described(entity)} is suppressed: what is merged into it leaves the knowledge base with it."
+        f"{described(entity)} is suppressed: {_means(entity, stays)}."
         for entity in (one, other)
         if _is_suppressed(entity, decided)
     ]
     if {one["continuity"], other["continuity"]} == _APART:
         warnings.append("One is of canon and the other of Legends: no machine would merge them.")
     return " ".join(warnings) or None
+
+
+def _means(suppressed: Row, stays: str | None) -> str:
+    """What it means for a merge that one of the two is suppressed."""
+    if stays is None:
+        return (
+            "if it stays, what is merged into it leaves the knowledge base with it; "
+            "if it goes, its suppression no longer counts"
+        )
+    if stays == suppressed["entity_id"]:
+        return "what is merged into it leaves the knowledge base with it"
+    return "it becomes part of the other, and its suppression no longer counts"
 
 
 def default_survivor(entities: Iterable[Row], decided: Standing) -> str:

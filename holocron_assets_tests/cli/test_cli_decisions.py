@@ -205,6 +205,13 @@ def test_a_merge_into_an_entity_suppressed_just_now_prints_a_warning(lake: Lake)
     assert "leaves the knowledge base with it" in said(lake, "decide", "merge", "Varn", "Gorts", *SIGNED)
 
 
+def test_a_merge_of_a_suppressed_entity_into_another_says_that_its_suppression_ends(lake: Lake) -> None:
+    said(lake, "decide", "suppress", "Gort", *SIGNED)
+    printed = said(lake, "decide", "merge", "Gort", "Varn", *SIGNED)
+    assert "its suppression no longer counts" in printed
+    assert "leaves the knowledge base" not in printed
+
+
 @pytest.mark.system
 def test_the_examples_of_the_docs_can_be_typed_along(finished_sample: Holocron, tmp_path: Path) -> None:
     lake = finished_sample.copy_to(tmp_path / "sample").lake

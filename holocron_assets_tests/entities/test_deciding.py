@@ -267,14 +267,29 @@ def test_a_split_is_not_decided_again_the_other_way_round_and_a_merge_is(lake: L
 def test_a_merge_into_a_suppressed_entity_has_a_warning(lake: Lake) -> None:
     varn, gort = (named_entity(lake, known_as(title)) for title in ("Varn", "Gort"))
     decide_state(lake, "suppress", entity_id=known_as("Gort"), **WORD)
-    warning = merge_warning(varn, gort, standing(lake))
+    warning = merge_warning(varn, gort, standing(lake), stays=gort["entity_id"])
     assert warning is not None
     assert "'Gort' of sample" in warning
     assert "is suppressed: what is merged into it leaves the knowledge base" in warning
     suppressed = {**gort, "state": "suppressed"}
     decide_state(lake, "promote", entity_id=known_as("Gort"), **WORD)
     assert merge_warning(varn, suppressed, standing(lake)) is None
-    assert merge_warning(varn, suppressed, Standing(())) == warning
+    assert merge_warning(varn, suppressed, Standing(()), stays=gort["entity_id"]) == warning
+
+
+def test_of_a_suppressed_entity_that_goes_the_warning_says_that_its_suppression_ends(lake: Lake) -> None:
+    varn, gort = (named_entity(lake, known_as(title)) for title in ("Varn", "Gort"))
+    decide_state(lake, "suppress", entity_id=known_as("Gort"), **WORD)
+    decided, ends = standing(lake), "its suppression no longer counts"
+    for one, other in ((varn, gort), (gort, varn)):
+        goes = merge_warning(one, other, decided, stays=varn["entity_id"])
+        assert goes is not None
+        assert ends in goes
+        assert "leaves the knowledge base" not in goes
+        unchosen = merge_warning(one, other, decided)
+        assert unchosen is not None
+        assert "if it stays, what is merged into it leaves the knowledge base" in unchosen
+        assert ends in unchosen
 
 
 def kinds(lake: Lake, title: str) -> Sequence[str]:

@@ -109,7 +109,8 @@ def merge(gone: str, into: str, entity_type: str | None, source: str | None, **s
     leaving = named_entity(lake, gone, entity_type=entity_type, source=source)
     target = named_entity(lake, into, entity_type=entity_type)
     row = decide_merge(lake, gone=leaving["entity_id"], into=target["entity_id"], **signed)
-    if warning := merge_warning(leaving, named_entity(lake, row["other_id"]), standing(lake)):
+    stays = row["other_id"]
+    if warning := merge_warning(leaving, named_entity(lake, stays), standing(lake), stays=stays):
         click.echo(warning)
     _print(row)
 
