@@ -55,6 +55,17 @@ ENGLISH = [
     ("Apache", "Apache is a web server.", [], None, {"ObjectItem"}),
     ("VLC", "VLC is a media player.", [], None, {"ObjectItem"}),
     ("Copper", "Copper is a conductor.", [], None, {"ObjectItem"}),
+    ("Rosaceae", "Rosaceae is a family of flowering plants.", [], None, set()),
+    ("Primates", "Primates is an order of mammals.", [], None, set()),
+    ("Linux", "Linux is a family of operating systems.", [], None, set()),
+    ("Plasma", "Plasma is a state of matter.", [], None, set()),
+    ("Depression", "Depression is a mental state of low mood.", [], None, {"Concept"}),
+    ("Stoicism", "Stoicism is a school of Hellenistic philosophy.", [], None, set()),
+    ("Austrian school", "The Austrian school is a school of economic thought.", [], None, set()),
+    ("Impressionism", "Impressionism was a 19th-century art movement.", [], None, {"Concept"}),
+    ("Romance languages", "The Romance languages are a language family.", [], None, {"Concept"}),
+    ("Chess", "Chess is a board game for two players.", [], None, set()),
+    ("Red Cross", "The Red Cross is a humanitarian movement.", [], None, {"Organization"}),
     ("Main Street Wiki", "Welcome to a wiki that anyone can edit.", [], None, set()),
 ]
 

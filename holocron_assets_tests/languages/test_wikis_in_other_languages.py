@@ -150,6 +150,7 @@ def test_a_category_alone_shows_the_type(code: str, page: Written, folder: Path)
         ("de", "Ida Fern war ein Kartenspieler aus Ondrel.", "PersonCharacter"),
         ("fr", "Le Phare était une opération militaire.", "EventConflict"),
         ("es", "El Faro era una unidad militar.", "Organization"),
+        ("es", "Las Mareas es una banda sonora de Ida Fern.", "WorkMedia"),
     ],
 )
 def test_a_lead_is_read_by_the_grammar_of_its_language(code: str, lead: str, page_type: str) -> None:
@@ -172,6 +173,12 @@ def test_a_lead_is_read_by_the_grammar_of_its_language(code: str, lead: str, pag
         ("fr", "Le Phare était une cellule rebelle."),
         ("es", "El Faro era un satélite espía."),
         ("es", "La Ruta 9 (1926-1985) fue una alameda."),
+        ("es", "Los primates son un orden de mamíferos."),
+        ("es", "El estoicismo es una escuela de filosofía."),
+        ("de", "Die Stoa ist eine Schule der Philosophie."),
+        ("fr", "Le stoïcisme est une école de philosophie."),
+        ("ru", "Стоицизм — школа философии."),
+        ("ru", "Приматы — отряд плацентарных млекопитающих."),
     ],
 )
 def test_a_lead_that_names_a_role_or_nothing_known_is_left_to_review(code: str, lead: str) -> None:
