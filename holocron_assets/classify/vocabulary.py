@@ -56,10 +56,18 @@ class Vocabulary:
             return (
                 self._last(words[-_LONGEST_PHRASE:], context, split=split, plural=plural) if words else None
             )
-        beginnings = (words[start : start + self._longest] for start in range(len(words)))
-        return next(
-            filter(None, (self._first(phrase, context, plural=plural) for phrase in beginnings)), None
-        )
+        for start in range(len(words)):
+            may_be_plural = plural and (context != "lead" or self._may_precede_plural(words[:start]))
+            found = self._first(words[start : start + self._longest], context, plural=may_be_plural)
+            if found:
+                return found
+        return None
+
+    def _may_precede_plural(self, words: Sequence[str]) -> bool:
+        """Whether a plural may follow words; what looks like one after a noun is that noun's genitive."""
+        endings = self.grammar.plural_adjectives
+        passed_over = self.grammar.transparent | self.grammar.transparent_kinds | self.grammar.joiners
+        return not endings or all(word.endswith(endings) or word in passed_over for word in words)
 
     def _last(self, words: Sequence[str], context: Context, *, split: bool, plural: bool) -> Head | None:
         phrase = tuple(words)

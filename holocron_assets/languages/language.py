@@ -152,6 +152,7 @@ class Grammar(FrozenModel):
     pronouns: tuple[str, ...] = ()
     plurals: tuple[tuple[str, str], ...] = ()
     cases: tuple[tuple[str, str], ...] = ()
+    plural_adjectives: tuple[str, ...] = ()
 
 
 class Language(FrozenModel):

@@ -151,6 +151,10 @@ def test_a_category_alone_shows_the_type(code: str, page: Written, folder: Path)
         ("fr", "Le Phare était une opération militaire.", "EventConflict"),
         ("es", "El Faro era una unidad militar.", "Organization"),
         ("es", "Las Mareas es una banda sonora de Ida Fern.", "WorkMedia"),
+        ("ru", "Клоны — элитные солдаты армии.", "PersonCharacter"),
+        ("ru", "Варны — малые и средние корабли.", "VehicleCraft"),
+        ("ru", "Варн — модель истребителя.", "VehicleCraft"),
+        ("ru", "Варн — лидер группы.", "PersonCharacter"),
     ],
 )
 def test_a_lead_is_read_by_the_grammar_of_its_language(code: str, lead: str, page_type: str) -> None:
@@ -178,6 +182,10 @@ def test_a_lead_is_read_by_the_grammar_of_its_language(code: str, lead: str, pag
         ("de", "Die Stoa ist eine Schule der Philosophie."),
         ("fr", "Le stoïcisme est une école de philosophie."),
         ("ru", "Стоицизм — школа философии."),
+        ("ru", "Варн — вокалист группы «Маяк»."),
+        ("ru", "Варн — нападающий клуба «Маяк»."),
+        ("ru", "Варн — резиденция канцлера и сената."),
+        ("ru", "Ядро — центральная часть планеты."),
         ("ru", "Приматы — отряд плацентарных млекопитающих."),
     ],
 )
