@@ -24,6 +24,7 @@ from holocron_assets.derive.dispatch.backlog import (
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.recipe import recipe_of
+from holocron_assets.derive.results.answer_tables import UNANSWERED
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
@@ -40,16 +41,21 @@ def lake(tmp_path: Path, finished_sample: Holocron) -> Lake:
     return finished_sample.copy_to(tmp_path).lake
 
 
-def make(lake: Lake, asked: Interrogation = KINDS, digest: str = DIGESTS["small:1b"]) -> None:
-    """Write the table of an interrogation that found nothing."""
+def make(
+    lake: Lake, asked: Interrogation = KINDS, digest: str = DIGESTS["small:1b"], *, unanswered: int = 0
+) -> None:
+    """Write the table of an interrogation that found nothing, or that lacks some answers."""
     recipe = recipe_of(asked, digest)
+    inputs = dict(recipe.inputs(lake, SAMPLE_BATCH) or {})
+    if unanswered:
+        inputs[UNANSWERED] = str(unanswered)
     write_partition(
         lake,
         asked.table,
         SAMPLE_BATCH,
         [],
         code_version=recipe.derivation.code_version,
-        inputs=recipe.inputs(lake, SAMPLE_BATCH),
+        inputs=inputs,
     )
 
 
@@ -74,6 +80,15 @@ def test_a_batch_waits_from_when_the_last_thing_it_needs_was_written(lake: Lake)
     os.utime(lake.file(PAGE_TYPES, SAMPLE_BATCH), (moment.timestamp(), moment.timestamp()))
     (waiting,) = backlog(lake, [KINDS], digests=DIGESTS, now=NOW)
     assert waiting.waiting_since == moment
+
+
+def test_a_batch_that_is_being_answered_waits_as_long_as_before(lake: Lake) -> None:
+    (before,) = backlog(lake, [KINDS], digests=DIGESTS, now=NOW)
+    make(lake, unanswered=7)
+    later = datetime(2029, 5, 1, tzinfo=UTC).timestamp()
+    os.utime(lake.file(KINDS.table, SAMPLE_BATCH), (later, later))
+    (after,) = backlog(lake, [KINDS], digests=DIGESTS, now=NOW)
+    assert after.waiting_since == before.waiting_since
 
 
 def test_what_was_given_up_of_a_page_that_was_read_again_is_no_dead_letter_and_has_no_traceback(

@@ -30,6 +30,7 @@ from fake_ollama import (
     slow,
 )
 
+from holocron_assets.derive.engine.call_times import server_slots
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.engine.problems import (
@@ -264,6 +265,7 @@ def test_every_way_of_saying_that_memory_lacks_is_known(text: str) -> None:
         "request (351 tokens) exceeds the available context size (256 tokens), try increasing it",
         "the request exceeds the available context size. try increasing the context size",
         "Context size has been exceeded.",
+        "prompt too long; exceeded max context length by 12 tokens",
     ],
 )
 def test_every_way_of_refusing_a_long_prompt_is_known(text: str) -> None:
@@ -271,24 +273,47 @@ def test_every_way_of_refusing_a_long_prompt_is_known(text: str) -> None:
 
 
 @pytest.mark.fault(9, "errors 500 for whatever is about an item")
-def test_three_server_errors_in_a_row_are_the_servers_and_the_other_items_are_spared() -> None:
+def test_three_server_errors_in_a_row_stop_the_run_and_still_count_where_only_items_cause_them() -> None:
     with FakeOllama(on={"Page": fails(500)}) as fake:
         found = with_engine(fake, lambda engine: ask_in_turn(engine, 4))
-    assert [outcome.counts for outcome in found] == [True, True, False, False]
+    assert [outcome.counts for outcome in found] == [True] * 4
     assert [outcome.problem is not None for outcome in found] == [False, False, True, True]
 
 
+@pytest.mark.fault(9, "errors 500 for everything")
+def test_server_errors_for_everything_are_the_servers_and_the_items_are_spared() -> None:
+    with FakeOllama(on={"": fails(500)}) as fake:
+        found = with_engine(fake, lambda engine: ask_in_turn(engine, 4))
+    assert [(outcome.counts, outcome.problem is not None) for outcome in found] == [(False, True)] * 4
+
+
+def test_a_number_of_slots_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_NUM_PARALLEL", "auto")
+    with pytest.raises(PermanentError, match="OLLAMA_NUM_PARALLEL is 'auto'"):
+        server_slots()
+
+
 @pytest.mark.fault(9, "a schema of which the server can make no grammar")
-@pytest.mark.parametrize("status", [400, 500])
-def test_a_schema_that_the_server_refuses_costs_its_interrogations_items_their_attempts(status: int) -> None:
-    with RefusesFormats(status=status) as fake:
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        (400, "failed to parse grammar"),
+        (500, "failed to parse grammar"),
+        (500, "failed to load model vocabulary required for format"),
+        (500, "Failed to create new sequence: unable to create sampling context"),
+    ],
+)
+def test_a_schema_that_the_server_refuses_costs_its_interrogations_items_their_attempts(
+    status: int, text: str
+) -> None:
+    with RefusesFormats(status=status, text=text) as fake:
         found = with_engine(fake, lambda engine: ask_in_turn(engine, 5))
     assert [(outcome.status, outcome.counts, outcome.problem) for outcome in found] == [
         ("failed", True, None)
     ] * 5
     (said,) = {outcome.error.removeprefix(f"Page {n}: ") for n, outcome in enumerate(found) if outcome.error}
     assert said.startswith("the server refuses every question of kinds because of its answer_schema")
-    assert f"answered {status}: failed to parse grammar" in said
+    assert f"answered {status}: {text}" in said
 
 
 @pytest.mark.fault(9, "a server that makes no grammar at all")
@@ -303,12 +328,13 @@ class RefusesFormats(FakeOllama):
     """Makes a grammar only of schemas with the types that it keeps."""
 
     status: int = 400
+    text: str = "failed to parse grammar"
     kept: Sequence[str] = ("boolean",)
 
     def serve(self, handler: Handler, chat: Chat) -> None:
         parts = chat.body.get("format", {}).get("properties", {}).values()
         is_refused = not {part["type"] for part in parts} <= {*self.kept}
-        self.on = {"": fails(self.status, "failed to parse grammar")} if is_refused else {}
+        self.on = {"": fails(self.status, self.text)} if is_refused else {}
         super().serve(handler, chat)
 
 

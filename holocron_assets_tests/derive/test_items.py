@@ -237,6 +237,17 @@ def test_evidence_is_cut_until_the_request_fits_the_context(tmp_path: Path) -> N
             assert any(cut.kind == "bundle_bytes" for cut in item.bundle.cuts)
 
 
+def test_an_item_whose_question_leaves_no_room_for_evidence_is_not_asked(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, {"Varn": "Varn is a planet. "})
+    options = {"num_ctx": 1024, "num_predict": 200}
+    [item] = items(
+        lake, options=options, question="{% for _ in range(2000) %}What is {{ title }}? {% endfor %}"
+    )
+    assert item.problem == (
+        "Varn: the question leaves no room for evidence: shorten it, or raise options.num_ctx"
+    )
+
+
 def test_a_follow_up_keeps_room_for_two_answers(tmp_path: Path) -> None:
     lake = a_wiki(tmp_path, {"Varn": "Varn is a planet. " * 2000})
     follow_up = "Is {{ answer.kind }} right?"

@@ -324,6 +324,20 @@ def test_a_server_at_fault_ends_the_work_and_costs_no_item_an_attempt(lake: Lake
     asyncio.run(GpuLock(lake, "the next").take(seconds=0))
 
 
+@pytest.mark.parametrize("slots", [1, 4])
+def test_pages_that_always_fail_keep_the_pages_behind_them_waiting_for_few_runs(
+    lake: Lake, slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_NUM_PARALLEL", str(slots))
+    (name,) = batches(lake, 1, 12)
+    first = {f"Page 1 {number}?": fails(500) for number in range(5)}
+    with FakeOllama(answer=lambda _: GOOD, slots=slots, delay_seconds=0.1, on=first) as fake:
+        for _ in range(6):
+            work(model_run(lake, fake.url), Given(KINDS, [name]))
+    left = PartitionWork(lake, KINDS, name, model=SMALL, digest=DIGESTS[SMALL])
+    assert (left.answered, left.untried, len(left.dues)) == (7, 0, 5)
+
+
 def test_a_partition_that_cannot_be_opened_keeps_no_other_from_its_end(lake: Lake) -> None:
     names = batches(lake, 2, 2)
     with FakeOllama(answer=lambda _: GOOD) as fake:

@@ -278,7 +278,9 @@ def _stale(
         if not differences and (interrogation.name, partition) in listings.requeued:
             differences = REQUEUED
         if differences:
-            newest = max(mark.mtime_ns for mark in (*there, *([made] if made else ())))
+            # Answers that are being given do not make the rest of them young.
+            is_finished = made and UNANSWERED not in differences
+            newest = max(mark.mtime_ns for mark in (*there, *([made] if made and is_finished else ())))
             since = datetime.fromtimestamp(newest / _NANOSECONDS, UTC)
             known_by = (*state, listings.requeues)
             yield StalePartition(interrogation, partition, model, digest, differences, since, known_by)

@@ -5,10 +5,19 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from holocron_assets.errors import PermanentError
+
 
 def server_slots() -> int:
-    """Calls that the server works on at once (OLLAMA_NUM_PARALLEL, or 1)."""
-    return max(1, int(os.environ.get("OLLAMA_NUM_PARALLEL") or 1))
+    """Calls that the server works on at once (OLLAMA_NUM_PARALLEL, or 1).
+
+    Raises:
+        PermanentError: the variable is no whole number.
+    """
+    value = os.environ.get("OLLAMA_NUM_PARALLEL") or "1"
+    if not value.isdecimal():
+        raise PermanentError(f"OLLAMA_NUM_PARALLEL is {value!r}; it must be a whole number")
+    return max(1, int(value))  # with 0, an Ollama chooses
 
 
 class CallTimes:

@@ -54,11 +54,10 @@ _QUICK_SECONDS = 30.0
 _WHO_SECONDS = 3.0  # an answer is in hand, and waits
 _LOAD_SECONDS = 600.0
 _MOST_IN_A_ROW = 3
-"""After so many failed calls in a row that may be the server's fault, the server is to blame, and no item."""
-_SIMPLE_SCHEMA = {"type": "object", "properties": {"is_good": {"type": "boolean"}}, "required": ["is_good"]}
+"""After so many failed calls in a row that may be the server's fault, the run stops."""
 _TRIES_OF_A_CHECK = 2
 """The first may be sent on a connection that the server is about to close, after a broken reply."""
-
+_SIMPLE_SCHEMA = {"type": "object", "properties": {"is_good": {"type": "boolean"}}, "required": ["is_good"]}
 _T = TypeVar("_T")
 
 
@@ -204,7 +203,8 @@ class Engine:
                 failure = following
             again = trying.after(failure)
             if again is None:
-                return made.failed(*await self._judged(failure, trying, model))
+                failure, problem, counts = await self._judged(failure, trying, model)
+                return made.failed(failure, problem, counts=counts)
             pause = PAUSES[-1] if failure.outcome == "out_of_memory" else PAUSES[trying.number - 1]
             await asyncio.sleep(pause)
             trying = again
@@ -224,28 +224,31 @@ class Engine:
             await asyncio.sleep(pause)
         return exchange, following
 
-    async def _judged(self, failure: Failure, trying: Try, model: str) -> tuple[Failure, Exception | None]:
-        """The failure of an attempt, as people are told it, and why the run has to stop, if it has to."""
+    async def _judged(
+        self, failure: Failure, trying: Try, model: str
+    ) -> tuple[Failure, Exception | None, bool]:
+        """The failure of an attempt, as people are told it; why the run has to stop; whether it counts."""
         is_unclear = failure.outcome in PERHAPS_SERVERS_FAULT
-        blamed = await self._blamed(failure, trying.request(model)) if is_unclear else "item"
+        blamed = await self._blamed(trying.request(model)) if is_unclear else "item"
         if blamed == "schema":
             failure = refused_schema(failure, trying.item.interrogation.name)
-        is_servers = blamed == "server"
-        return failure, problem_of(failure, model, self._fetch_command, utc_now(), is_servers=is_servers)
+        is_servers = blamed in {"server", "either"}
+        problem = problem_of(failure, model, self._fetch_command, utc_now(), is_servers=is_servers)
+        return failure, problem, problem is None or blamed == "either"
 
-    async def _blamed(self, failure: Failure, request: Request) -> Literal["item", "schema", "server"]:
+    async def _blamed(self, request: Request) -> Literal["item", "schema", "server", "either"]:
         """What is to blame for a failed call: the server, if it fails without the item, too.
 
         Without this check, a server that is broken for a quarter of an hour would cost items their attempts.
         And an interrogation whose schema the server refuses would keep the model's others waiting for ever.
+        If many calls fail, and only those about items, either may be to blame. Then the run stops, and the
+        attempt counts: the next run would begin with the same items.
         """
         are_many = self._failed_in_a_row >= _MOST_IN_A_ROW
-        if are_many and not failure.is_refusal:
-            return "server"
         nothing = request.about_nothing
         of_nothing = await self._failure_of(nothing)
         if of_nothing is None:
-            return "server" if are_many else "item"
+            return "either" if are_many else "item"
         # A server that refuses every schema is to blame itself.
         simple = replace(nothing, schema=_SIMPLE_SCHEMA)
         if not of_nothing.is_refusal or nothing.passages or await self._failure_of(simple):

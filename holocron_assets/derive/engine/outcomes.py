@@ -60,14 +60,14 @@ class Attempt:
             bundle=self._bundle,
         )
 
-    def failed(self, failure: Failure, problem: Exception | None) -> Outcome:
+    def failed(self, failure: Failure, problem: Exception | None, *, counts: bool) -> Outcome:
         """The outcome of an attempt that gave no answer.
 
         Args:
             failure: the failure of its last call.
             problem: why the run has to stop, if it has to.
+            counts: whether this was one of the item's attempts.
         """
-        counts = problem is None
         # A prompt that still does not fit will not fit next time.
         is_dead = counts and (failure.outcome == "overflow" or self._number >= MAX_ATTEMPTS)
         is_due_later = counts and not is_dead

@@ -38,9 +38,12 @@ _NO_MEMORY = re.compile(
     r"|insufficient memory|allocate backend buffer|bad_alloc|mem_buffer != NULL",
     re.IGNORECASE,
 )
-_NO_GRAMMAR = re.compile(r"grammar|schema", re.IGNORECASE)
+# An Ollama says that it lacks the vocabulary, or cannot sample, where it can make no grammar of a schema.
+_NO_GRAMMAR = re.compile(r"grammar|schema|required for format|sampling context", re.IGNORECASE)
 _NO_ROOM = re.compile(
-    r"exceed\w* (the )?(available )?context|context (size|length|window)\D*exceed", re.IGNORECASE
+    r"exceed\w* (the )?((available|max(imum)?) )?context|context (size|length|window)\D*exceed"
+    r"|prompt too long",
+    re.IGNORECASE,
 )
 
 
@@ -178,7 +181,6 @@ def _failure_of_response(error: "ollama.ResponseError", model: str, wait: float)
     if error.status_code in (_TOO_MANY, _UNAVAILABLE):
         reason = f"the model server is busy ({error.status_code}): {message}"
         return Failure("server_down", reason, busy_seconds=wait)
-    # An Ollama may answer 500 where it can make no grammar of a schema.
     is_refusal = error.status_code == _UNREADABLE or _NO_GRAMMAR.search(message) is not None
     reason = f"the model server answered {error.status_code}: {message}"
     return Failure("server_error", reason, is_refusal=is_refusal)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from holocron_assets.derive.evidence.bundles import Bundle
+from holocron_assets.derive.evidence.bundles import Bundle, EvidenceError
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.tokens import BYTES_PER_TOKEN, TOKENS_OF_A_TURN, estimate_tokens
 
@@ -33,11 +33,13 @@ def fitting(gather: Callable[[int], Bundle], room: int) -> Bundle:
         room: the most tokens that it may have.
 
     Raises:
-        EvidenceError: it cannot be gathered.
+        EvidenceError: it cannot be gathered, or nothing of it fits.
     """
     bundle = gather(int(room * BYTES_PER_TOKEN))
     while bundle.items and (tokens := estimate_tokens(bundle.text)) > room:
         # Only the gathered text shows how many tokens it has: numbers take more than words.
         size = len(bundle.text.encode())
         bundle = gather(min(size - 1, size * room // tokens))
+    if bundle.cuts and not bundle.items:
+        raise EvidenceError("the question leaves no room for evidence: shorten it, or raise options.num_ctx")
     return bundle
