@@ -46,6 +46,8 @@ SCHEMA: dict[str, Any] = {
         ("{'a': 1,}", "repaired"),
         ('{"a": 1', "repaired"),
         ('```json\n{"a": 1}', "repaired"),
+        ('{"a": 1 // metres\n}', "repaired"),
+        ("{a: 1}", "repaired"),
     ],
 )
 def test_a_reply_is_read_the_strictest_way_that_works(text: str, strategy: str) -> None:
@@ -96,13 +98,35 @@ def test_what_is_no_object_is_refused_and_says_why(text: str, problem: str) -> N
         read_reply(text)
 
 
-@pytest.mark.parametrize("text", ['{"a": 1, "a": 2} and so on', '{"a": NaN} and so on'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "a": 2} and so on',
+        '{"a": NaN} and so on',
+        '{"a": 1, "a": 2,}',
+        "{'a': 1, 'a': 2}",
+        "{a: 1, 'b': [{c: 2, c: 3}]}",
+        '{"a": 12 000 m}',
+        '{"a": 1 000, "b": "Vos"}',
+        '{"a": 5 - 7}',
+        '{"a": null or 5}',
+    ],
+)
 def test_no_repair_chooses_between_two_values(text: str) -> None:
     with pytest.raises(MalformedReplyError):
         read_reply(text)
 
 
-@pytest.mark.parametrize("text", ['{"a": 1}{"a": 2}', '{"a": 1} or {"a": 2}', 'So: {"a": 1}\n{"a": 2'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1}{"a": 2}',
+        '{"a": 1} or {"a": 2}',
+        'So: {"a": 1}\n{"a": 2',
+        '{"a": 1,} or {"a": 2}',
+        "{'a': 1}\n{'a': 2}",
+    ],
+)
 def test_two_objects_are_not_chosen_between(text: str) -> None:
     with pytest.raises(MalformedReplyError, match="several objects"):
         read_reply(text)

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
 # `json_repair` and `jsonschema` take a twentieth of a second to import: the first reply imports them.
@@ -16,6 +17,10 @@ _INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060\u00a0\0"
 """Characters that some models write around an answer, and that JSON does not count as white space."""
 
 _FENCED = re.compile(r"```[\w-]*\s(.*?)```", re.DOTALL)
+# Texts in either quotation marks, marks of structure, and all else that stands between them.
+_PIECES = re.compile(r"\"(?:\\.|[^\"\\])*+\"?|'(?:\\.|[^'\\])*+'?|[{}\[\],:]|[^\s{}\[\],:\"']+", re.DOTALL)
+_VALUE = re.compile(r"-?\d[\d.eE+-]*|null|true|false")
+_WORD = re.compile(r"(?!//|/\*|#)[^{}\[\],:\"']")
 _MOST_DIGITS = 18  # as many as any 64-bit integer has
 _MOST_CHARACTERS_REPAIRED = 50_000
 _MOST_BRACKETS_REPAIRED = 1_000
@@ -106,7 +111,7 @@ def _fenced(text: str) -> Any:
 def _repaired(text: str) -> Any:
     import json_repair  # noqa: PLC0415 - see above
 
-    _refuse_several(text)
+    _refuse_what_a_repair_would_choose(text)
     if len(text) > _MOST_CHARACTERS_REPAIRED or text.count("{") + text.count("[") > _MOST_BRACKETS_REPAIRED:
         raise MalformedReplyError("it is too long, or too nested, to be repaired")
     try:
@@ -117,15 +122,24 @@ def _repaired(text: str) -> Any:
     return _direct(repaired or "null")
 
 
-def _refuse_several(text: str) -> None:
-    """Refuse a reply with another object after a whole one: the repair would take the last."""
-    start = max(text.find("{"), 0)
-    try:
-        _, end = json.JSONDecoder().raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return
-    if "{" in text[end:]:
-        raise RefusedValueError("there are several objects in the reply")
+def _refuse_what_a_repair_would_choose(text: str) -> None:
+    """Refuse several objects, a key said twice, and words behind a number: a repair would take one."""
+    said = [*_PIECES.findall(text, max(text.find("{"), 0)), ""]
+    open_objects: list[set[str] | None] = []
+    for place, (piece, following) in enumerate(pairwise(said)):
+        if piece in {"{", "["}:
+            if place and not open_objects:
+                raise RefusedValueError("there are several objects in the reply")
+            open_objects.append(set() if piece == "{" else None)
+        elif piece in {"}", "]"} and open_objects:
+            open_objects.pop()
+        elif following == ":" and open_objects and open_objects[-1] is not None:
+            name = piece.strip("\"'")
+            if name in open_objects[-1]:
+                raise RefusedValueError(f"the reply says {_shortened(repr(name))} twice in one object")
+            open_objects[-1].add(name)
+        elif _VALUE.fullmatch(piece) and open_objects and following and _WORD.match(following):
+            raise RefusedValueError(f"the reply says {_shortened(following)} behind the value {piece}")
 
 
 _STRATEGIES: tuple[tuple[str, Callable[[str], Any]], ...] = (
