@@ -87,6 +87,32 @@ def test_a_name_that_several_go_by_leads_to_none_and_the_other_continuity_does_n
     assert leaders == {"Grey Guard": entity_id(wiki, "Nem"), "Red Guard": None}
 
 
+def test_a_name_without_link_leads_neither_to_the_entity_itself_nor_to_a_type_that_does_not_fit(
+    tmp_path: Path,
+) -> None:
+    wiki = WikiWithFacts(tmp_path)
+    guard = page(
+        "Organization", "Grey Guard", "|leader=Thuum; Nem\n|headquarters=Nem; Thuum\n|subgroups=Grey Guard"
+    )
+    wiki.crawl({"Nem": page("Character", "Nem"), "Thuum": THUUM, "Grey Guard": guard})
+    wiki.resolve()
+    found = {(row["relation"], row["to_name"]): row["to_id"] for row in wiki.relations("Grey Guard")}
+    assert found == {
+        ("led_by", "Nem"): entity_id(wiki, "Nem"),
+        ("led_by", "Thuum"): None,
+        ("headquartered_at", "Nem"): None,
+        ("headquartered_at", "Thuum"): entity_id(wiki, "Thuum"),
+        ("has_part", "Grey Guard"): None,
+    }
+
+
+def test_a_link_leads_where_it_says_whatever_the_type(tmp_path: Path) -> None:
+    wiki = WikiWithFacts(tmp_path)
+    wiki.crawl({"Thuum": THUUM, "Grey Guard": page("Organization", "Grey Guard", "|leader=[[Thuum]]")})
+    wiki.resolve()
+    assert [row["to_id"] for row in wiki.relations("Grey Guard")] == [entity_id(wiki, "Thuum")]
+
+
 def test_a_link_to_a_redirect_leads_to_what_the_redirect_leads_to(tmp_path: Path) -> None:
     wiki = WikiWithFacts(tmp_path)
     text = page("Character", "Nem", "|affiliation=[[The Guard]]")

@@ -40,9 +40,13 @@ select
     works.entity_id as work_id
 from identified as said
 left join ends as linked on linked.title_key = said.target_key
+-- A name is only a guess: what goes by it may be the entity itself, or be of a type that the relation never leads to.
+left join vocabulary_types as wanted
+    on said.method = 'infobox' and wanted.side = 'named' and wanted.key = said.relation
 left join known_names as named
     on said.to_title is null and named.source = said.source and named.name = lower(said.to_name)
-    and named.side = side_of(said.continuity)
+    and named.side = side_of(said.continuity) and named.entity_id <> said.from_id
+    and (wanted.types is null or list_contains(wanted.types, named.entity_type))
 left join work_titles as works on works.source = said.source and works.title = said.work;
 
 create or replace temp table decided_relations as

@@ -29,7 +29,7 @@ from holocron_assets.entities.facts.model_tables import (
     model_rows,
     model_tables,
 )
-from holocron_assets.entities.facts.stated_keys import types_of_pages
+from holocron_assets.entities.facts.stated_keys import types_of_names, types_of_pages
 from holocron_assets.entities.facts.vocabulary import load_vocabulary, trusted_keys
 from holocron_assets.entities.mentions.mentions import clean_name
 from holocron_assets.entities.snapshot import Snapshot
@@ -334,7 +334,8 @@ def _put_vocabulary(snapshot: Snapshot) -> None:
     _put(snapshot, "vocabulary", {"kind": text, "called": text, "key": text}, words.words())
     types = {"side": text, "key": text, "types": pa.list_(text)}
     of_pages = [{"side": "page", **row} for row in types_of_pages()]
-    _put(snapshot, "vocabulary_types", types, [*words.types(), *of_pages])
+    of_names = [{"side": "named", **row} for row in types_of_names()]
+    _put(snapshot, "vocabulary_types", types, [*words.types(), *of_pages, *of_names])
     same = {"said": text, "key": text, "is_turned": pa.bool_()}
     _put(snapshot, "same_relations", same, words.same_relations())
     _put(snapshot, "trusted", {"kind": text, "key": text, "model": text}, trusted_keys())

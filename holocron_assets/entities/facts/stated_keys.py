@@ -177,6 +177,12 @@ def types_of_pages() -> list[dict[str, Any]]:
     return [{"key": one.key, "types": list(one.from_types)} for one in relations if one.from_types]
 
 
+def types_of_names() -> list[dict[str, Any]]:
+    """The types that a name without a link may stand for in an infobox: rows of `key` and `types`."""
+    relations = [one for one in load_keys().values() if one.kind == "relation"]
+    return [{"key": one.key, "types": list(one.to_types)} for one in relations if one.to_types]
+
+
 def why_not_stated(kind: StatedKind, key: str, means: str | None) -> str | None:
     """Why an infobox rule may not state a key; None if it may.
 
