@@ -108,6 +108,28 @@ def test_what_stands_in_parentheses_alone_is_the_value() -> None:
     assert [(value.text, value.qualifier) for value in values_of("(unknown)")] == [("unknown", None)]
 
 
+def test_a_remark_on_a_line_of_its_own_is_one_on_the_value_before_it() -> None:
+    found = values_of(
+        "Sun Runner<br>(False)<br />[[Tatooine]]; [[Thuum]]\n**([[Osk|once]])<ref>x</ref>\nGlass"
+    )
+    assert [(value.text, value.qualifier, value.whole) for value in found] == [
+        ("Sun Runner", "False", "Sun Runner (False)"),
+        ("Tatooine", None, "Tatooine"),
+        ("Thuum", "once", "Thuum (once)"),
+        ("Glass", None, "Glass"),
+    ]
+    assert [link.title for value in found for link in value.links] == ["Tatooine", "Thuum"]
+    assert texts("Salt; (white), [[Sand]]; (fine; dear)", commas=True) == ["Salt", "Sand"]
+    assert texts("(white) (fine)\n(a) salt\n(red) or (grey)") == ["white; fine", "salt", "or"]
+
+
+def test_a_remark_on_a_line_of_its_own_is_in_the_place_of_its_value() -> None:
+    text = "{{Box\n|it=Salt<ref>''[[Wardens]]''</ref><br>(white &amp; fine)<ref>x</ref>\n}}"
+    [value] = infobox_values(text, "Box", DEFAULT_SITE, never)
+    assert text[value.start : value.end] == "Salt<ref>''[[Wardens]]''</ref><br>(white &amp; fine)"
+    assert value.work == "Wardens"
+
+
 def test_a_template_shows_its_argument_whether_or_not_a_named_one_goes_before() -> None:
     assert texts("{{Nowrap|1=Salt}}") == ["Salt"]
     assert texts("{{Font|text=Salt}}, {{Font|color=red|text=[[Sand]]}}", commas=True) == ["Salt", "Sand"]

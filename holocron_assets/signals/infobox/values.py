@@ -7,7 +7,7 @@ page raises an error.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, pairwise
 from typing import NamedTuple
@@ -77,6 +77,7 @@ def infobox_values(
     """Read the values of a page's infobox, in page order.
 
     Values are list items, lines, or parts between `;`. Commas separate values only if the caller says so.
+    What is only a remark in parentheses belongs to the value before it.
 
     Args:
         wikitext: the page's text.
@@ -134,10 +135,22 @@ def _values(
     works = cited_works(wikitext[:_SECOND_LENGTH], site)
     for name, start, end in places:
         separator = _SEMICOLON_OR_COMMA if parts_at_commas(name) else _SEMICOLON
-        lines = [line for line in read_lines(text, start, end, site) if line]
+        lines = _with_remarks(line for line in read_lines(text, start, end, site) if line)
         starts = [line[0].start for line in lines]
         for line, limit in zip(lines, [*starts[1:], end], strict=False):
             yield from _line_values(name, line, separator, partial(_work_between, works), limit)
+
+
+def _with_remarks(parts: Iterable[list[Run]]) -> list[list[Run]]:
+    """The lines of a field, or the parts of a line. A mere remark belongs to the one before it."""
+    found: list[list[Run]] = []
+    for part in parts:
+        if found and _PARENTHESES.fullmatch(_shape(part).strip(_AROUND)):
+            last = found[-1][-1]
+            found[-1] += [last._replace(text=" ", title=None, start=last.end), *part]
+        else:
+            found.append(part)
+    return found
 
 
 def _work_between(works: Mapping[int, str], start: int, end: int) -> str | None:
@@ -155,15 +168,20 @@ def _line_values(
     limit: int,
 ) -> Iterator[InfoboxValue]:
     """The values of one line. A reference counts for the values before it, up to `limit`."""
-    shape = "".join(_LINKED * len(run.text) if run.title else run.text for run in line)[:_LONGEST_LINE]
+    shape = _shape(line)[:_LONGEST_LINE]
     bare = _PARENTHESES.sub(lambda match: "(" * len(match[0]), shape)
     cuts = [0, *(match.end() for match in separator.finditer(bare)), len(bare)]
-    parts = [part for cut in pairwise(cuts) if (part := _within(line, *cut))]
+    parts = _with_remarks(part for cut in pairwise(cuts) if (part := _within(line, *cut)))
     ends = [*(part[0].start for part in parts[1:]), limit]
     for part, end in zip(parts, ends, strict=False):
         value = _value(name, part, work_between(part[0].start, max(end, part[-1].end)))
         if value:
             yield value
+
+
+def _shape(line: Sequence[Run]) -> str:
+    """The text of a line, without what its links show."""
+    return "".join(_LINKED * len(run.text) if run.title else run.text for run in line)
 
 
 def _within(line: Sequence[Run], start: int, end: int) -> list[Run]:
@@ -183,7 +201,7 @@ def _within(line: Sequence[Run], start: int, end: int) -> list[Run]:
 
 def _value(name: str, part: Sequence[Run], cited: str | None) -> InfoboxValue | None:
     text = "".join(run.text for run in part)
-    shape = "".join(_LINKED * len(run.text) if run.title else run.text for run in part)
+    shape = _shape(part)
     apart = [match.span() for match in _PARENTHESES.finditer(shape)]
     outside = _joined(text, _gaps(apart, len(text)))
     qualifier = "; ".join(filter(None, (_tidy(text[start + 1 : end - 1]) for start, end in apart)))
