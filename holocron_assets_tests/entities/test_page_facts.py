@@ -14,14 +14,16 @@ from holocron_assets.signals.infobox.values import infobox_values
 PAGE = {"source": "sample", "batch": "sample-000001", "title": "X", "title_key": 7, "revision_id": 3}
 
 
-def rows(fields: str, template: str = "Character") -> list[dict[str, Any]]:
+def rows(
+    fields: str, template: str = "Character", *, title: str = "X", language: str = "en"
+) -> list[dict[str, Any]]:
     """The rows of a page whose infobox has these fields; each fits the table."""
-    rules = load_rule_book("sample")
+    rules = load_rule_book("sample", language=language)
     text = f"{{{{{template}\n{fields}\n}}}}"
     values = infobox_values(
         text, template, DEFAULT_SITE, lambda field: rules.parts_at_commas(template, field)
     )
-    found = [dict(row) for row in page_fact_rows(PAGE, template, values, rules)]
+    found = [dict(row) for row in page_fact_rows({**PAGE, "title": title}, template, values, rules)]
     PAGE_FACTS.to_arrow(found, "sample-000001")
     for row in found:
         assert text[row["evidence_start"] : row["evidence_end"]]
@@ -38,6 +40,30 @@ def test_a_field_gives_what_its_rules_say_and_a_field_without_rule_gives_nothing
         ("relation", "comes_from", "Thuum"),
         ("name", "name", "Nem Sixfinger"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("title", "written"),
+    [
+        ("Imperial Office of Criminal Investigations", "Imperial Office of<br>Criminal Investigations"),
+        ("Imperial Office/Legends", "''Imperial''<br />office"),
+        ("Last Guard: The Graphic Novel (2018)", "Last Guard;\n*The [[graphic novel|Graphic Novel]]"),
+    ],
+)
+def test_a_title_that_is_broken_over_lines_is_one_name(title: str, written: str) -> None:
+    [row] = rows(f"|title={written} (formerly)\n|homeworld=", title=title)
+    assert (row["key"], row["value"]) == ("name", title.removesuffix("/Legends").removesuffix(" (2018)"))
+    assert (row["qualifier"], row["position"]) == ("formerly", 0)
+    assert row["evidence_end"] - row["evidence_start"] == len(f"{written} (formerly)".lstrip("'"))
+
+
+@pytest.mark.parametrize("title", ["X", "Tam Nem the Elder", "???"])
+def test_several_names_that_are_not_the_title_together_stay_several(title: str) -> None:
+    assert [row["value"] for row in rows("|name=Tam<br>Nem", title=title)] == ["Tam", "Nem"]
+
+
+def test_only_names_are_joined_to_the_title() -> None:
+    assert [row["value"] for row in rows("|gender=Tam<br>Nem", title="Tam Nem")] == ["Tam", "Nem"]
 
 
 def test_a_relation_leads_to_the_title_linked_to() -> None:

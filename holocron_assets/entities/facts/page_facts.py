@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import groupby
 from math import isfinite
 from typing import Any, NamedTuple, Protocol
 
@@ -25,6 +26,7 @@ _SPACE = r"[ \u00a0\u2009\u202f]"
 _DASH = r"[\u2013\u2014-]"
 _NOT_FIGURES = re.compile(r"[^\d.-]")
 _POINTED_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+$")
+_TITLE_SUFFIXES = re.compile(r"(?:/Legends|\s*\([^()]*\))+$")
 _LONGEST_VALUE = 500
 _LONGEST_EVIDENCE = 1_000
 
@@ -140,12 +142,44 @@ def page_fact_rows(page: Row, template: str, values: Iterable[Value], rules: Rul
         rules: the rules of its source.
     """
     rows = (
-        _row(page, value, rule, stated, rules.language)
-        for value in values
-        for rule in rules.of(template, value.field)
-        for stated in _stated(value, rule.rule, rules)
+        row
+        for field, of_field in groupby(values, key=lambda value: value.field)
+        for row in _field_rows(page, list(of_field), rules.of(template, field), rules)
     )
     return [{**row, "position": position} for position, row in enumerate(rows)]
+
+
+def _field_rows(
+    page: Row, values: Sequence[Value], of_field: Sequence[FieldRule], rules: RuleBook
+) -> Iterator[Row]:
+    """The rows of a field's values. A name that is broken over several of them is one."""
+    if len(values) > 1 and (broken := _broken_title(page["title"], values)):
+        names = [rule for rule in of_field if rule.rule.kind == "name"]
+        of_field = [rule for rule in of_field if rule.rule.kind != "name"]
+        yield from (_name_row(page, values, rule, broken, rules.language) for rule in names)
+    for value in values:
+        for rule in of_field:
+            for stated in _stated(value, rule.rule, rules):
+                yield _row(page, value, rule, stated, rules.language)
+
+
+def _broken_title(title: str, values: Sequence[Value]) -> str | None:
+    """The page's title without its suffixes, if the values together are its letters and digits."""
+    name = _TITLE_SUFFIXES.sub("", title)
+    letters = "".join(filter(str.isalnum, name)).casefold()
+    said = "".join(char for value in values for char in value.text if char.isalnum()).casefold()
+    return name if letters and letters == said else None
+
+
+def _name_row(page: Row, values: Sequence[Value], rule: FieldRule, name: str, language: str) -> Row:
+    """The row of a name that several values are the parts of."""
+    qualifiers = "; ".join(value.qualifier for value in values if value.qualifier)
+    return {
+        **_row(page, values[0], rule, _Stated(name, {}), language),
+        "qualifier": qualifiers[:_LONGEST_VALUE] or None,
+        "evidence": " ".join(value.whole for value in values)[:_LONGEST_EVIDENCE],
+        "evidence_end": values[-1].end,
+    }
 
 
 def _row(page: Row, value: Value, rule: FieldRule, stated: _Stated, language: str) -> Row:
