@@ -59,7 +59,7 @@ def _words(code: str) -> _Words:
     )
     return _Words(
         number=re.compile(
-            rf"{about}((?>{_figures(words)}))(?![\d.,]|\s*(?:{_DASH}|(?:{to})\b|/))"
+            rf"{about}((?>{_figures(words)}))(?![\d.,]|:\d|\s*(?:{_DASH}|(?:{to})\b|/))"
             # "175cm", but not "212th", "12k", "1,000s" or "74Z"
             rf"\s*({scales})?(?:\b|(?<=\d)(?!(?:{ordinals}|k|s)\b)(?=(?-i:[^\W\d_A-Z])))\s*(%|{unit})?",
             re.IGNORECASE,
