@@ -95,6 +95,8 @@ def test_parts_of_longer_figures_are_no_years(text: str) -> None:
         ("3,000 BC", -2999, -2998),
         ("10 000 BC", -9999, -9998),
         ("May 1977", 1977 + 4 / 12, 1977 + 5 / 12),
+        ("October, 2018", 2018 + 9 / 12, 2018 + 10 / 12),
+        ("Sept., 2004", 2004 + 8 / 12, 2004 + 9 / 12),
         ("May 1, 1977", 1977 + 4 / 12, 1977 + 4 / 12 + 1 / 372),
         ("1977-05-01", 1977 + 4 / 12, 1977 + 4 / 12 + 1 / 372),
         ("1st May 1977", 1977 + 4 / 12, 1977 + 4 / 12 + 1 / 372),
@@ -130,6 +132,9 @@ def test_days_months_and_years_of_the_real_world_are_gregorian(
         ("1 June \u2013 3 July 1863", 1863 + 5 / 12, 1863.5 + 3 / 372),
         ("31 December \u2013 3 January 1864", 1864 - 1 / 372, 1864 + 3 / 372),
         ("May\u2013June 1977", 1977 + 4 / 12, 1977.5),
+        ("June, 2007\u2014November, 2008", 2007 + 5 / 12, 2008 + 11 / 12),
+        ("May, 1977 to June, 1977", 1977 + 4 / 12, 1977.5),
+        ("May\u2013June, 1977", 1977 + 4 / 12, 1977.5),
         ("from May 1977 to June 1977", 1977 + 4 / 12, 1977.5),
         ("1939\u201345", 1939, 1946),
         ("1939-45", 1939, 1946),
@@ -228,6 +233,14 @@ def test_words_about_something_else_leave_a_date_exact(text: str) -> None:
 def test_a_number_before_a_date_that_cannot_begin_a_span_is_no_part_of_it(text: str, written: str) -> None:
     assert only(text).written == written
     assert spans(text) == spans(written)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("In March, 2000 men died", ["2000"]), ("In March, 2,000 men", []), ("March, 2000,500", [])],
+)
+def test_a_number_of_things_after_a_month_is_no_year_of_it(text: str, written: list[str]) -> None:
+    assert [found.written for found in find_dates(text)] == written
 
 
 def test_a_calendar_of_another_wiki_is_a_line_of_data() -> None:

@@ -107,8 +107,10 @@ def _real(words: Dates, joined: str, number: str) -> str:
     of, day_of = rf"(?:(?:{_any(words.of)})\s+)?", rf"(?:(?:{_any(words.day_of)})\s+)?"
     after_christ = _any(words.after_christ)
     days = rf"(?:(?P<first_day>\d{{1,2}}){ordinal}{to})?(?P<day>\d{{1,2}}){ordinal}"
+    # "October, 2018", but not "in March, 2000 men died"
+    comma = rf",\s*(?=\d{{4}}\b(?!,\d|\s+(?!(?:{_any(words.to)})\b)\w))"
     alternatives = [
-        rf"\b(?P<month>{month})\s+(?:{days}(?:,\s*|\s+))?{of}(?P<year>\d{{4}})\b",
+        rf"\b(?P<month>{month})(?:\s+(?:{days}(?:,\s*|\s+))?{of}|{comma})(?P<year>\d{{4}})\b",
         rf"\b(?P<day2>\d{{1,2}}){ordinal}\s+{day_of}(?P<month2>{month}),?\s+{day_of}(?P<year2>\d{{4}})\b",
         rf"(?:(?P<first_bc>{number}){joined})?(?P<bc>{number})\s*(?:{_any(words.before_christ)})(?!\w)",
         rf"\b(?:{after_christ})\s*(?P<year7>\d{{1,4}})(?![\d,.:/]*\d)\b",
