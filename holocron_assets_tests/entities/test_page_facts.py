@@ -145,6 +145,7 @@ def test_words_and_times_in_place_of_a_place_are_none(born: str) -> None:
         ("1\u20133 July 1863", "1\u20133 July 1863", "3 July 1863", 1863.5, 1863.5 + 3 / 372),
         ("June 2004", "June 2004", None, 2004 + 5 / 12, None),
         ("until 4 ABY", None, "4 ABY", None, 5),
+        ("till 4 ABY", None, "4 ABY", None, 5),
         ("-22 BBY", None, "22 BBY", None, -22),
         ("1000 BBY-", "1000 BBY", None, -1001, None),
         ("since 4 ABY", "since 4 ABY", None, 4, None),
