@@ -207,5 +207,27 @@ def test_values_that_say_nothing_are_left_out() -> None:
     assert said("|armament=\u2014\n|homeworld=-\n|gender=\u2026\n|name=???") == []
 
 
+@pytest.mark.parametrize(
+    "written", ["1\u20135", "13-18", "#1, #5-7", "32 BBY", "Before [[1 ABY]]", "[[19 BBY]]", "c. [[1977]]"]
+)
+def test_no_relation_leads_to_a_date_or_to_figures(written: str) -> None:
+    assert rows(f"|formed from={written}\n|collected issues={written}") == []
+
+
+@pytest.mark.parametrize("named", ["8D8", "TK329", "[[0-0-0]]", "[[1-5|1\u20135]]", "LV-426"])
+def test_a_name_of_figures_and_letters_is_one_and_so_is_a_link(named: str) -> None:
+    [row] = rows(f"|formed from={named}")
+    assert (row["kind"], row["key"]) == ("relation", "formed_from")
+
+
+def test_what_comes_before_or_after_may_be_a_year_and_so_may_an_era() -> None:
+    found = rows("|preceded by=[[20 BBY]]\n|followed by=[[18 BBY]]\n|era=[[19 BBY]]", "Year")
+    assert [(row["key"], row["value"]) for row in found if row["kind"] == "relation"] == [
+        ("preceded_by", "20 BBY"),
+        ("followed_by", "18 BBY"),
+        ("in_era", "19 BBY"),
+    ]
+
+
 def test_only_one_gender_can_be_true_and_several_colors_can() -> None:
     assert [row["is_single"] for row in rows("|gender=Male\n|hair=Black, brown")] == [True, False, False]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from holocron_assets.entities.facts.dates import DateSpan, find_dates, is_date, is_time
 from holocron_assets.entities.facts.rules import FieldRule, InfoboxRule, RuleBook
+from holocron_assets.entities.facts.stated_keys import load_keys
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.languages.language import Values, load_language
@@ -25,6 +26,7 @@ _FIGURE_GOES_ON = {
 _SPACE = r"[ \u00a0\u2009\u202f]"
 _DASH = r"[\u2013\u2014-]"
 _NOT_FIGURES = re.compile(r"[^\d.-]")
+_FIGURES = re.compile(r"[\d\s,.#\u2013\u2014-]+")
 _POINTED_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+$")
 _TITLE_SUFFIXES = re.compile(r"(?:/Legends|\s*\([^()]*\))+$")
 _LONGEST_VALUE = 500
@@ -213,11 +215,26 @@ def _stated(value: Value, rule: InfoboxRule, rules: RuleBook) -> Iterator[_State
     text = _besides_dates(value.text, language) if rule.reads == "besides_date" else value.text
     if rule.reads == "besides_date" and (is_time(value.text, language) or _is_no_place(text, language)):
         return
-    names_nobody = rule.kind == "relation" and not value.links and _words(language).amount.fullmatch(text)
+    names_nobody = rule.kind == "relation" and _names_nobody(text, rule.key, value.links, language)
     if names_nobody or _says_nothing(text, language):
         return
     more = _number(text, rule.unit, language) if rule.reads == "number" else {}
     yield _Stated(text, {**more, **_period(value.qualifier, rules)})
+
+
+def _names_nobody(text: str, key: str, links: Sequence[_Link], language: str) -> bool:
+    """Whether the other end of a relation is only an amount, a span of figures, or a date."""
+    if not links and _words(language).amount.fullmatch(text):
+        return True
+    is_no_name = is_date(text, language) or (not links and _FIGURES.fullmatch(text) is not None)
+    return is_no_name and not _may_be_a_time(key)
+
+
+@cache
+def _may_be_a_time(key: str) -> bool:
+    """Whether a relation may lead to a year or an era."""
+    known = load_keys().get(("relation", key))
+    return known is not None and "TimePeriod" in known.to_types
 
 
 def _says_nothing(text: str, language: str) -> bool:
