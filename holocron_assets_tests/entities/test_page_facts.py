@@ -113,6 +113,7 @@ def test_a_template_of_a_date_gives_the_date_and_no_place() -> None:
         ("19 BBY, Polis Massa", ("Polis Massa", None)),
         ("LV-426", ("LV-426", None)),
         ("[[Yavin 4]]", ("Yavin 4", "Yavin 4")),
+        ("In 1977, [[Osk]]", ("Osk", "Osk")),
     ],
 )
 def test_a_place_of_birth_is_no_date_though_dates_are_links_too(
@@ -120,6 +121,85 @@ def test_a_place_of_birth_is_no_date_though_dates_are_links_too(
 ) -> None:
     [found] = [row for row in rows(f"|born={born}") if row["kind"] == "relation"]
     assert (found["value"], found.get("target")) == place
+
+
+@pytest.mark.parametrize(
+    ("destroyed", "place"),
+    [
+        ("During the [[Hunt for Nem]], over [[Heva]]", ("Heva", "Heva")),
+        ("Sometime after [[Order 66]], [[Keelia]]", ("Keelia", "Keelia")),
+        ("shortly before the [[Siege]] of [[Osk]]", ("Osk", "Osk")),
+        ("Well before [[20 BBY]], [[Osk]]", ("Osk", "Osk")),
+        ("[[4 ABY]], during the Long War, Osk", ("Osk", None)),
+        ("[[4 ABY]], during the [[Battle of Osk]]", ("Battle of Osk", "Battle of Osk")),
+        ("Long Beach", ("Long Beach", None)),
+        ("[[Shortly]], [[Osk]]", ("Osk", "Osk")),
+    ],
+)
+def test_where_something_was_destroyed_follows_what_says_when(
+    destroyed: str, place: tuple[str, str | None]
+) -> None:
+    [found] = [row for row in rows(f"|destroyed={destroyed}") if row["key"] == "destroyed_at"]
+    assert (found["value"], found.get("target")) == place
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        *(
+            "After the [[Battle of Osk]]",
+            "Prior to the race, during the [[war]]",
+            "Sometime",
+            "Spring, 19 BBY",
+        ),
+        *(
+            "Sometime between [[20 BBY]] and [[18 BBY]]",
+            "Mid-summer",
+            "[[May 12]], [[1946]]Denver",
+            "Between 8[[ ]] and",
+        ),
+    ],
+)
+def test_what_only_says_when_names_no_place(when: str) -> None:
+    assert [row["key"] for row in rows(f"|destroyed={when}") if row["kind"] == "relation"] == []
+
+
+def test_nobody_is_born_on_the_event_during_which_it_was() -> None:
+    assert rows("|born=During the [[Long War]]") == []
+
+
+@pytest.mark.parametrize(
+    ("language", "born"),
+    [
+        *(
+            ("ru", "25 мая 1977 года, [[Osk]]"),
+            ("ru", "[[1977 год]], [[Osk]]"),
+            ("ru", "в 1977 году, [[Osk]]"),
+        ),
+        *(("de", "im Jahr 1977 auf [[Osk]]"), ("de", "während der [[Schlacht]], [[Osk]]")),
+        *(
+            ("fr", "En l'an 1977, [[Osk]]"),
+            ("es", "En el año 1977, [[Osk]]"),
+            ("en", "In the year 1977, [[Osk]]"),
+        ),
+    ],
+)
+def test_words_for_a_year_are_part_of_the_date_and_no_place(language: str, born: str) -> None:
+    [place] = [row for row in rows(f"|born={born}", language=language) if row["kind"] == "relation"]
+    assert (place["value"], place["target"]) == ("Osk", "Osk")
+
+
+@pytest.mark.parametrize(
+    ("language", "born"),
+    [
+        *(("ru", "1977 год"), ("ru", "25 мая 1977 года"), ("de", "Jahr 1977"), ("de", "Winter 1977")),
+        *(("fr", "an 4"), ("fr", "l'an 1977"), ("es", "año 1977"), ("es", "después de la [[batalla]]")),
+    ],
+)
+def test_a_year_with_its_word_is_no_place(language: str, born: str) -> None:
+    assert [
+        row["value"] for row in rows(f"|born={born}", language=language) if row["kind"] == "relation"
+    ] == []
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from math import isfinite
 from typing import Any, NamedTuple, Protocol
 
@@ -12,7 +12,7 @@ from holocron_assets.entities.facts.rules import FieldRule, InfoboxRule, RuleBoo
 from holocron_assets.entities.facts.stated_keys import load_keys
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.languages.language import Values, load_language
+from holocron_assets.languages.language import Language, Values, load_language
 
 _COPIED = ("source", "batch", "title", "title_key", "revision_id")
 _AROUND = " \t,;:.\u2013\u2014-"
@@ -41,6 +41,10 @@ class _Words(NamedTuple):
     parts_go_on: re.Pattern[str]
     dash: re.Pattern[str]
     before_place: re.Pattern[str]
+    year_ends: re.Pattern[str]
+    year_begins: re.Pattern[str]
+    when: re.Pattern[str]
+    rest_of_date: re.Pattern[str]
     amount: re.Pattern[str]
     no_place: re.Pattern[str]
 
@@ -59,6 +63,7 @@ def _words(code: str) -> _Words:
         rf"(?:{whole})\.?,?\s*(?:(?:{_any(words.span)})\s+)?\d{{1,2}}(?:[.,]\d+)?\s*(?:(?:{part})(?!\w)|$)"
         for whole, part in words.parts.items()
     )
+    before_figures = (*map(re.escape, chain.from_iterable(language.dates.months)), *language.dates.between)
     return _Words(
         number=re.compile(
             rf"{about}((?>{_figures(words)}))(?![\d.,]|:\d|\s*(?:{_DASH}|(?:{to})\b|/))"
@@ -69,13 +74,24 @@ def _words(code: str) -> _Words:
         span_goes_on=re.compile(rf"\s*(?:{_DASH}\s*{about}\d|{to_figure})", re.IGNORECASE),
         parts_go_on=re.compile(rf"\s*(?:{parts or '(?!)'})", re.IGNORECASE),
         dash=re.compile(rf"\s*(?:\u2013|\u2014|-|\b(?:{_any(words.span)})\b)\s*", re.IGNORECASE),
-        before_place=re.compile(rf"(?:(?:{_any(words.before_place)})\b\s*)+", re.IGNORECASE),
+        before_place=re.compile(rf"(?:(?:{_any(words.before_place)})\b[\s,]*)+", re.IGNORECASE),
+        year_ends=re.compile(rf"(?<!\w)(?:{_any(words.year)})\s*$", re.IGNORECASE),
+        year_begins=re.compile(rf"\s*(?:{_any(words.year)})(?!\w)", re.IGNORECASE),
+        when=re.compile(_when(language), re.IGNORECASE),
+        rest_of_date=re.compile(rf"\b(?:{_any(before_figures)})\.?\s*\d", re.IGNORECASE),
         # "6 moons", "at least two": a number of things, and not which ones
         amount=re.compile(
             rf"(?:{_any(words.counts_about)})?\s*(?:[\d,.]+|{_any(words.counts)})(?:\s+\w+)?", re.IGNORECASE
         ),
         no_place=re.compile(_any(words.no_place), re.IGNORECASE),
     )
+
+
+def _when(language: Language) -> str:
+    """What begins a text that says when, and not where: "during the", "sometime after the", "shortly"."""
+    roughly = rf"(?:{_any(language.values.roughly)})\b"
+    events = _any((*language.dates.before_event, *language.dates.after_event))
+    return rf"(?:{roughly}\s+)?(?:(?P<during>{_any(language.values.during)})|{events})\b|{roughly}\s*(?:,|$)"
 
 
 def _figures(words: Values) -> str:
@@ -201,7 +217,11 @@ def _row(page: Row, value: Value, rule: FieldRule, stated: _Stated, language: st
         "supported": True,
         "rule_id": rule.rule_id,
         "confidence": rule.confidence,
-        **(_target(page["source"], value, rule.rule, language) if rule.rule.kind == "relation" else {}),
+        **(
+            _target(page["source"], value, rule.rule, stated.value, language)
+            if rule.rule.kind == "relation"
+            else {}
+        ),
     }
 
 
@@ -212,8 +232,10 @@ def _stated(value: Value, rule: InfoboxRule, rules: RuleBook) -> Iterator[_State
         yield from (_Stated(found.written, _date(found)) for found in dates)
         return
     language = rules.language
-    text = _besides_dates(value.text, language) if rule.reads == "besides_date" else value.text
-    if rule.reads == "besides_date" and (is_time(value.text, language) or _is_no_place(text, language)):
+    text = _place(value, rule.key, language) if rule.reads == "besides_date" else value.text
+    if rule.reads == "besides_date" and (
+        is_time(value.text, language) or _is_no_place(text, value, language)
+    ):
         return
     names_nobody = rule.kind == "relation" and _names_nobody(text, rule.key, value.links, language)
     if names_nobody or _says_nothing(text, language):
@@ -227,14 +249,13 @@ def _names_nobody(text: str, key: str, links: Sequence[_Link], language: str) ->
     if not links and _words(language).amount.fullmatch(text):
         return True
     is_no_name = is_date(text, language) or (not links and _FIGURES.fullmatch(text) is not None)
-    return is_no_name and not _may_be_a_time(key)
+    return is_no_name and "TimePeriod" not in _to_types(key)
 
 
-@cache
-def _may_be_a_time(key: str) -> bool:
-    """Whether a relation may lead to a year or an era."""
+def _to_types(key: str) -> Sequence[str]:
+    """The types that a relation may lead to, if the vocabulary says it."""
     known = load_keys().get(("relation", key))
-    return known is not None and "TimePeriod" in known.to_types
+    return known.to_types if known else ()
 
 
 def _says_nothing(text: str, language: str) -> bool:
@@ -271,31 +292,54 @@ def _figure(written: str, decimal: str) -> float:
     return float(_NOT_FIGURES.sub("", written))
 
 
+def _place(value: Value, key: str, language: str) -> str:
+    """The place in a value: 'Rattatak' in '22 BBY, Rattatak', 'Heva' in 'during the hunt, over Heva'.
+
+    What only says when names no place, unless the relation may lead to the event during which it was.
+    """
+    words, place = _words(language), _besides_dates(value.text, language)
+    if says_when := words.when.match(place):
+        shown = [link.text for link in _place_links(value, place, language)]
+        _, comma, last = place.rpartition(",")
+        if comma or len(shown) > 1:
+            place = (last if comma else shown[-1]).strip()
+            if words.when.match(place):
+                return ""
+        elif says_when["during"] and not _to_types(key):
+            place = place[says_when.end() :].strip()
+        else:
+            return ""
+    return place[match.end() :] if (match := words.before_place.match(place)) else place
+
+
 def _besides_dates(text: str, language: str) -> str:
-    """A text without its dates: the place, in '22 BBY, Rattatak'."""
-    pieces, position = [], 0
+    """A text without its dates, and without words such as "year" beside them."""
+    words, pieces, position = _words(language), list[str](), 0
     for found in find_dates(text, language):
-        pieces.append(text[position : found.start])
-        position = found.end
-    rest = " ".join(" ".join([*pieces, text[position:]]).split()).strip(_AROUND)
-    return rest[match.end() :] if (match := _words(language).before_place.match(rest)) else rest
+        pieces.append(words.year_ends.sub("", text[position : found.start]))
+        match = words.year_begins.match(text, found.end)
+        position = match.end() if match else found.end
+    return " ".join(" ".join([*pieces, text[position:]]).split()).strip(_AROUND)
 
 
-def _is_no_place(text: str, language: str) -> bool:
-    """Whether what stands beside a date says no place: another time, or a word such as "alive"."""
-    return is_time(text, language) or bool(_words(language).no_place.fullmatch(text))
+def _place_links(value: Value, place: str, language: str) -> list[_Link]:
+    """The links that a place shows; a date is none."""
+    return [link for link in value.links if link.text in place and not is_time(link.text, language)]
 
 
-def _target(source: str, value: Value, rule: InfoboxRule, language: str) -> dict[str, Any]:
+def _is_no_place(text: str, value: Value, language: str) -> bool:
+    """Whether what stands beside a date says no place: a time, the rest of one, or a word such as "alive"."""
+    words = _words(language)
+    is_rest = words.rest_of_date.search(text) and not _place_links(value, text, language)
+    return bool(is_rest) or is_time(text, language) or bool(words.no_place.fullmatch(text))
+
+
+def _target(source: str, value: Value, rule: InfoboxRule, stated: str, language: str) -> dict[str, Any]:
     """The title that a relation leads to. A link to a section names a part of a page, so it has no key."""
-    links = [link for link in value.links if not is_date(link.text, language)]
     if rule.reads == "besides_date":
-        dates = [found.written for found in find_dates(value.text, language)]
-        links = [
-            link
-            for link in links
-            if not is_time(link.text, language) and not any(link.text in written for written in dates)
-        ]
+        links = _place_links(value, stated, language)
+    else:
+        links = [link for link in value.links if not is_date(link.text, language)]
     if not links:
         return {}
     title = links[0 if rule.link == "first" else -1].title
