@@ -15,10 +15,15 @@ PAGE = {"source": "sample", "batch": "sample-000001", "title": "X", "title_key":
 
 
 def rows(
-    fields: str, template: str = "Character", *, title: str = "X", language: str = "en"
+    fields: str,
+    template: str = "Character",
+    *,
+    title: str = "X",
+    language: str = "en",
+    source: str = "sample",
 ) -> list[dict[str, Any]]:
     """The rows of a page whose infobox has these fields; each fits the table."""
-    rules = load_rule_book("sample", language=language)
+    rules = load_rule_book(source, language=language)
     text = f"{{{{{template}\n{fields}\n}}}}"
     values = infobox_values(
         text, template, DEFAULT_SITE, lambda field: rules.parts_at_commas(template, field)
@@ -84,6 +89,18 @@ def test_a_link_to_a_section_names_a_part_of_a_page_and_has_no_key() -> None:
 def test_of_a_person_with_a_title_before_the_name_the_last_link_counts() -> None:
     [row] = rows("|leader=[[Warden-Captain|Captain]] [[Elowe Marsh]]")
     assert (row["value"], row["target"]) == ("Captain Elowe Marsh", "Elowe Marsh")
+
+
+def test_of_a_class_or_a_model_with_an_adjective_before_it_the_last_link_counts() -> None:
+    found = rows(
+        "|class=[[Realspace|Space]] [[Transport]]\n|model=[[Osk|Oskian]] [[Z-9 cruise ship]]",
+        "Individual ship",
+        source="wookieepedia",
+    )
+    assert [(row["key"], row["target"]) for row in found if row["kind"] == "relation"] == [
+        ("of_class", "Transport"),
+        ("of_model", "Z-9 cruise ship"),
+    ]
 
 
 def test_a_death_has_a_date_and_a_place() -> None:
