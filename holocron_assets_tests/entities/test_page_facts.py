@@ -103,6 +103,27 @@ def test_of_a_class_or_a_model_with_an_adjective_before_it_the_last_link_counts(
     ]
 
 
+@pytest.mark.parametrize(
+    ("event", "target"),
+    [
+        ("[[Battle of Osk (first)|Battle of Osk]]", "Battle of Osk (first)"),
+        ("The [[Grey War]] (third phase)", "Grey War"),
+        ("[[Nem]] is born", None),
+        ("[[Nem]] meets [[Tam]] in the [[Battle of Osk]]", None),
+        ("[[Grey]][[War]]", None),
+        ("The first light", None),
+    ],
+)
+def test_a_year_leads_to_an_event_only_if_its_link_is_all_that_happened(
+    event: str, target: str | None
+) -> None:
+    fact, *relations = sorted(
+        rows(f"|events={event}", "Year", source="wookieepedia"), key=lambda row: str(row["kind"])
+    )
+    assert (fact["kind"], fact["key"], fact["value"]) == ("fact", "event", fact["evidence"].split(" (")[0])
+    assert [(row["key"], row["target"]) for row in relations] == [("includes_event", target)] * bool(target)
+
+
 def test_a_death_has_a_date_and_a_place() -> None:
     [fact, place] = rows("|death=[[19 BBY]], at [[Sallow]]")
     assert (fact["key"], fact["value"], fact["calendar"], fact["date_from"], fact["date_to"]) == (

@@ -238,7 +238,8 @@ def _stated(value: Value, rule: InfoboxRule, rules: RuleBook) -> Iterator[_State
     ):
         return
     names_nobody = rule.kind == "relation" and _names_nobody(text, rule.key, value.links, language)
-    if names_nobody or _says_nothing(text, language):
+    is_other = rule.link == "only" and not _is_one_link(value, language)
+    if names_nobody or is_other or _says_nothing(text, language):
         return
     more = _number(text, rule.unit, language) if rule.reads == "number" else {}
     yield _Stated(text, {**more, **_period(value.qualifier, rules)})
@@ -256,6 +257,11 @@ def _to_types(key: str) -> Sequence[str]:
     """The types that a relation may lead to, if the vocabulary says it."""
     known = load_keys().get(("relation", key))
     return known.to_types if known else ()
+
+
+def _is_one_link(value: Value, language: str) -> bool:
+    """Whether a value is one link, but for words such as "the" before it."""
+    return [link.text for link in value.links] == [_from_its_name(value.text, language)]
 
 
 def _says_nothing(text: str, language: str) -> bool:
@@ -309,7 +315,12 @@ def _place(value: Value, key: str, language: str) -> str:
             place = place[says_when.end() :].strip()
         else:
             return ""
-    return place[match.end() :] if (match := words.before_place.match(place)) else place
+    return _from_its_name(place, language)
+
+
+def _from_its_name(text: str, language: str) -> str:
+    """A text without words such as "at" and "the" before a name."""
+    return text[match.end() :] if (match := _words(language).before_place.match(text)) else text
 
 
 def _besides_dates(text: str, language: str) -> str:

@@ -51,7 +51,7 @@ class InfoboxRule(FrozenModel):
     commas: bool = False
     single: bool = False
     unit: Text | None = None
-    link: Literal["first", "last"] = "first"
+    link: Literal["first", "last", "only"] = "first"
     confidence: Share | None = None
 
 
