@@ -91,6 +91,24 @@ def test_a_link_leads_to_the_canonical_title() -> None:
     assert value.links == (Link("salt", "Salt of the Verge#Taste"),)
 
 
+@pytest.mark.parametrize(
+    ("written", "shown", "title"),
+    [
+        ("[[Heist on [[Osk]]|heist on Osk]]", "heist on Osk", "Heist on Osk"),
+        ("[[Fall of [[Osk/Legends|Osk]]|Fall]] of Osk", "Fall of Osk", "Fall of Osk"),
+        ("[[Heist on [[Osk|the moon]]]]", "Heist on the moon", "Heist on the moon"),
+        ("[[Salt|white [[Osk|Oskian]] salt]]", "white Oskian salt", "Salt"),
+        ("[[A [[B [[C|c]]|b c]]|a]]", "a", "A b c"),
+        ("[[Salt|]]", "Salt", "Salt"),
+    ],
+)
+def test_a_link_inside_a_link_is_part_of_its_title_or_of_its_text(
+    written: str, shown: str, title: str
+) -> None:
+    [value] = values_of(written)
+    assert (value.text, value.links) == (shown, (Link(shown.split(" of ", maxsplit=1)[0], title),))
+
+
 def test_links_to_other_wikis_files_and_impossible_titles_lead_nowhere() -> None:
     assert [value.links for value in values_of("[[wikipedia:Paris|Paris]]")] == [()]
     assert texts("[[File:X.png|20px|a [[Salt]] mine]]") == []

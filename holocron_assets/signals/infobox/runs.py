@@ -22,6 +22,7 @@ from holocron_assets.signals.vocabulary import VOCABULARY, normalised_name, numb
 _DEEPEST = 20
 _BRACKETS = re.compile(r"\{\{|\}\}|\[\[|\]\]")
 _PARTS = re.compile(r"\{\{|\[\[|[|=]")
+_LINK_OR_BAR = re.compile(r"\[\[|\|")
 _MARKS = re.compile(
     r"\{\{|\[\[|\}\}|\]\]|'{2,5}"
     r"|<(?P<tag>/?[a-zA-Z][a-zA-Z0-9]*+)[^<>]*+>"
@@ -180,16 +181,27 @@ class _Reader:
                 self.lines[-1].append(Run(text, None, self._is_italic, *match.span()))
 
     def _add_link(self, start: int, end: int, depth: int) -> None:
-        inner = self._text[start + 2 : end - 2]
-        target, pipe, shown = inner.partition("|")
+        bar = self._bar(start + 2, end - 2)
+        target, shown = self._text[start + 2 : bar], self._text[bar + 1 : end - 2]
+        if "[[" in target:
+            target = self._flat(start + 2, bar, depth)
         title = self._title(target)
         if title == "":
             return
         is_italic = self._is_italic or shown.lstrip().startswith("''")
-        label = self._flat(start + 2 + len(target) + 1, end - 2, depth) if pipe else unmasked(target)
+        label = self._flat(bar + 1, end - 2, depth) if bar < end - 2 else unmasked(target)
         text = (label.strip() or unmasked(target).strip()).removeprefix(":")
         if text:
             self.lines[-1].append(Run(text, title, is_italic, start, end))
+
+    def _bar(self, start: int, end: int) -> int:
+        """Where a link's target ends: at its first bar that no link inside it has, or at its end."""
+        position = start
+        while match := _LINK_OR_BAR.search(self._text, position, end):
+            if match[0] == "|":
+                return match.start()
+            position = min(self._closed.get(match.start(), match.end()), end)
+        return end
 
     def _title(self, target: str) -> str | None:
         """The title linked to; empty if the link shows no text; None if it leads to no page of the wiki."""
