@@ -247,7 +247,7 @@ def shared_title(kind: str, name: str, language: str | None = None) -> str:
         language: code of the wiki's language, if it is known.
     """
     start = SHARED[kind]
-    plain = _SPACES.sub(" ", name.strip().removeprefix(start)).strip()
+    plain = _SPACES.sub(" ", re.sub(rf"^:?\s*(?:{start})?", "", name.strip(), flags=re.IGNORECASE)).strip()
     return f"{start}{capitalised(plain, language)}"
 
 

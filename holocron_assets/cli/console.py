@@ -89,7 +89,7 @@ def print_rows(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) 
 def table_of(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     """Rows as a table, with numbers aligned to the right."""
     table = Table(
-        title=title,
+        title=shown(title),
         title_justify="left",
         title_style="bold",
         box=SIMPLE_HEAD,
@@ -98,7 +98,7 @@ def table_of(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     )
     for name in rows[0] if rows else ():
         number = all(isinstance(row[name], int | float) and not isinstance(row[name], bool) for row in rows)
-        table.add_column(name, justify="right" if number else "left", overflow="fold")
+        table.add_column(shown(name), justify="right" if number else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
     return table

@@ -31,7 +31,30 @@ _TAG_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 _TAG_VALUE = re.compile(r"[A-Za-z0-9_.-]{1,63}")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
-source_option = click.option("--source", "source_name", metavar="NAME", help="Only this source.")
+
+
+def refuse_empty(_context: click.Context, _option: click.Parameter, given: str | None) -> str | None:
+    """The names given to an option. An empty one is refused: it is an empty shell variable, not "all"."""
+    if given is not None and not all(name.strip() for name in given.split(",")):
+        raise click.BadParameter("a name is empty; leave the option out if all are meant")
+    return given
+
+
+source_option = click.option(
+    "--source", "source_name", metavar="NAME", callback=refuse_empty, help="Only this source."
+)
+
+
+class Folder(click.Path):
+    """A folder. An empty name is refused: it is an empty shell variable, and not the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Its path."""
+        if value == "":
+            self.fail("the name is empty; say . for the current folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 reason_option = click.option("--reason", required=True, help="Why; it is kept.")
 
 

@@ -180,7 +180,7 @@ class Control:
         """Try again what was given up or waits."""
         if bool(given.titles) == given.all:
             raise _RefusedError(HTTPStatus.BAD_REQUEST, 'name "titles", or say "all": true')
-        source = given.source and known_source(given.source)
+        source = None if given.source is None else known_source(given.source)
         done = try_again(
             self._lake, source=source, titles=given.titles, author=given.author, reason=given.reason
         )

@@ -162,6 +162,11 @@ def test_the_view_and_the_code_write_a_name_in_the_same_way(tmp_path: Path) -> N
     assert [row["shared"] for row in found] == [shared_title("category", name) for name in names]
 
 
+@pytest.mark.parametrize("written", ["Pet", "Template:Pet", "template: pet", ":Template:Pet", " :pet"])
+def test_a_template_may_be_named_with_its_namespace_as_a_wiki_takes_it(written: str) -> None:
+    assert shared_title("template", written) == "Template:Pet"
+
+
 def test_every_letter_has_the_same_capital_in_the_view_and_in_titles(tmp_path: Path) -> None:
     letters = filter(str.isalpha, map(chr, range(0x20000)))
     names = [normalize("NFC", f"{letter}a") for letter in letters if letter.upper() != letter]

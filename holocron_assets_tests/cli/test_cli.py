@@ -230,6 +230,24 @@ def test_sql_shows_a_table_and_counts_its_rows(finished_sample: Holocron) -> Non
     assert said.rstrip().endswith("1 row")
 
 
+def test_sql_shows_the_names_of_columns_as_they_are(finished_sample: Holocron) -> None:
+    query = "select regexp_replace(title, '[/_]', ' '), regexp_extract(title, '[a-z]+') from pages limit 1"
+    said = holocron(finished_sample, "sql", query).stdout
+    assert "'[/_]'" in said
+    assert "'[a-z]+'" in said
+
+
+@pytest.mark.parametrize(
+    "words", [("run", "--source", ""), ("review", "--source", ""), ("export", "--tables", ""), ("backup", "")]
+)
+def test_an_empty_shell_variable_is_not_taken_for_all_or_for_here(
+    finished_sample: Holocron, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, words, env=finished_sample.environment)
+    assert (result.exit_code, "is empty" in result.output) == (2, True)
+
+
 def test_sql_shows_wide_rows_one_below_the_other(finished_sample: Holocron) -> None:
     said = holocron(finished_sample, "sql", "from entities order by name limit 2").stdout
     assert max(map(len, said.splitlines())) <= 80

@@ -152,8 +152,7 @@ def test_a_list_with_a_wrong_line_adds_nothing_and_names_the_line(run: Commands)
     done = run.add("--from", str(listed))
     assert done.exit_code == 1
     assert "line 3" in done.output
-    assert load_file_source(run.folder / "sources" / "added.yaml").lists
-    assert (run.folder / "sources" / "lists" / "added.jsonl").read_text() == ""
+    assert not (run.folder / "sources" / "added.yaml").exists()
 
 
 def test_a_new_source_wants_a_contact_and_a_page_source_takes_no_files(run: Commands) -> None:
@@ -166,6 +165,20 @@ def test_a_new_source_wants_a_contact_and_a_page_source_takes_no_files(run: Comm
     done = run("files", "add", "https://a.example/x", "--source", "wiki")
     assert done.exit_code == 1
     assert "kind" in done.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("no url",),
+        ("https://a.example/x", "--source", "../../far"),
+        ("https://a.example/x", "--source", "Bad"),
+    ],
+)
+def test_a_refused_command_makes_no_source_and_no_list(run: Commands, words: tuple[str, ...]) -> None:
+    done = run("files", "add", *words, "--contact", "tests@example.org")
+    assert done.exit_code == 1
+    assert [path.name for path in run.folder.rglob("*") if path.suffix in {".yaml", ".jsonl"}] == []
 
 
 def test_a_file_that_nobody_knows_is_named_with_what_lists_them(run: Commands) -> None:

@@ -124,6 +124,17 @@ def test_a_step_may_name_a_source_that_an_earlier_step_adds(holocron: Holocron, 
     assert steps == [("adds", "failed"), ("crawls", "canceled")]
 
 
+def test_steps_after_one_that_adds_a_source_are_checked_before_it_is_run(holocron: Holocron) -> None:
+    write(
+        holocron,
+        "{name: adds, run: sources add http://127.0.0.1:9/ --contact a@b.example}",
+        "{name: b, run: cralw}",
+    )
+    result = do(holocron, "run", "some")
+    assert "steps[1].run" in result.output
+    assert last_run(holocron.lake, "some") == []
+
+
 @pytest.mark.full
 def test_a_step_may_name_a_file_and_a_source_that_earlier_steps_make(holocron: Holocron) -> None:
     made, export = holocron.folder / "made", holocron.folder / "export.xml"

@@ -203,6 +203,7 @@ def test_what_was_given_up_is_tried_again_and_unknown_titles_are_named(web: Test
     }
     assert web.post("/requeue", json={**WHO, "all": True}).json()["requeued"] == []
     assert web.post("/requeue", json=WHO).status_code == 400
+    assert web.post("/requeue", json={**WHO, "all": True, "source": ""}).status_code == 400
 
 
 def test_an_unknown_id_says_that_a_kept_answer_makes_no_call(web: TestClient) -> None:

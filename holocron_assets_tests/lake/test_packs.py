@@ -31,9 +31,10 @@ from holocron_assets.lake.packs.compaction import (
     partitions_to_pack,
 )
 from holocron_assets.lake.packs.packing import write_pack
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.place.unfinished import aside_of
-from holocron_assets.lake.tables import PAGE_LINKS, SITES
+from holocron_assets.lake.tables import PAGE_LINKS, SITES, TRACEBACKS
 from holocron_assets.lake.views.database import connect, publish, query, rows_of
 
 pytestmark = pytest.mark.system
@@ -396,6 +397,20 @@ def test_published_views_show_new_batches_and_never_two_versions_of_one(tmp_path
     publish(lake)
     assert seen_by_client(lake)[name_of(7)] == (LINKS_IN_BATCH, [1])
     assert len(seen_by_client(lake)) == FEWEST + 1
+
+
+def test_published_views_show_partitions_whose_names_begin_as_those_of_a_pack(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    names = [f"wiki-{number:06d}" for number in range(1, 61)]
+    for name in (*names, f"{names[6]}-page_signals"):
+        failed = {"scope": name, "stage": "pages", "item": "1", "traceback": "T", "failed_at": utc_now()}
+        write_partition(lake, TRACEBACKS, name, [failed])
+    for name in names:
+        os.utime(lake.file(TRACEBACKS, name), (0, 0))
+    assert compact(lake, now=utc_now()).packed == len(names)
+    publish(lake)
+    with duckdb.connect(lake.database, read_only=True) as connection:
+        assert connection.execute("select count(*) from lake.tracebacks").fetchall() == [(len(names) + 1,)]
 
 
 def test_a_connection_reads_no_tables_but_those_it_was_opened_for(tmp_path: Path) -> None:

@@ -7,7 +7,14 @@ from typing import Any, get_args
 import click
 
 from holocron_assets.cli.console import print_rows, terminal
-from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake
+from holocron_assets.cli.shared import (
+    clear_errors,
+    counted,
+    fail,
+    json_option,
+    opened_lake,
+    refuse_empty,
+)
 from holocron_assets.exports.content_hash import KnowledgeHash, TableHash, differing, hash_lake
 from holocron_assets.exports.export import Format, Wanted, export_lake
 from holocron_assets.exports.folders import ExportError
@@ -35,7 +42,7 @@ from holocron_assets.settings import data_folder
 @click.option(
     "--tables",
     metavar="NAME,...",
-    default="",
+    callback=refuse_empty,
     help="Only these tables, separated by commas; docs/exports.md names them.",
 )
 @click.option(
@@ -49,12 +56,14 @@ from holocron_assets.settings import data_folder
     help="Address of entities and vocabulary in JSON-LD.",
 )
 @clear_errors
-def export(folder: Path | None, file_format: Format, tables: str, base: str, *, everything: bool) -> None:
+def export(
+    folder: Path | None, file_format: Format, tables: str | None, base: str, *, everything: bool
+) -> None:
     """Write the knowledge base as files, with a manifest of what is in them.
 
     The same knowledge gives the same bytes. docs/exports.md shows each format.
     """
-    names = [name.strip() for name in tables.split(",") if name.strip()]
+    names = [name.strip() for name in tables.split(",")] if tables else []
     wanted = Wanted(file_format, names, everything, base)
     folder = folder or data_folder() / "exports"
     try:

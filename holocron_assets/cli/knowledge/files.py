@@ -12,7 +12,7 @@ from holocron_assets.cli.shared import clear_errors, counted, fail, json_option,
 from holocron_assets.crawl.sources.added_files import ADDED, add_to_list, make_added_source
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.files import load_file_source
-from holocron_assets.crawl.sources.lists import Item, read_list_file
+from holocron_assets.crawl.sources.lists import Item, item_of, read_list_file
 from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.files.verifying import damaged_files
 from holocron_assets.lake.place.paths import Lake
@@ -152,12 +152,15 @@ def add(urls: tuple[str, ...], list_file: Path | None, source_name: str, contact
     if not urls and list_file is None:
         raise click.UsageError("name an address, or a list with --from")
     lake, folder = opened_lake(), sources_folder()
+    records = [*({"url": url} for url in urls), *(_records(list_file) if list_file else ())]
+    for record in records:
+        item_of(record)  # what names no file is refused before a source is made for it
     if not (folder / f"{source_name}.yaml").exists():
         if contact is None:
             fail(f"there is no source {source_name!r} yet: name your address with --contact, and it is made")
         click.echo(f"made {make_added_source(folder, source_name, contact)}")
     source = load_file_source(folder / f"{source_name}.yaml")
-    _add(lake, source, [*({"url": url} for url in urls), *(_records(list_file) if list_file else ())])
+    _add(lake, source, records)
 
 
 def add_listed_files(lake: Lake, source: FileSource, list_file: Path) -> None:

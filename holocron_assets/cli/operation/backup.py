@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from holocron_assets.cli.shared import bare_lake, clear_errors, counted, fail
+from holocron_assets.cli.shared import Folder, bare_lake, clear_errors, counted, fail
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.backups.backup import make_backup
@@ -17,7 +17,7 @@ _MB = 1_000_000
 
 
 @click.command()
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", type=Folder(file_okay=False, path_type=Path))
 @click.option(
     "--keep",
     type=click.IntRange(1),
@@ -45,7 +45,7 @@ def backup(folder: Path, keep: int | None) -> None:
 
 
 @click.command()
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("folder", type=Folder(exists=True, file_okay=False, path_type=Path))
 @clear_errors
 def restore(folder: Path) -> None:
     """Bring the backup in FOLDER back into a data folder that is empty, and verify every file of it.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holocron_assets.cli.shared import clear_errors, counted, opened_lake, tag_option
+from holocron_assets.cli.shared import clear_errors, counted, opened_lake, refuse_empty, tag_option
 from holocron_assets.decisions.controls import HeldBackError
 
 if TYPE_CHECKING:
@@ -16,25 +16,18 @@ _SHOWN = 10
 _REFUSED = 2
 
 
-def _named(_context: click.Context, _option: click.Parameter, given: str | None) -> str | None:
-    """The names given to an option. An empty one is refused: it is an empty shell variable, not "all"."""
-    if given is not None and not all(name.strip() for name in given.split(",")):
-        raise click.BadParameter("a name is empty; leave the option out if all are meant")
-    return given
-
-
 @click.command()
 @click.argument("asset")
-@click.option("--partitions", metavar="KEY,KEY", callback=_named, help="These partitions.")
+@click.option("--partitions", metavar="KEY,KEY", callback=refuse_empty, help="These partitions.")
 @click.option(
     "--source",
     "source_name",
     metavar="NAME",
-    callback=_named,
+    callback=refuse_empty,
     help="All of this source: its batches, or itself.",
 )
-@click.option("--from", "first", metavar="KEY", callback=_named, help="The first partition.")
-@click.option("--to", "last", metavar="KEY", callback=_named, help="The last partition.")
+@click.option("--from", "first", metavar="KEY", callback=refuse_empty, help="The first partition.")
+@click.option("--to", "last", metavar="KEY", callback=refuse_empty, help="The last partition.")
 @click.option("--failed", is_flag=True, help="Of these, only those whose last run failed.")
 @click.option(
     "--stale", is_flag=True, help="Of these, only those that are missing or would come out different today."

@@ -129,7 +129,7 @@ def _refuse_unknown_commands(name: str, found: Group) -> None:
     """
     from holocron_assets.cli.main import main
 
-    sources = {source.name for source in all_sources_of_any_kind()}
+    sources, may_be_any = {source.name for source in all_sources_of_any_kind()}, False
     for place, step in enumerate(found.steps):
         try:
             path, parameters = _path_and_parameters(main, step.words)
@@ -137,11 +137,11 @@ def _refuse_unknown_commands(name: str, found: Group) -> None:
             message = error.format_message() if isinstance(error, click.ClickException) else str(error)
             raise _wrong(name, place, message) from error
         source = parameters.get("name" if path == _ADDS_SOURCE else "source_name")
-        if path == _ADDS_SOURCE and source is None:
-            return  # only the wiki knows which source the later steps may name
+        # Of a source without a name, only the wiki knows which one the later steps may name.
+        may_be_any |= path == _ADDS_SOURCE and source is None
         if path in _CREATE_SOURCES and source is not None:
             sources.add(source)
-        if source is not None and source not in sources:
+        if source is not None and source not in sources and not may_be_any:
             raise _wrong(
                 name, place, f"no source is called {source!r}; there are {', '.join(sorted(sources))}"
             )

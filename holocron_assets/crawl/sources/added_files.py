@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from holocron_assets.crawl.sources.file_source import FileSource
-from holocron_assets.crawl.sources.files import SUFFIX, load_file_source
+from holocron_assets.crawl.sources.files import load_file_source, refuse_taken
 from holocron_assets.crawl.sources.lists import Item, ListError, item_of, read_list_file
 from holocron_assets.lake.files.durable import make_folder, replacing
 from holocron_assets.lake.place.paths import Lake
@@ -44,9 +44,7 @@ def make_added_source(folder: Path, name: str, contact: str) -> Path:
     Raises:
         SourceError: name or contact is not valid; nothing is left behind.
     """
-    path, listed = folder / f"{name}{SUFFIX}", folder / _FOLDER / f"{name}.jsonl"
-    make_folder(listed.parent)
-    listed.touch()
+    path, listed = refuse_taken(folder, name), folder / _FOLDER / f"{name}.jsonl"
     with replacing(path) as aside:
         aside.write_text(
             _SOURCE.format(name=name, folder=_FOLDER, contact=json.dumps(contact)), encoding="utf-8"
@@ -56,6 +54,8 @@ def make_added_source(folder: Path, name: str, contact: str) -> Path:
     except Exception:
         path.unlink()
         raise
+    make_folder(listed.parent)
+    listed.touch()
     return path
 
 

@@ -60,8 +60,10 @@ def rows_at_any_time(lake: Lake, table: Table) -> str:
     # The file with the columns comes first: DuckDB takes the columns from it, and it may be the only file.
     own = _own_rows(table, [_pattern(folder / _COLUMNS_FILE), f"{_pattern(folder)}/*/{DATA_FILE}"])
     ranges = [
-        f"filename between {quoted(listing.file(first).resolve())} and {quoted(listing.file(last).resolve())}"
+        f"filename between {quoted(file)} and {quoted(listing.file(last).resolve())}"
+        f" and length(filename) = {len(str(file))}"
         for first, last in _ranges(packed)
+        for file in [listing.file(first).resolve()]
     ]
     if ranges:
         own += f" where not ({' or '.join(ranges)})"
@@ -120,7 +122,7 @@ def _packed_rows(table: Table, listing: Listing, partitions: Iterable[str]) -> I
 
 
 def _ranges(names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """First and last of each run of partitions with consecutive numbers: no other name sorts between them."""
+    """First and last of each run of partitions with consecutive numbers: no other as long lies between."""
     first = last = ""
     for name in names:
         if not _follows(last, name):
