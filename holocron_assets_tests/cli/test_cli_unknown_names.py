@@ -41,7 +41,7 @@ def refused(of: Holocron, *arguments: str) -> str:
         (["crawl_batch", "--partition", "sample-00001"], "there is sample-000001, sample-000002"),
         (["list_seeds", "--partition", "sample"], "has no partition 'sample'; there is none yet"),
         (["refresh", "--source", "nosuch"], "there is no source 'nosuch'; there is sample"),
-        (["refresh", "--source", ""], "there is no source ''"),
+        (["refresh", "--source", ""], "a name is empty; leave the option out if all are meant"),
         (["add_pages", "--source", "smaple", "--title", "Button"], "there is sample"),
     ],
 )
