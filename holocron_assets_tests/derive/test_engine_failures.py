@@ -124,12 +124,12 @@ def test_a_broken_answer_is_another_attempt_of_the_item(
 def test_a_call_that_hangs_is_given_up_at_its_deadline() -> None:
     with FakeOllama() as fake:
         fake.script.append(hangs)
-        about = item(interrogation=interrogation(timeout_seconds=0.3))
+        about = item(interrogation=interrogation(timeout_seconds=2.0))
         found = asyncio.run(ask(fake, about))
         assert comes_true(lambda: fake.given_up == 1)
     assert (found.status, outcomes(found), found.counts) == ("failed", ["timeout"], True)
-    assert "no whole answer within 0.3 s" in (found.error or "")
-    assert 300 <= found.calls[0]["total_ms"] < 3000
+    assert "no whole answer within 2 s" in (found.error or "")
+    assert 2000 <= found.calls[0]["total_ms"] < 9000
 
 
 def test_a_slow_call_within_its_time_is_an_answer() -> None:
@@ -341,7 +341,7 @@ class RefusesFormats(FakeOllama):
 @pytest.mark.fault(9, "an item that breaks the server each time")
 def test_an_item_that_always_breaks_the_server_does_not_stop_the_others() -> None:
     with FakeOllama(answer=lambda _: GOOD, on={"Page 1": fails(500), "Page 3": hangs}) as fake:
-        about = [item(f"Page {n}", interrogation=interrogation(timeout_seconds=0.5)) for n in range(5)]
+        about = [item(f"Page {n}", interrogation=interrogation(timeout_seconds=2.0)) for n in range(5)]
 
         async def all_of(engine: Engine) -> list[Outcome]:
             return [await engine.answer(one, model=SMALL, digest=DIGEST, attempt=1) for one in about]
