@@ -201,7 +201,8 @@ def written_by_people(environment: Mapping[str, str] = os.environ) -> Mapping[st
 
 def _written(name: str, environment: Mapping[str, str] = os.environ) -> Path:
     written = environment.get(_WRITTEN_BY_PEOPLE[name]) or PROJECT_FOLDER / "data" / name
-    return Path(os.path.realpath(written))  # links that lead to themselves are an error of whoever reads
+    # Unlike `Path.resolve`, this raises nothing for links in a circle: reading the file does, and names it.
+    return Path(os.path.realpath(written))
 
 
 def sources_folder() -> Path:

@@ -106,7 +106,7 @@ def _never(name: str, step: Step) -> dict[str, object]:
 
 
 def _run(step: Step) -> int:
-    """Run a step's command in its own process, which does not outlive this one: the next goes on there."""
+    """Run a step's command in its own process. If the group is killed, that ends too, and is run again."""
     with command_that_ends_with_us(step.words) as process:
         try:
             return process.wait()

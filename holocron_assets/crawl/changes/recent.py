@@ -9,7 +9,7 @@ from typing import Any
 
 from holocron_assets.crawl.changes.answered import times_asked
 from holocron_assets.crawl.changes.revision_check import start_pass
-from holocron_assets.crawl.changes.rows import CLOCK_MARGIN, SET_BY, Seen, after_request, change_rows
+from holocron_assets.crawl.changes.rows import CLOCK_MARGIN, CLOCK_STEP, Seen, after_request, change_rows
 from holocron_assets.crawl.changes.store import add_changes, last_reading
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.frontier.batches import batches_of
@@ -257,7 +257,7 @@ class _Reader:
         knows which one a request went by.
         """
         before = self.state["clock_ahead"]
-        was_set = before is not None and abs(seen.clock_ahead - timedelta(seconds=before)) > SET_BY
+        was_set = before is not None and abs(seen.clock_ahead - timedelta(seconds=before)) > CLOCK_STEP
         if not rows and not was_set:
             return rows
         # A page that was moved is asked for under another title, and counts as read later than under the old.

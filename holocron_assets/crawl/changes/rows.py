@@ -19,8 +19,8 @@ SeenIn = Literal["recent_changes", "check"]
 
 CLOCK_MARGIN = timedelta(minutes=5)
 """How far a wiki's clocks and copies of its database may differ. A wiki that lags more does not answer."""
-SET_BY = timedelta(minutes=1)
-"""If the difference of a wiki's clock from ours changes by more, one was set. Less comes of slow answers."""
+CLOCK_STEP = timedelta(minutes=1)
+"""If a wiki's clock is by more than this further from ours than before, or nearer, one of them was set."""
 
 _BY_REVISION = frozenset({"edit", "new"})
 

@@ -10,11 +10,11 @@ from urllib.parse import urldefrag, urlsplit, urlunsplit
 import xxhash
 
 from holocron_assets.crawl.http.client import normal_address
+from holocron_assets.crawl.sources.source import DEFAULT_PORTS
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.schema import Row
 
 _ID = re.compile(r"sha1:[0-9a-f]{40}|sha256:[0-9a-f]{64}|doi:10\.[0-9]{4,9}/\S+|url:https?://\S+")
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 _LONGEST_HOST = 253
 """Characters that the name of a host may have (RFC 1035 section 2.3.4, less two bytes that are no text)."""
 
@@ -103,7 +103,7 @@ def normalized_url(url: str) -> str:
         port = parts.port
     except ValueError as error:
         raise ArtifactError(f"{url[:200]!r} is no address: {error}") from error
-    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or port == 0:
+    if parts.scheme not in DEFAULT_PORTS or not parts.hostname or port == 0:
         raise ArtifactError(f"{url[:200]!r} is no http or https address")
     if len(parts.hostname) > _LONGEST_HOST:
         raise ArtifactError(f"the host of {url[:200]!r} has a longer name than any host can have")
@@ -112,7 +112,7 @@ def normalized_url(url: str) -> str:
             f"the address of {parts.hostname!r} holds a user name or a password: leave them out"
         )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    place = host if port in (None, _DEFAULT_PORTS[parts.scheme]) else f"{host}:{port}"
+    place = host if port in (None, DEFAULT_PORTS[parts.scheme]) else f"{host}:{port}"
     return urlunsplit((parts.scheme, place, parts.path or "/", parts.query, ""))
 
 

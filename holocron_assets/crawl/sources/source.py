@@ -33,7 +33,8 @@ LARGEST_BATCH = 500  # more pages would make one partition too large to redo; th
 
 _TYPE_NAME = re.compile(r"[A-Z][A-Za-z]*")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_DEFAULT_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
+DEFAULT_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
+"""The port of an address that names none, by its scheme."""
 
 
 def _title(text: str) -> str:
@@ -228,7 +229,7 @@ class Source(Settings):
 def host_of(address: str) -> str:
     """Host and port of an `http` or `https` address, always with the port."""
     url = urlsplit(address)
-    return f"{_host_name(url)}:{url.port or _DEFAULT_PORTS[url.scheme]}"
+    return f"{_host_name(url)}:{url.port or DEFAULT_PORTS[url.scheme]}"
 
 
 def name_of_file(name: str, info: ValidationInfo) -> str:
@@ -263,7 +264,7 @@ def refuse_unless_api(address: str) -> None:
     """
     try:
         url = urlsplit(address)
-        usable = url.scheme in _DEFAULT_PORTS and url.hostname and url.port != 0
+        usable = url.scheme in DEFAULT_PORTS and url.hostname and url.port != 0
     except ValueError:
         usable = False
     if not usable or _CONTROL.search(address) or " " in address:
@@ -275,7 +276,8 @@ def refuse_unless_api(address: str) -> None:
 def _dump_path(address: str, folder: Path) -> str:
     if not address.strip() or _CONTROL.search(address) or "://" in address:
         raise ValueError("must be the path of a MediaWiki XML export, absolute or from this file's folder")
-    return os.path.realpath(folder / address)  # of links that lead to themselves, it gives one of them
+    # Unlike `Path.resolve`, this raises nothing for links in a circle: only the run of this source fails.
+    return os.path.realpath(folder / address)
 
 
 def _host_name(url: SplitResult) -> str:

@@ -6,13 +6,12 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from holocron_assets.crawl.sources.lists import ListError, read_records
-from holocron_assets.crawl.sources.source import Source
+from holocron_assets.crawl.sources.source import DEFAULT_PORTS, Source
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import InvalidTitle, PageTitle, Site
 
 _MOST_PROBLEMS = 20
 _WEB = ("http://", "https://")
-_USUAL_PORTS = {"http": 80, "https": 443}
 
 
 def read_title_list(path: Path, source: Source, site: Row) -> list[PageTitle]:
@@ -79,7 +78,7 @@ def title_of_address(address: str, source: Source, site: Row) -> str:
 
 def _host(url: SplitResult) -> tuple[str | None, int | None]:
     """The host of an address, and its port if that is not the usual one."""
-    return url.hostname, None if url.port == _USUAL_PORTS.get(url.scheme) else url.port
+    return url.hostname, None if url.port == DEFAULT_PORTS.get(url.scheme) else url.port
 
 
 def _folder(site: Row) -> str | None:

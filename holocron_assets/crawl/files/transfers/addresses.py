@@ -5,8 +5,8 @@ from functools import lru_cache
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 
 from holocron_assets.crawl.files.artifact import ArtifactError, normalized_url
+from holocron_assets.crawl.sources.source import DEFAULT_PORTS
 
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 _FANDOM_HOSTS = ("static.wikia.nocookie.net", "vignette.wikia.nocookie.net", "images.wikia.com")
 _FANDOM_PATH = re.compile(r"(/revision/(?:latest|[0-9]+))(?:/.*)?$")
 _WIKIMEDIA_THUMB = re.compile(r"^(/.+?)/thumb(/[0-9a-f]/[0-9a-f]{2}/[^/]+)/[^/]+$")
@@ -34,7 +34,7 @@ def host_of(url: str) -> str:
     parts = urlsplit(url)
     name = (parts.hostname or "").rstrip(".")
     name = f"[{name}]" if ":" in name else name
-    return f"{name}:{parts.port or _DEFAULT_PORTS[parts.scheme]}"
+    return f"{name}:{parts.port or DEFAULT_PORTS[parts.scheme]}"
 
 
 def redirected(url: str, location: str) -> str:
