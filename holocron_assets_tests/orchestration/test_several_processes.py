@@ -118,6 +118,22 @@ def test_the_work_of_a_helper_that_is_killed_is_done_all_the_same(tmp_path: Path
     assert finished(holocron, 1, "hash") == expected
 
 
+def the_helper(helpers: Helpers, other_than: int | None = None) -> int:
+    """The one helper's id.
+
+    The system may show neither a process's command at once when it has begun, nor its end to its parent while
+    some thread of it still ends. So this waits for both.
+    """
+
+    def is_seen() -> bool:
+        helpers.started(1)
+        return helpers_of(os.getpid()) not in ([], [other_than])
+
+    assert comes_true(is_seen, seconds=SECONDS)
+    [helper] = helpers_of(os.getpid())
+    return helper
+
+
 def test_helpers_are_kept_while_they_live_and_end_with_a_stage_that_fails(tmp_path: Path) -> None:
     def fail(_: Work) -> bool:
         raise KeyboardInterrupt
@@ -125,14 +141,10 @@ def test_helpers_are_kept_while_they_live_and_end_with_a_stage_that_fails(tmp_pa
     with dg.DagsterInstance.ephemeral() as instance, closing(Helpers({})) as helpers:
         runs = LocalRuns(instance, Lake(tmp_path), no_job)
         assert list(finished_together(runs, [], bool, helpers, 1)) == []
-        [first] = helpers_of(os.getpid())
-        helpers.started(1)
-        assert helpers_of(os.getpid()) == [first]
+        first = the_helper(helpers)
+        assert the_helper(helpers) == first
         os.kill(first, signal.SIGKILL)
-        assert comes_true(lambda: not lives(first), seconds=SECONDS)
-        helpers.started(1)
-        [second] = helpers_of(os.getpid())
-        assert second != first
+        second = the_helper(helpers, other_than=first)
         with pytest.raises(KeyboardInterrupt):
             list(finished_together(runs, [Work("crawl_batch", "sample-000001", "")], fail, helpers, 0))
         assert not lives(second)
