@@ -26,7 +26,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ALL_TABLES, ENTITIES, KNOWN_LINKS, LLM_ATTEMPTS, PAGE_LINKS, PAGES
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.schedules import Schedules
-from holocron_assets.orchestration.internals.tick_logs import MANY
+from holocron_assets.orchestration.internals.compute_logs import MANY
 from holocron_assets.orchestration.jobs import upkeep
 from holocron_assets.orchestration.jobs.upkeep import compaction_schedule, upkeep_schedule
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors

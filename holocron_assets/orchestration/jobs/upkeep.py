@@ -12,8 +12,8 @@ from holocron_assets.lake.journals.packing import journals_are_due, pack_journal
 from holocron_assets.lake.packs.compaction import CompactionUnderWayError, compact
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.internals.compute_logs import forget_tick_logs, tick_logs_are_due
 from holocron_assets.orchestration.internals.retention import forget_old_runs, old_runs_are_due
-from holocron_assets.orchestration.internals.tick_logs import forget_tick_logs, tick_logs_are_due
 from holocron_assets.orchestration.resources.resources import LakeResource
 from holocron_assets.orchestration.runs.failures import clear_failures
 from holocron_assets.orchestration.runs.held import ended_when_held, refuse_all_held

@@ -1,6 +1,8 @@
-"""Ticks with nothing to report leave no file behind, and the log of one that had goes with its tick."""
+"""What steps print is kept and shown. Ticks with nothing to report keep no log; a log goes with its tick."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -11,20 +13,54 @@ import pytest
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin
 from dagster._core.scheduler.instigation import InstigatorType, TickData, TickStatus
 from dagster._core.storage.compute_log_manager import ComputeIOType
+from dagster._core.storage.local_compute_log_manager import LocalComputeLogManager
 from dagster._grpc.impl import get_external_schedule_execution, get_external_sensor_execution
+from dagster_at import dagster_at
 from fake_ollama import FakeOllama
 from sample_dagster import definitions_of
 from sample_holocron import Holocron
 
 from holocron_assets.definitions import defs
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.orchestration.internals.tick_logs import MANY, forget_tick_logs, tick_logs_are_due
+from holocron_assets.orchestration.internals.compute_logs import (
+    MANY,
+    ComputeLogManager,
+    forget_tick_logs,
+    tick_logs_are_due,
+)
+from holocron_assets.settings import PROJECT_FOLDER
 
 pytestmark = pytest.mark.system
 
 REPOSITORY = "__repository__"
 SENSORS = [sensor.name for sensor in defs.sensors or () if isinstance(sensor, dg.SensorDefinition)]
 ORIGIN, SELECTOR = "of the sensor", "selector of the sensor"
+
+
+KEY = ("a run", "compute_logs", "a step")
+CAPTURES = """
+import os, subprocess, sys
+from holocron_assets.orchestration.internals.compute_logs import ComputeLogManager
+with ComputeLogManager(sys.argv[1]).capture_logs(sys.argv[2:]):
+    sys.stdout.write("printed\\n")
+    os.write(2, b"written by a library\\n")
+    subprocess.run(["echo", "by a process"])
+    sys.stdin.readline()
+    print("the end", flush=True)
+print("after")
+"""
+"""A process whose step prints, waits for a line, and prints its end."""
+
+
+def capturing(folder: Path) -> "subprocess.Popen[str]":
+    """The process, with all that it prints on one stream for each kind."""
+    return subprocess.Popen(  # noqa: S603 - our own script
+        [sys.executable, "-c", CAPTURES, str(folder), *KEY],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 @pytest.fixture
@@ -166,3 +202,67 @@ def test_a_run_is_worth_many_logs_of_forgotten_ticks(instance: dg.DagsterInstanc
     assert tick_logs_are_due(instance, now=utc_now())
     assert forget_tick_logs(instance, now=utc_now()) == MANY
     assert not tick_logs_are_due(instance, now=utc_now())
+
+
+def test_what_a_step_prints_is_shown_while_it_goes_on_and_kept_in_the_files_of_dagsters_manager(
+    tmp_path: Path,
+) -> None:
+    for _ in range(2):
+        with capturing(tmp_path) as process:
+            assert process.stdout
+            assert process.stderr
+            shown = {process.stdout.readline(), process.stdout.readline()}
+            assert shown == {"printed\n", "by a process\n"}, "what an earlier capture kept is not shown again"
+            assert process.stderr.readline() == "written by a library\n"
+            output, errors = process.communicate("go on\n")
+        assert (output, errors, process.returncode) == ("the end\nafter\n", "", 0)
+    kept = LocalComputeLogManager(str(tmp_path))
+    assert kept.is_capture_complete(KEY)
+    data = kept.get_log_data(KEY)
+    assert sorted((data.stdout or b"").split(b"\n")) == sorted(
+        2 * [b"printed", b"by a process", b"the end"] + [b""]
+    )
+    assert data.stderr == 2 * b"written by a library\n"
+
+
+def test_a_step_goes_on_and_its_output_is_kept_if_nobody_reads_what_is_shown(tmp_path: Path) -> None:
+    with capturing(tmp_path) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.readline()
+        process.stderr.close()
+        process.stdout.close()
+        assert process.stdin
+        process.stdin.write("go on\n")
+        process.stdin.close()
+        process.wait()
+    manager = ComputeLogManager(str(tmp_path))
+    assert manager.is_capture_complete(KEY)
+    assert (manager.get_log_data(KEY).stdout or b"").endswith(b"the end\n")
+
+
+@pytest.mark.parametrize("configuration", ["dagster.yaml", "deploy/postgres/dagster.yaml"])
+def test_a_home_of_ours_captures_a_step_without_a_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, configuration: str
+) -> None:
+    @dg.op
+    def speak() -> None:
+        sys.stderr.write("a step speaks\n")
+
+    @dg.job
+    def speaking() -> None:
+        speak()
+
+    lines = (PROJECT_FOLDER / configuration).read_text().splitlines(keepends=True)
+    begin = lines.index("compute_logs:\n")
+    (tmp_path / "dagster.yaml").write_text(
+        "telemetry: {enabled: false}\n" + "".join(lines[begin : begin + 6])
+    )
+    monkeypatch.setattr(subprocess, "Popen", None)
+    with dagster_at(tmp_path) as instance:
+        run = speaking.execute_in_process(instance=instance).run_id
+        manager = instance.compute_log_manager
+        assert isinstance(manager, ComputeLogManager)
+        [key] = manager.get_log_keys_for_log_key_prefix([run, "compute_logs"], ComputeIOType.STDERR)
+        assert b"a step speaks" in (manager.get_log_data(key).stderr or b"")
+        assert Path(manager.get_captured_local_path(key, "err")).is_relative_to(tmp_path / "storage" / run)
