@@ -341,6 +341,22 @@ def test_a_database_that_is_written_to_is_copied_as_it_is_at_one_moment(
     assert counts[-1] > counts[0]
 
 
+@pytest.mark.parametrize("name", ["wiki #1", "50%2F", "which?", "ä b"])
+def test_a_database_in_a_folder_of_any_name_is_copied_with_its_rows(tmp_path: Path, name: str) -> None:
+    home, copy = tmp_path / name / "home", tmp_path / "copy"
+    (home / "history").mkdir(parents=True)
+    for file in ("runs.db", "schedules.db"):
+        with sqlite3.connect(home / "history" / file) as database:
+            database.execute("create table numbers as select 7 as number")
+        database.close()
+    copy_home(home, Copier(home, copy))
+    for file in ("runs.db", "schedules.db"):
+        database = sqlite3.connect(copy / "history" / file)
+        assert database.execute("select * from numbers").fetchall() == [(7,)]
+        database.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "copy"])
+
+
 def test_nothing_is_restored_over_what_is_there(places: Places, tmp_path: Path) -> None:
     backup = back_up(places, tmp_path / "backups")
     with pytest.raises(BackupError, match="is not empty, and nothing is overwritten"):

@@ -43,9 +43,10 @@ def _copy_database(file: Path, copier: Copier) -> None:
         return
     target = copier.target / file.relative_to(copier.start)
     target.parent.mkdir(parents=True, exist_ok=True)
+    address = f"{file.absolute().as_uri()}?mode=ro"  # with `#` and `%` escaped
     try:
         with (
-            closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=_PATIENCE_SECONDS)) as source,
+            closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE_SECONDS)) as source,
             closing(sqlite3.connect(target)) as copy,
         ):
             source.backup(copy)
