@@ -112,6 +112,18 @@ def test_what_is_shown_of_assets_outlives_their_runs_and_the_disk_is_free_again(
     assert shown(instance) != before, "the instance is usable as ever"
 
 
+def test_what_a_kill_left_beside_the_file_of_a_run_goes_with_the_run(
+    instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    materialize_all(instance)
+    file = next(tmp_path.rglob(f"{instance.get_runs()[0].run_id}.db"))
+    unfinished = file.with_name(f"{file.name}.4711.new")
+    unfinished.write_bytes(b"half")
+    forget_old_runs(instance, KEPT, now=utc_now() + MONTHS)
+    assert not file.exists()
+    assert not unfinished.exists()
+
+
 def test_runs_that_failed_or_go_on_are_kept_longer(instance: dg.DagsterInstance) -> None:
     assert not failing.execute_in_process(instance=instance, raise_on_error=False).success
     going_on = instance.create_run_for_job(failing)

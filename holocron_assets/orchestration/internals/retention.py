@@ -105,7 +105,9 @@ def _forget_events(storage: SqlEventLogStorage, runs: Sequence[str]) -> None:
 
 
 def _remove_file(database: Path) -> None:
-    for path in (database, *(database.with_name(database.name + end) for end in ("-wal", "-shm"))):
+    logs = (database.with_name(database.name + end) for end in ("-wal", "-shm"))
+    unfinished = database.parent.glob(f"{database.name}.*.new")  # as a kill leaves them; see `sqlite.py`
+    for path in (database, *logs, *unfinished):
         path.unlink(missing_ok=True)
 
 
@@ -126,7 +128,8 @@ def _forget_outdated(storage: SqlEventLogStorage, before: datetime) -> int:
                 events.c.id.not_in(newest),
             )
         )
-        connection.execute(tags.delete().where(tags.c.event_id.not_in(sql.select(events.c.id))))
+        # Not `not in`: PostgreSQL would compare each tag with each event, once there are many.
+        connection.execute(tags.delete().where(~sql.exists().where(events.c.id == tags.c.event_id)))
         outdated_checks = connection.execute(
             checks.delete().where(
                 checks.c.evaluation_event_timestamp < moment, checks.c.id.not_in(newest_checks)
