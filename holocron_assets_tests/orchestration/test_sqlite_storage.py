@@ -166,6 +166,18 @@ def test_the_file_of_each_run_is_as_dagster_makes_it_and_has_its_own_events(
     assert not list(home.rglob("*.new"))
 
 
+def test_runs_work_on_a_disk_without_hard_links_and_leave_no_other_file(
+    home: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path, target: Path) -> None:
+        raise PermissionError(f"{path} cannot be a link to {target}")
+
+    monkeypatch.setattr(Path, "hardlink_to", refused)
+    runs = [materialized(instance) for _ in range(3)]
+    assert all(instance.all_logs(run) for run in runs)
+    assert not list(home.rglob("*.new"))
+
+
 def test_a_run_that_another_process_has_begun_keeps_the_events_of_both(
     home: Path, instance: dg.DagsterInstance
 ) -> None:

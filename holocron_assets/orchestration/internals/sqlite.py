@@ -98,10 +98,12 @@ def _empty_copy(engine: Engine) -> bytes | None:
 def _write_new(path: Path, content: bytes) -> None:
     """Write a file whole, unless another process has written it first."""
     half = path.with_name(f"{path.name}.{os.getpid()}.new")
-    half.write_bytes(content)
-    with suppress(FileExistsError):
-        path.hardlink_to(half)
-    half.unlink()
+    try:
+        half.write_bytes(content)
+        with suppress(FileExistsError):
+            path.hardlink_to(half)
+    finally:
+        half.unlink(missing_ok=True)
 
 
 _Storage = TypeVar("_Storage", bound=SqliteRunStorage | SqliteScheduleStorage)
