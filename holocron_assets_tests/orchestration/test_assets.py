@@ -25,6 +25,7 @@ from holocron_assets.lake.tables import (
 )
 from holocron_assets.orchestration.assets import batches as batch_assets
 from holocron_assets.orchestration.assets.partitions import ENTITY_TYPES
+from holocron_assets.orchestration.internals.assets import RANGE_TAGS
 from holocron_assets.planning import batch_derivations, work
 from holocron_assets.planning import batch_steps as steps
 from holocron_assets.planning.batch_steps import run_step
@@ -130,6 +131,19 @@ def test_a_partition_typed_in_by_hand_fails_at_once_and_is_named(
     assert not result.success
     assert "partition '../../etc'" in failure_message(result)
     assert retries(result) == []
+
+
+def test_a_range_of_batches_in_a_single_run_fails_at_once_and_says_how_to_launch_it(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    others = ["sample-000002", "sample-000003"]
+    instance.add_dynamic_partitions("batches", others)
+    range_of_batches = dict(zip(RANGE_TAGS, others, strict=True))
+    for job in ("crawl_batch", "settle_batch"):
+        result = run_job(sample_holocron(tmp_path / job), instance, job, tags=range_of_batches)
+        assert not result.success
+        assert "launch the range as multiple runs" in failure_message(result)
+        assert retries(result) == []
 
 
 def test_settling_a_batch_that_was_not_fetched_names_what_is_missing(

@@ -9,7 +9,7 @@ from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.interrogations.unread import refuse_unread_answers
 from holocron_assets.lake.files.durable import replaced_files
 from holocron_assets.lake.place.paths import Lake, source_of
-from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
+from holocron_assets.orchestration.assets.events import StepResult, Stored, partition_of, step_results
 from holocron_assets.orchestration.assets.metadata import sample_list, table_arguments, written_metadata
 from holocron_assets.orchestration.assets.partitions import BATCHES
 from holocron_assets.orchestration.resources.resources import LakeResource
@@ -33,7 +33,7 @@ def batch_asset(step: Step) -> dg.AssetsDefinition:
     )
     def made(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[StepResult]:
         with ended_when_held(context), clear_failures():
-            opened, batch = lake.open(), context.partition_key
+            opened, batch = lake.open(), partition_of(context)
             is_made = opened.has(step.table, batch)
             refuse_held(opened, source=source_of(batch), is_begun=not is_made)
             refuse_unread_answers(opened, [step.table.name])

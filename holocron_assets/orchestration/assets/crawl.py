@@ -20,7 +20,7 @@ from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES, SITES
-from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
+from holocron_assets.orchestration.assets.events import StepResult, Stored, partition_of, step_results
 from holocron_assets.orchestration.assets.metadata import large_metadata, table_arguments, written_metadata
 from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.assets.politeness_metadata import polite_failures, politeness_metadata
@@ -54,7 +54,7 @@ def sites(
     started = perf_counter()
     tally = Tally()
     with ended_when_held(context), polite_failures(tally):
-        source = sources.get(context.partition_key)
+        source = sources.get(partition_of(context))
         refuse_held(lake.open(), source=source.name)
         with client_for("seeds", lake.open(), source, sources, tally) as client:
             footer, row = store_site(lake.open(), source, client)
@@ -79,7 +79,7 @@ def seed_titles(
     started = perf_counter()
     tally, opened = Tally(), lake.open()
     with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
-        source = sources.get(context.partition_key)
+        source = sources.get(partition_of(context))
         begun = opened.journal(SEED_TITLES, source.name).exists()
         refuse_held(opened, source=source.name, is_begun=begun)
         with client_for("seeds", opened, source, sources, tally) as client:
@@ -113,9 +113,9 @@ def pages(
 ) -> Iterator[StepResult]:
     """Fetch the batch's missing pages; pages that have an outcome are not fetched again."""
     started = perf_counter()
-    batch, opened = context.partition_key, lake.open()
-    tally = Tally()
+    tally, opened = Tally(), lake.open()
     with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
+        batch = partition_of(context)
         manifest(opened, batch)
         source = sources.get(source_of(batch))
         refuse_held(opened, source=source.name, is_begun=is_begun(opened, batch))

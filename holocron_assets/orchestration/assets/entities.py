@@ -22,6 +22,7 @@ from holocron_assets.orchestration.assets.events import (
     StepResult,
     is_deferred,
     materialization,
+    partition_of,
     partitions_of_run,
     range_tags,
     recorded_late,
@@ -89,7 +90,7 @@ def stage_asset(stage: Stage) -> dg.AssetsDefinition:
                 yield from _stale_made(context, stage, known)
             else:
                 yield from step_results(
-                    context, stored(stage, known, context.partition_key, context.run.run_id)
+                    context, stored(stage, known, partition_of(context), context.run.run_id)
                 )
 
     return made

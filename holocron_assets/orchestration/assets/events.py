@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import dagster as dg
 
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.parquet import Footer
 from holocron_assets.orchestration.internals.assets import (
     DATA_VERSION_TAG,
@@ -66,6 +67,21 @@ def partitions_of_run(run: dg.DagsterRun) -> list[str]:
     return named.split(PARTITIONS_SEPARATOR) if named else []
 
 
+def partition_of(context: dg.AssetExecutionContext) -> str:
+    """The one partition that a step makes.
+
+    Raises:
+        PermanentError: the run is one over several partitions, which the UI offers for every asset.
+    """
+    if not context.has_partition_key:
+        raise PermanentError(
+            f"{context.asset_key.to_user_string()} makes one partition in a run: launch the range as "
+            "multiple runs, or give `holocron backfill ASSET --from FIRST --to LAST`"
+        )
+    partition: str = context.partition_key
+    return partition
+
+
 def is_deferred(run: dg.DagsterRun) -> bool:
     """Whether a run's steps themselves record which files they replaced."""
     return DEFERRED.items() <= run.tags.items()
@@ -91,7 +107,7 @@ def step_results(context: dg.AssetExecutionContext, stored: Stored) -> Iterator[
         version = dg.DataVersion(stored.footer.content_id)
         yield dg.MaterializeResult(metadata=stored.metadata, data_version=version)
         return
-    partition, footer = context.partition_key, stored.footer
+    partition, footer = partition_of(context), stored.footer
     if stored.is_replaced:
         yield materialization(context.asset_key, partition, stored)
     elif not recorded_partitions(context.instance, context.asset_key, {partition: footer}):

@@ -17,7 +17,7 @@ from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.place.paths import source_of
 from holocron_assets.lake.tables import FILE_BATCHES, FILE_LIST, FILES
 from holocron_assets.orchestration.assets.crawl import CRAWL_POOL, client_for
-from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
+from holocron_assets.orchestration.assets.events import StepResult, Stored, partition_of, step_results
 from holocron_assets.orchestration.assets.metadata import table_arguments, written_metadata
 from holocron_assets.orchestration.assets.partitions import BATCHES_OF_FILES, SOURCES_OF_FILES
 from holocron_assets.orchestration.assets.politeness_metadata import polite_failures, politeness_metadata
@@ -50,7 +50,7 @@ def file_list(
     """List the source's artifacts. Lines that name none are reported, and the run fails after the rest."""
     started, tally, opened = perf_counter(), Tally(), lake.open()
     with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
-        name = context.partition_key
+        name = partition_of(context)
         refuse_held(opened, source=name, is_begun=opened.journal(FILE_LIST, name).exists())
         source = sources.get_files(name)
         stop = safe_point(opened, source=source.name)
@@ -89,9 +89,9 @@ def files(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
 ) -> Iterator[StepResult]:
     """Fetch the batch's missing files; those that have an outcome are not fetched again."""
-    started, tally = perf_counter(), Tally()
-    batch, opened = context.partition_key, lake.open()
+    started, tally, opened = perf_counter(), Tally(), lake.open()
     with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
+        batch = partition_of(context)
         refuse_held(opened, source=source_of(batch), is_begun=is_begun(opened, batch, FILES))
         file_manifest(opened, batch)
         source = sources.get_files(source_of(batch))

@@ -10,7 +10,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_LINKS, PAGES, SEED_TITLES
-from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
+from holocron_assets.orchestration.assets.events import StepResult, Stored, partition_of, step_results
 from holocron_assets.orchestration.assets.metadata import table_arguments
 from holocron_assets.orchestration.assets.partitions import SOURCES
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
@@ -38,8 +38,9 @@ def known_links(
 ) -> Iterator[StepResult]:
     """Compact what the source's batches say about titles."""
     with ended_when_held(context), clear_failures():
-        refuse_held(lake.open(), source=context.partition_key)
-        stored = _compacted(lake.open(), sources.get(context.partition_key))
+        name = partition_of(context)
+        refuse_held(lake.open(), source=name)
+        stored = _compacted(lake.open(), sources.get(name))
     yield from step_results(context, stored)
 
 

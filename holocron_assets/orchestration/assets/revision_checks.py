@@ -19,7 +19,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_CHANGES, REVISION_CHECKS
 from holocron_assets.orchestration.assets.change_readings import changes_reported
 from holocron_assets.orchestration.assets.crawl import CRAWL_POOL
-from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
+from holocron_assets.orchestration.assets.events import StepResult, Stored, partition_of, step_results
 from holocron_assets.orchestration.assets.metadata import table_arguments
 from holocron_assets.orchestration.assets.partitions import SOURCES
 from holocron_assets.orchestration.assets.politeness_metadata import polite_failures, politeness_metadata
@@ -49,7 +49,7 @@ def revision_checks(
     """Compare the revisions of fetched pages with those that the wiki has now."""
     started, opened, tally = perf_counter(), lake.open(), Tally()
     with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
-        source = sources.get(context.partition_key)
+        source = sources.get(partition_of(context))
         refuse_held(opened, source=source.name)
         refuse_dump(source)
         by_hand = WORK_TAG not in context.run.tags
