@@ -350,6 +350,19 @@ def test_pages_that_were_read_from_an_export_are_checked_once(tmp_path: Path) ->
         assert not reading(lake, wiki).gap
 
 
+def test_a_wiki_whose_changes_were_read_before_and_of_which_an_export_was_read_since_has_all_pages_checked(
+    tmp_path: Path,
+) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki):
+        assert not reading(lake, wiki).gap
+        put_manifest(lake, "wiki-000002", "B", origin="/somewhere/export.xml", cut_at=utc_now())
+        wiki.fake.will(page(503, "down", Retry_After="600"))
+        assert reading(lake, wiki).gap, "whether the wiki answers or not"
+        assert not reading(lake, wiki).gap, "one check is enough"
+    begun = unfinished_pass(lake, "wiki")
+    assert begun is not None
+
+
 def test_a_wiki_that_does_not_answer_is_asked_again_from_the_same_place(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
         reading(lake, wiki)

@@ -40,10 +40,12 @@ _NOTHING_KNOWN: Row = {
     "requests_until": None,
     "answered_at": None,
 }
-_BEGINNING = """
-    select min(cut_at) as began_at, bool_or(origin <> $origin) as was_elsewhere
+_BEGINNING = "select min(cut_at) as began_at from lake.batch_pages where source = $source"
+_ELSEWHERE = """
+    select 1
     from lake.batch_pages
-    where source = $source
+    where source = $source and origin <> $origin and cut_at > $since
+    limit 1
 """
 _Failure = WikiUnavailable | WikiRefused
 
@@ -135,6 +137,7 @@ def read_changes(lake: Lake, source: Source, client: WikiClient, *, seconds: flo
     reader = _Reader(lake, source, client, state)
     failure: _Failure | None = None
     try:
+        reader.heed_exports()
         if state["unproven_since"] is None:
             if state["place"] is None:
                 reader.begin()
@@ -164,13 +167,23 @@ class _Reader:
     gap: bool = False
     is_first: bool = False
 
+    def heed_exports(self) -> None:
+        """Have all pages checked if an export of the wiki was read since the last reading.
+
+        Its pages may be older than what readings reported before, and than the list's oldest entry.
+        """
+        since = _EVER if self.state["place"] is None else self.state["looked_at"]
+        asked = {"source": self.source.name, "origin": self.source.origin, "since": since}
+        with connect(self.lake, tables=[BATCH_PAGES]) as connection:
+            if query(connection, _ELSEWHERE, asked):
+                self._check_all()
+
     def begin(self) -> None:
         """Find from when on to read, by the wiki's clock, and whether its list reaches back so far."""
         oldest = self._oldest()
         self.is_first = True
         with connect(self.lake, tables=[BATCH_PAGES]) as connection:
-            asked = {"source": self.source.name, "origin": self.source.origin}
-            (beginning,) = query(connection, _BEGINNING, asked)
+            (beginning,) = query(connection, _BEGINNING, {"source": self.source.name})
         # A killed listing goes on, and the wiki is asked about itself again before that: too late for us.
         asked_at, wiki_time = asked_before_listing(self.lake, self.source.name)
         began_at, now = beginning["began_at"], utc_now()
@@ -181,8 +194,7 @@ class _Reader:
             since = began_at + (oldest.wiki_time - now)
         # Nobody knows how far our clock was set back since then: the whole list is read.
         was_set_back = began_at > now
-        # Pages that were read from an export may be older than the list's oldest entry.
-        if was_set_back or beginning["was_elsewhere"] or _is_gap(oldest, since):
+        if was_set_back or _is_gap(oldest, since):
             self._check_all()
         self.state["place"] = oldest.entries[0].at if was_set_back and oldest.entries else since
 
