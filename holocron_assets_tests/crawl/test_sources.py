@@ -7,7 +7,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from holocron_assets.crawl.sources.files import SourceError, load_source, read_sources
+from holocron_assets.crawl.sources.files import (
+    SourceError,
+    load_file_source,
+    load_source,
+    read_sources,
+)
 from holocron_assets.crawl.sources.settings import Politeness, QuietHours
 from holocron_assets.crawl.sources.source import Seeds, Source
 
@@ -85,6 +90,25 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert source.expected.min_pages == 10
     assert source.expected.min_by_type == {"Droid": 1}
     assert source.expected.max_unknown_rate == 0.25
+
+
+def test_a_sitemap_is_an_address_of_http_or_https(tmp_path: Path) -> None:
+    text = """\
+name: papers
+enabled: true
+kind: http_files
+lists:
+  - sitemap: https://example.org/sitemap.xml
+politeness: {contact: someone@example.org}
+"""
+    path = saved(tmp_path, text, "papers.yaml")
+    assert load_file_source(path).origin == "https://example.org/sitemap.xml"
+    saved(tmp_path, text.replace("https://", ""), "papers.yaml")
+    with pytest.raises(
+        SourceError, match=r"'example\.org/sitemap\.xml' is no http or https address"
+    ) as caught:
+        load_file_source(path)
+    assert [(problem.key, problem.line) for problem in caught.value.problems] == [("lists[0].sitemap", 5)]
 
 
 @pytest.mark.parametrize("depth", ["unlimited", "null", "~"])

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
-from holocron_assets.crawl.errors import WikiUnavailable
-from holocron_assets.crawl.files.transfers.addresses import redirected
+from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
+from holocron_assets.crawl.files.transfers.addresses import RedirectError, redirected
 from holocron_assets.crawl.files.transfers.hosts import Hosts, hosts_of
 from holocron_assets.crawl.http.client import BodyTooLargeError
 from holocron_assets.crawl.http.log import Tally
@@ -57,9 +57,8 @@ def _read(hosts: Hosts, url: str) -> bytes:
     """The body at an address, after at most five redirects.
 
     Raises:
-        ListError: there is none.
+        ListError: there is none, or a redirect must not be followed.
         WikiUnavailable, WikiRefused: its host gave no answer, or may not be asked.
-        RedirectError: a redirect must not be followed.
     """
     asked = url
     for _ in range(1 + MOST_REDIRECTS):
@@ -67,7 +66,10 @@ def _read(hosts: Hosts, url: str) -> bytes:
         answer = _answer(hosts, request)
         if answer.status and answer.status < HTTPStatus.MULTIPLE_CHOICES:
             return answer.body
-        asked = redirected(asked, answer.headers.get("location", ""))
+        try:
+            asked = redirected(asked, answer.headers.get("location", ""))
+        except RedirectError as error:
+            raise ListError(f"the sitemap {url} cannot be read: {error}") from error
     raise ListError(f"the sitemap {url} redirects more than {MOST_REDIRECTS} times")
 
 
@@ -80,6 +82,10 @@ def _answer(hosts: Hosts, request: Request) -> HttpAnswer:
         except WikiUnavailable as error:
             if isinstance(error.__cause__, BodyTooLargeError):
                 raise ListError(f"{request.url} is no sitemap: {error.__cause__}") from error
+            raise
+        except WikiRefused as error:
+            if error.outcome == "client_error":  # all others name the address
+                raise ListError(f"the sitemap {request.url} cannot be read: {error.reason}") from error
             raise
 
 

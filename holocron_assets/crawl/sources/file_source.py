@@ -16,6 +16,7 @@ from pydantic import (
     field_validator,
 )
 
+from holocron_assets.crawl.files.artifact import normalized_url
 from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.crawl.sources.source import (
     LARGEST_BATCH,
@@ -120,10 +121,18 @@ class FileListing(Settings):
         folder = info.context["file"].parent if info.context else Path()
         return os.path.realpath(folder / file)
 
+    @field_validator("sitemap")
+    @classmethod
+    def _sitemap_can_be_asked_for(cls, sitemap: str | None) -> str | None:
+        if sitemap is not None:
+            normalized_url(sitemap)
+        return sitemap
+
     @field_validator("column")
     @classmethod
     def _names_one_list(cls, column: str | None, info: ValidationInfo) -> str | None:
-        named = [key for key in ("file", "sitemap", "view") if info.data.get(key)]
+        # What is wrong by itself is missing in `data`, and was named all the same.
+        named = [key for key in ("file", "sitemap", "view") if info.data.get(key, True)]
         if len(named) != 1:
             raise ValueError("a list has exactly one of file, sitemap and view")
         if (named == ["view"]) is (column is None):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
+from urllib.parse import urljoin
 from xml.etree import ElementTree as ET
 
 from holocron_assets.crawl.files.artifact import ArtifactError, checked_id, normalized_url
@@ -184,18 +185,36 @@ def _json_lines(file: TextIO) -> Iterator[tuple[str, Mapping[str, Any] | Excepti
 
 def _sitemap(url: str, read_url: ReadUrl) -> Iterator[tuple[str, Mapping[str, Any] | Exception]]:
     """The addresses of a sitemap, or of those that a sitemap index names (https://www.sitemaps.org/protocol.html)."""
-    waiting, seen = [url], {url}
+    first = normalized_url(url)
+    waiting, seen = [first], {first}
     while waiting:
         address = waiting.pop(0)
         root = _parsed(address, read_url(address))
         for number, entry in enumerate(root, start=1):
             values = {child.tag.rpartition("}")[2]: (child.text or "").strip() for child in entry}
-            kind, place = entry.tag.rpartition("}")[2], values.get("loc", "")
+            kind, location = entry.tag.rpartition("}")[2], values.get("loc", "")
+            place = f"{address}, entry {number}"
             if kind == "url":
-                yield f"{address}, entry {number}", {"url": place, "version": values.get("lastmod")}
-            elif kind == "sitemap" and place not in seen and len(seen) < _MOST_SITEMAPS:
-                seen.add(place)
-                waiting.append(place)
+                yield place, {"url": location, "version": values.get("lastmod")}
+            elif kind == "sitemap":
+                try:
+                    named = _named_sitemap(address, location)
+                except ArtifactError as error:
+                    yield place, error
+                    continue
+                if named not in seen and len(seen) < _MOST_SITEMAPS:
+                    seen.add(named)
+                    waiting.append(named)
+
+
+def _named_sitemap(index: str, location: str) -> str:
+    """The address of a sitemap that an index names, in its normal form."""
+    if not location:
+        raise ArtifactError("it names no sitemap")
+    try:
+        return normalized_url(urljoin(index, location))
+    except ValueError as error:
+        raise ArtifactError(f"{location[:200]!r} is no address of a sitemap: {error}") from error
 
 
 def _parsed(address: str, body: bytes) -> ET.Element:

@@ -148,6 +148,28 @@ def test_a_sitemap_index_leads_to_sitemaps_packed_or_not() -> None:
     assert "entry 2: 'nonsense'" in third
 
 
+def test_an_index_may_name_a_sitemap_from_its_own_address_and_an_entry_that_names_none_is_a_problem() -> None:
+    index = "https://a.example/maps/index.xml"
+    bodies = {
+        index: sitemap(
+            "sitemapindex",
+            "<sitemap><loc/></sitemap>",
+            "<sitemap><loc>ftp://a.example/1.xml</loc></sitemap>",
+            "<sitemap><loc>http://[a.example/1.xml</loc></sitemap>",
+            "<sitemap><loc>/1.xml</loc></sitemap>",
+            "<sitemap><loc>HTTPS://A.example:443/1.xml</loc></sitemap>",
+        ),
+        "https://a.example/1.xml": sitemap("urlset", "<url><loc>https://a.example/x</loc></url>"),
+    }
+    *problems, found = read_sitemap(bodies, index)
+    assert found.stated["url"] == "https://a.example/x"
+    assert [f"{index}, entry {number}: " in problem for number, problem in enumerate(problems, start=1)] == [
+        True,
+        True,
+        True,
+    ]
+
+
 @pytest.mark.fault(6, "a hostile sitemap")
 @pytest.mark.parametrize(
     "body",

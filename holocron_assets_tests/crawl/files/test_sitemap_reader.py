@@ -9,7 +9,6 @@ from file_server import FileServer, answer
 from holocron_assets.crawl.errors import WikiRefused
 from holocron_assets.crawl.files import sitemaps
 from holocron_assets.crawl.files.sitemaps import sitemap_reader
-from holocron_assets.crawl.files.transfers.addresses import RedirectError
 from holocron_assets.crawl.sources.lists import LARGEST_SITEMAP, ListError
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import HTTP_ATTEMPTS
@@ -40,7 +39,21 @@ def test_robots_txt_is_obeyed(tmp_path: Path) -> None:
 def test_redirects_without_end_are_refused(tmp_path: Path) -> None:
     with FileServer() as server:
         url = server.serve("/a.xml", answer(302, Location="/a.xml"))
-        with pytest.raises((ListError, RedirectError), match="redirects"):
+        with pytest.raises(ListError, match="redirects"):
+            read(tmp_path, url)
+
+
+def test_a_redirect_that_must_not_be_followed_is_an_error_of_the_list(tmp_path: Path) -> None:
+    with FileServer() as server:
+        url = server.serve("/a.xml", answer(302, Location="ftp://a.example/a.xml"))
+        with pytest.raises(ListError, match=f"the sitemap {url} cannot be read: .*redirects"):
+            read(tmp_path, url)
+
+
+def test_a_sitemap_that_is_gone_is_named(tmp_path: Path) -> None:
+    with FileServer() as server:
+        url = server.serve("/gone.xml", answer(404, b"no"))
+        with pytest.raises(ListError, match=f"the sitemap {url} cannot be read: HTTP 404"):
             read(tmp_path, url)
 
 
