@@ -159,6 +159,20 @@ def test_a_version_that_was_given_up_is_a_dead_letter_though_another_one_was_fet
     assert rows(lake, "given_up", "from given_up") == [], "nobody wants that version any more"
 
 
+def test_a_file_of_a_wiki_that_was_replaced_before_it_was_fetched_is_no_dead_letter(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put_list(lake, "File:A.png", artifact_id=[f"sha1:{'a' * 40}"], url=[A])
+    cut(lake)
+    put_outcomes(lake, "files-000001", "dead", at=utc_now(), error="another checksum")
+    keep_tracebacks(lake, "files-000001", "files", {str(artifact_key(f"sha1:{'a' * 40}")): "Traceback"})
+    letters = "select title, error from dead_letters"
+    assert rows(lake, "dead_letters", letters) == [{"title": "File:A.png", "error": "another checksum"}]
+    put_list(lake, "File:A.png", artifact_id=[f"sha1:{'b' * 40}"], url=[A])
+    assert rows(lake, "dead_letters", letters) == []
+    assert rows(lake, "tracebacks", "from tracebacks") == []
+    assert cut(lake) == [[("File:A.png", "new")]]
+
+
 def rows(lake: Lake, view: str, sql: str) -> list[dict[str, Any]]:
     with connect(lake, relations=[view]) as connection:
         return list(query(connection, sql))

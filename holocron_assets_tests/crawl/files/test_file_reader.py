@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from asked_lake import ask_lake
 from fetching_rig import SwiftClock
+from file_rows import put_list
 from file_server import Behaviour, FileServer, answer, cut, file, raw
 from reading_rig import BATCH, POLITE, a_list, a_wiki, attempts, imageinfo, read_one, reading, wanted
 
@@ -288,6 +289,7 @@ def test_a_failed_file_of_a_batch_has_its_traceback_beside_its_row(tmp_path: Pat
     lake = Lake(tmp_path / "data")
     source = a_list(resolvers=(Resolver(use="python", function=f"{__name__}:out_of_order"),))
     names = [{**wanted(name), "position": place} for place, name in enumerate(["a", "b"])]
+    put_list(lake, "a", "b", artifact_id=[row["artifact_id"] for row in names])
     write_partition(lake, FILE_BATCHES, BATCH, names)
     with reading(tmp_path, source) as reader:
         rows = fetch_batch(lake, BATCH, reader, "a-run", FILES_OF_A_BATCH)

@@ -38,9 +38,12 @@ from (
     group by all
 );
 
--- What was tried last, of each version that is listed too.
+-- What was tried last of each artifact that is listed, and of each version that is listed too. A wiki's file that
+-- is replaced before it is fetched is another artifact: nobody can fetch the former one any more.
 create view standing_file_attempts as
-select artifact_key, source, batch, name, status, attempts, error, fetched_at from last_file_attempts
+select artifact_key, source, batch, name, status, attempts, error, fetched_at
+from last_file_attempts
+semi join lake.file_list using (artifact_key)
 union
 select artifact_key, source, batch, name, status, attempts, error, fetched_at
 from last_version_attempts
