@@ -12,7 +12,7 @@ from holocron_assets.crawl.frontier.batches import (
     chunks,
     next_number,
 )
-from holocron_assets.crawl.frontier.pending_files import PendingFile, pending_files
+from holocron_assets.crawl.frontier.pending_files import PendingFile, pending_files, refusing_settings
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition, write_partition
@@ -74,6 +74,7 @@ def unfinished_file_batches(lake: Lake, source_name: str) -> list[str]:
 def _write_manifest(
     lake: Lake, source: FileSource, batch: str, pending: Sequence[PendingFile], now: datetime
 ) -> None:
+    settings = refusing_settings(source)
     rows = [
         {
             "source": source.name,
@@ -84,6 +85,7 @@ def _write_manifest(
             "reason": file.reason,
             # Later than the last request even if the clock was set back: the later fetch counts.
             "cut_at": max(now, file.asked_at + SMALLEST_STEP) if file.asked_at else now,
+            "settings": settings,
         }
         for position, file in enumerate(pending)
     ]

@@ -65,7 +65,9 @@ FILE_BATCHES = Table(
         _VERSION,
         Column("failures", type_int, "Failed attempts made in earlier batches, since the last requeue"),
         Column(
-            "reason", type_string, "Why it was cut: 'new', 'changed', 'retry', 'requeue', 'lost', 'recheck'"
+            "reason",
+            type_string,
+            "Why it was cut: 'new', 'changed', 'retry', 'requeue', 'lost', 'settings', 'recheck'",
         ),
         Column("held_sha256", type_string, "SHA-256 of the bytes that the lake holds of it", nullable=True),
         Column("held_url", type_string, "Address that these bytes came from", nullable=True),
@@ -73,6 +75,13 @@ FILE_BATCHES = Table(
         Column("held_last_modified", type_string, "Last-Modified that came with them", nullable=True),
         Column("held_fresh_until", type_time, "Until when the server said that they hold", nullable=True),
         Column("cut_at", type_time, "When the batch was cut"),
+        Column(
+            "settings",
+            type_string,
+            "Hash of the source's settings that may refuse a file; empty in files of earlier versions",
+            nullable=True,
+            added=True,
+        ),
     ),
 )
 

@@ -81,10 +81,10 @@ def _answer(lake: Lake, file: Mapping[str, Any], source: FileSource, politeness_
             because, commands = tried, (requeue,)
         case "missing":
             says = "No address gave it: each server says that it has no such file, or no resolver knew one."
-            because, commands = tried, ()
+            because, commands = tried, (requeue,)
         case "refused":
             says = f"It may not be fetched: {file['error']}."
-            because, commands = tried, ()
+            because, commands = tried, (requeue,)
         case _:
             says = f"It was given up: {file['error']}."
             because, commands = tried, (requeue,)

@@ -16,10 +16,12 @@ from holocron_assets.crawl.frontier.file_batches import (
 )
 from holocron_assets.crawl.frontier.requeue import requeue, retry_now
 from holocron_assets.lake.files.damage import DamagedPartitionError
+from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.files.quarantine import set_aside
 from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import FILE_BATCHES
 from holocron_assets.lake.tracebacks import keep_tracebacks
 from holocron_assets.lake.views.database import connect, query
 
@@ -157,6 +159,40 @@ def test_a_version_that_was_given_up_is_a_dead_letter_though_another_one_was_fet
     assert cut(lake) == [[(A, "requeue")]]
     put_list(lake, A, version=["3"])
     assert rows(lake, "given_up", "from given_up") == [], "nobody wants that version any more"
+
+
+@pytest.mark.parametrize("status", ["missing", "refused"])
+def test_what_was_refused_is_asked_for_once_more_after_the_settings_that_refuse_have_changed(
+    tmp_path: Path, status: str
+) -> None:
+    lake = Lake(tmp_path)
+
+    def fetched(**settings: Any) -> list[list[tuple[str, str]]]:
+        pieces = cut(lake, **settings)
+        for batch in unfinished_file_batches(lake, "files"):
+            put_outcomes(lake, batch, status, at=utc_now())
+        return pieces
+
+    put_list(lake, A, B)
+    assert fetched(max_bytes=100) == [[(A, "new"), (B, "new")]]
+    assert fetched(max_bytes=100, batch_size=7) == []
+    put_list(lake, C, A)
+    raised = {"max_bytes": 1000}
+    assert fetched(**raised) == [[(C, "new"), (A, "settings")]], "nothing lists the other any more"
+    assert fetched(**raised) == []
+    assert fetched(max_bytes=100) == [[(C, "settings")]], "of the other one it is known"
+    robots = {"obey_robots": False, "contact": "tests@example.org"}
+    assert fetched(politeness=robots) == [[(C, "settings"), (A, "settings")]]
+
+
+def test_what_a_batch_of_an_earlier_version_did_not_give_is_left_as_it_is(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put_list(lake, A)
+    cut(lake)
+    [wanted] = file_manifest(lake, "files-000001")
+    write_partition(lake, FILE_BATCHES, "files-000001", [{**wanted, "settings": None}])
+    put_outcomes(lake, "files-000001", "refused", at=utc_now())
+    assert cut(lake, max_bytes=1000) == []
 
 
 def test_a_file_of_a_wiki_that_was_replaced_before_it_was_fetched_is_no_dead_letter(tmp_path: Path) -> None:
