@@ -21,6 +21,7 @@ from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
 from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.journals.notes import Note
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, FILE_LIST, FILE_USES
@@ -169,21 +170,52 @@ def _all_files(source: FileSource, client: WikiClient, journal: Journal) -> list
 def _used_files(lake: Lake, source: FileSource, client: WikiClient, journal: Journal) -> list[Row]:
     """The rows of the files that pages or entities use, the most used first.
 
-    The wiki is asked about those alone that were not listed before, or too long ago.
+    The wiki is asked about those alone of which it was not asked before, or too long ago.
     """
     wanted = _wanted_names(lake, source)
     oldest = utc_now() - timedelta(minutes=source.list_every_minutes)
-    listed = _journaled(journal)
-    known = {row["name"]: row for row in [*_standing(lake, source), *listed] if row["listed_at"] >= oldest}
-    asked = {name for record in journal.records() for name in record.get("asked", ())}
-    absent = asked - {row["name"] for row in listed}
-    unknown = [name for name in wanted if name not in known and name not in absent]
+    rows_before = [*_standing(lake, source), *_journaled(journal)]
+    known = {row["name"]: row for row in rows_before if row["listed_at"] >= oldest}
+    asked = {**_absent_before(lake, source), **_asked(journal)}
+    asked = {name: at for name, at in asked.items() if at >= oldest}
+    unknown = [name for name in wanted if name not in known and name not in asked]
     for start in range(0, len(unknown), MOST_TITLES):
         names, now = unknown[start : start + MOST_TITLES], utc_now()
         rows = [_wiki_row(source, file, source.wanted, now) for file in client.describe_files(names)]
-        journal.append({"rows": rows, "asked": names})
+        journal.append({"rows": rows, "asked": names, "asked_at": now.isoformat()})
         known |= {row["name"]: row for row in rows}
+        asked |= dict.fromkeys(names, now)
+    absent = {name: asked[name].isoformat() for name in wanted if name in asked and name not in known}
+    _absent_note(lake, source).write(json.dumps({_SETTINGS: _settings(source), "asked": absent}))
     return [known[name] for name in wanted if name in known]
+
+
+def _asked(journal: Journal) -> dict[str, datetime]:
+    """The names that a listing asked about before it was cut off, and when."""
+    return {
+        name: datetime.fromisoformat(record["asked_at"])
+        for record in journal.records()
+        if "asked_at" in record
+        for name in record["asked"]
+    }
+
+
+def _absent_before(lake: Lake, source: FileSource) -> dict[str, datetime]:
+    """The files that pages name and the wiki lacked when it was asked, and when that was.
+
+    Other settings may name another wiki. A kill may have left half a note.
+    """
+    try:
+        noted = json.loads(_absent_note(lake, source).read() or "{}")
+    except ValueError:
+        return {}
+    if noted.get(_SETTINGS) != _settings(source):
+        return {}
+    return {name: datetime.fromisoformat(at) for name, at in noted["asked"].items()}
+
+
+def _absent_note(lake: Lake, source: FileSource) -> Note:
+    return lake.note(f"absent-files-{source.name}.json")
 
 
 def _with_archive_names(

@@ -239,6 +239,40 @@ def test_only_files_that_pages_use_are_asked_about_and_each_only_once(tmp_path: 
         assert "File:A.png" not in wiki.asked[2:]
 
 
+@pytest.mark.system
+def test_files_that_the_wiki_lacks_are_asked_about_again_only_when_the_list_is_due_or_its_settings_changed(
+    tmp_path: Path,
+) -> None:
+    lake = Lake(tmp_path)
+    put_uses(
+        lake, "wiki-000001", ("Salt", "File:A.png"), ("Salt", "File:Gone.png"), ("Salt", "File:Lost.png")
+    )
+
+    def asked_by(source: FileSource) -> list[str]:
+        wiki.fake.requests.clear()
+        listed(lake, source)
+        return wiki.asked
+
+    with wiki_of_files(A=b"a") as wiki:
+        wiki.lost = frozenset({"File:Lost.png"})
+        source = of_wiki(wiki, wanted="pages", pages_of=["wiki"])
+        assert asked_by(source) == ["File:A.png", "File:Gone.png", "File:Lost.png"]
+        put_uses(lake, "wiki-000002", ("Sand", "File:Gone.png"), ("Sand", "File:Other.png"))
+        assert asked_by(source) == ["File:Other.png"]
+        assert asked_by(source) == []
+        lake.note("absent-files-pictures.json").write('{"settings"')
+        assert len(asked_by(source)) == 3, "a kill left half a note"
+        assert len(asked_by(of_wiki(wiki, wanted="pages", pages_of=["wiki"], include=[r"\.png$"]))) == 4
+        assert len(asked_by(source)) == 4
+        wiki.files["File:Gone.png"] = b"uploaded"
+        with time_machine.travel(utc_now() + timedelta(minutes=source.list_every_minutes)):
+            assert len(asked_by(source)) == 4
+    assert [row["name"] for row in read_partition(lake, FILE_LIST, "pictures")] == [
+        "File:Gone.png",
+        "File:A.png",
+    ]
+
+
 FIFTY_TWO = [f"File:F{number:02}.png" for number in range(MOST_TITLES + 2)]
 
 
