@@ -97,6 +97,7 @@ class WikiReader:
 
     def _read_others_than(self, group: Group) -> None:
         suspects = {page["title"] for page in group}
+        # If the group holds all pages of a small wiki, none is left: smaller groups show which is at fault.
         others = self._client.draw_others(self._namespaces, suspects)
         self._client.fetch_pages(others[:1], with_links=self._with_links)
 

@@ -88,3 +88,14 @@ def test_of_a_wiki_that_refuses_everything_for_days_no_page_is_to_blame_and_no_g
         assert [len(titles) for titles in asked] == [1, 1, 50, 10]  # a random page first
     assert rows
     assert {(row["status"], row["attempts"]) for row in rows} == {("ok", 1)}
+
+
+def test_a_page_that_a_small_wiki_cannot_serve_fails_alone_though_the_group_holds_all_its_pages(
+    tmp_path: Path, clock: SwiftClock
+) -> None:
+    lake, few = Lake(tmp_path), TITLES[:20]
+    put_manifest(lake, BATCH, *few)
+    with small_wiki(few) as wiki:
+        wiki.refusal, wiki.refuses = page(500, "broken"), lambda titles: "Page 7" in titles
+        rows, ended = run_to_the_end(lake, wiki, clock)
+    assert ([row["requested_title"] for row in rows if row["status"] != "ok"], ended) == (["Page 7"], 0)
