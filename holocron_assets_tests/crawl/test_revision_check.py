@@ -273,11 +273,8 @@ def test_slices_of_any_size_cover_every_page(
     assert sorted(title for group in asked_titles(wiki) for title in group) == sorted(titles)
 
 
-def test_a_wiki_that_falls_silent_keeps_what_was_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wiki_that_falls_silent_keeps_what_was_checked(tmp_path: Path) -> None:
     titles = [f"Page {number}" for number in range(100)]
-    monkeypatch.setattr(revision_check, "_STEP", 50)
     with crawled_wiki(tmp_path, *titles) as (lake, wiki):
         start_pass(lake, "wiki", "schedule", utc_now())
         answer = wiki.answer

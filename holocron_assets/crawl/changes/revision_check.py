@@ -120,11 +120,19 @@ def check_revisions(
     found: list[Row] = []
     site, deadline = load_site(lake, source.name), monotonic() + seconds
     for pages in _steps(lake, source, current["place"]):
-        rows = _changes(pages, client, source, site)
+        checked: list[KnownPage] = []
+        rows: list[Row] = []
+        try:
+            for asked, changed in _checked(pages, client, source, site):
+                checked += asked
+                rows += changed
+        finally:
+            # Also after a failure: a wiki that may be asked only once in a run would never be checked.
+            if rows:
+                add_changes(lake, source.name, rows)
+            if checked:
+                current = _note(lake, current, checked, changed=len(rows))
         found += rows
-        if rows:
-            add_changes(lake, source.name, rows)
-        current = _note(lake, current, pages, changed=len(rows))
         if monotonic() >= deadline:
             return current, found
     return _note(lake, current, (), changed=0), found
@@ -139,13 +147,16 @@ def _steps(lake: Lake, source: Source, place: int | None) -> Iterator[Sequence[K
         after = pages[-1].title_key
 
 
-def _changes(pages: Sequence[KnownPage], client: WikiClient, source: Source, site: Site) -> list[Row]:
-    """Rows for the pages that have changed since they were fetched."""
-    rows: list[Row] = []
+def _checked(
+    pages: Sequence[KnownPage], client: WikiClient, source: Source, site: Site
+) -> Iterator[tuple[Sequence[KnownPage], Sequence[Row]]]:
+    """The pages, 50 at a time, with rows for those that have changed since they were fetched."""
     for start in range(0, len(pages), MOST_TITLES):
-        for asked, answer in _answers(pages[start : start + MOST_TITLES], client, source):
+        group = pages[start : start + MOST_TITLES]
+        rows: list[Row] = []
+        for asked, answer in _answers(group, client, source):
             rows += _changed_rows(asked, answer, source, site)
-    return rows
+        yield group, rows
 
 
 def _answers(
