@@ -325,6 +325,14 @@ def test_values_that_say_nothing_are_left_out() -> None:
     assert said("|armament=\u2014\n|homeworld=-\n|gender=\u2026\n|name=???") == []
 
 
+def test_a_placeholder_of_the_rules_says_nothing_and_a_link_or_more_words_say_something() -> None:
+    left_as_it_was = "|parents=new\n|siblings=New\n|pronouns=new\n|families=''new''"
+    assert rows(left_as_it_was, source="wookieepedia") == []
+    named = "|parents=[[New]]\n|siblings=New Tam\n|children=new (by Tam)"
+    assert [row["value"] for row in rows(named, source="wookieepedia")] == ["New", "New Tam", "new"]
+    assert [row["value"] for row in rows("|parents=new")] == ["new"]
+
+
 @pytest.mark.parametrize(
     "written", ["1\u20135", "13-18", "#1, #5-7", "32 BBY", "Before [[1 ABY]]", "[[19 BBY]]", "c. [[1977]]"]
 )

@@ -239,7 +239,7 @@ def _stated(value: Value, rule: InfoboxRule, rules: RuleBook) -> Iterator[_State
         return
     names_nobody = rule.kind == "relation" and _names_nobody(text, rule.key, value.links, language)
     is_other = rule.link == "only" and not _is_one_link(value, language)
-    if names_nobody or is_other or _says_nothing(text, language):
+    if names_nobody or is_other or _says_nothing(text, language) or _is_placeholder(value, rules):
         return
     more = _number(text, rule.unit, language) if rule.reads == "number" else {}
     yield _Stated(text, {**more, **_period(value.qualifier, rules)})
@@ -267,6 +267,11 @@ def _is_one_link(value: Value, language: str) -> bool:
 def _says_nothing(text: str, language: str) -> bool:
     """Whether a text is a word that stands for nothing, or only signs: a dash in any language."""
     return text.lower() in load_language(language).values.nothing or not any(map(str.isalnum, text))
+
+
+def _is_placeholder(value: Value, rules: RuleBook) -> bool:
+    """Whether a value is only a word that stands for nothing by the rules; a link names something."""
+    return not value.links and value.whole.lower() in rules.nothing
 
 
 def _date(found: DateSpan) -> dict[str, Any]:

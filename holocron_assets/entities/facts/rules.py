@@ -67,12 +67,14 @@ class RuleFile(FrozenModel):
     Attributes:
         sources: the sources that they are for; all by default.
         confidence: the confidence of rules that do not give their own.
+        nothing: values that stand for nothing, besides those of the language.
         qualifiers: words in parentheses that mean something.
         rules: the rules.
     """
 
     sources: tuple[Text, ...] | None = Field(default=None, min_length=1)
     confidence: Share = 0.95
+    nothing: tuple[Text, ...] = ()
     qualifiers: Qualifiers = Qualifiers()
     rules: tuple[InfoboxRule, ...]
 
@@ -122,6 +124,11 @@ class RuleBook:
         """Words in parentheses that say that something is over."""
         own = load_language(self.language).values.ended
         return own.union(word.lower() for _, file in self.files for word in file.qualifiers.ended)
+
+    @cached_property
+    def nothing(self) -> frozenset[str]:
+        """Values that stand for nothing by the files, in lower case."""
+        return frozenset(word.lower() for _, file in self.files for word in file.nothing)
 
     @cached_property
     def _labels(self) -> Mapping[str, str]:
