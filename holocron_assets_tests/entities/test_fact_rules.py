@@ -91,6 +91,12 @@ def test_a_moon_circles_what_it_orbits_and_what_a_star_lists_circles_the_star(
     assert keys("sample", template, field) == [key]
 
 
+@pytest.mark.parametrize("template", ["Planet", "Moon", "System", "Sector", "Nebula", "Constellation"])
+def test_the_species_of_a_place_are_native_to_it(template: str) -> None:
+    assert keys("wookieepedia", template, "species") == ["native_species"]
+    assert keys("wookieepedia", "Character", "species") == ["species", "of_species"]
+
+
 def test_only_what_circles_a_sun_has_a_position_among_its_planets() -> None:
     assert keys("sample", "Planet", "position") == ["orbital_position"]
     assert keys("sample", "Moon", "Position") == ["orbital_position"]
