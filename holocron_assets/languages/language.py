@@ -86,6 +86,7 @@ class Dates(FrozenModel):
     after: Patterns = ()
     about: Patterns = ()
     between: Patterns = ()
+    units: Patterns = ()
     before_event: Patterns = ()
     after_event: Patterns = ()
     or_later: Patterns = ()

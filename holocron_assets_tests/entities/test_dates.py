@@ -58,6 +58,8 @@ def only(text: str) -> DateSpan:
         ("5 BBY to 4 ABY", -6, 5),
         ("between 22 and 19 BBY", -23, -19),
         ("from 19 BBY to 4 ABY", -20, 5),
+        ("Between c. 5 ABY and c. 9 ABY", 5, 10),
+        ("during or prior 0 ABY", None, 1),
         ("19 BBY till 4 ABY", -20, 5),
         ("By 4 ABY", None, 5),
         ("prior to 19 BBY", None, -20),

@@ -161,6 +161,11 @@ def test_a_place_of_birth_is_no_date_though_dates_are_links_too(
     assert (found["value"], found.get("target")) == place
 
 
+def test_a_length_of_time_before_a_date_is_no_year() -> None:
+    [fact] = rows("|died=Over 1000 years prior to [[21 BBY]]")
+    assert (fact["calendar"], fact["value"], fact["date_to"]) == ("galactic", "prior to 21 BBY", -22)
+
+
 @pytest.mark.parametrize(
     ("destroyed", "place"),
     [
@@ -170,6 +175,11 @@ def test_a_place_of_birth_is_no_date_though_dates_are_links_too(
         ("Well before [[20 BBY]], [[Osk]]", ("Osk", "Osk")),
         ("[[4 ABY]], during the Long War, Osk", ("Osk", None)),
         ("[[4 ABY]], during the [[Battle of Osk]]", ("Battle of Osk", "Battle of Osk")),
+        ("Sometime [[Calendar|ABY]], [[Osk]]", ("Osk", "Osk")),
+        ("Eighteen [[month]]s after the [[Battle of Heva]], [[Osk]]", ("Osk", "Osk")),
+        ("At least twenty [[year]]s after [[64 BBY]], [[Osk]]", ("Osk", "Osk")),
+        ("Between c. [[5 ABY]] and c. [[9 ABY]], [[Osk]]", ("Osk", "Osk")),
+        ("Hall of Years, [[Osk]]", ("Hall of Years, Osk", "Osk")),
         ("Long Beach", ("Long Beach", None)),
         ("[[Shortly]], [[Osk]]", ("Osk", "Osk")),
     ],
@@ -196,6 +206,9 @@ def test_where_something_was_destroyed_follows_what_says_when(
             "[[May 12]], [[1946]]Denver",
             "Between 8[[ ]] and",
         ),
+        *("Sometime [[Calendar|BBY]]", "2 [[month]]s ABY", "Possibly [[22 BBY]]", "Long prior [[32 BBY]]"),
+        *("[[Decade]]s before [[5000 BBY]]", "Over 1000 [[year]]s before the [[Mission to Osk]]"),
+        *("Several thousand [[year]]s prior to the [[Long War]]", "[[0 ABY]], later rebuilt"),
     ],
 )
 def test_what_only_says_when_names_no_place(when: str) -> None:

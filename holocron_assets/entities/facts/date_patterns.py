@@ -118,7 +118,8 @@ def _real(words: Dates, joined: str, number: str) -> str:
         # 1939-45; after a hyphen, 01 to 12 are months
         r"(?<![\w.,:/-])(?P<year4>[12]\d{3})(?:\u2013|\u2014|-(?!0|1[0-2]))(?P<last_year>\d\d)(?![\d,.:/-]*\d)\b",
         r"\b(?P<year3>\d{4})-(?P<month3>\d{2})(?:-(?P<day3>\d{2}))?\b",
-        rf"{_BARE}(?P<year6>[12]\d{{3}})(?![\d,.:/]*\d)\b",
+        # "1000 years" is a length of time
+        rf"{_BARE}(?P<year6>[12]\d{{3}})(?![\d,.:/]*\d|\s+(?:{_any(words.units)})\b)\b",
     ]
     if words.day_first:
         alternatives.append(
@@ -156,7 +157,7 @@ def _prefix(words: Dates, about: str) -> str:
         rf"|(?P<since>\b(?:{_any(words.since)})\s+{about})$"
         rf"|(?P<after>\b(?:{_any(words.after)})\s*{about})$"
         rf"|(?P<about>(?:\b(?:{_any(words.about)})|~)\s*)$"
-        rf"|(?P<span>\b(?:{_any(words.between)})\s*)$"
+        rf"|(?P<span>\b(?:{_any(words.between)})\s*{about})$"
     )
 
 

@@ -7,6 +7,7 @@ from itertools import chain, groupby
 from math import isfinite
 from typing import Any, NamedTuple, Protocol
 
+from holocron_assets.entities.facts.date_patterns import date_patterns
 from holocron_assets.entities.facts.dates import DateSpan, find_dates, is_date, is_time
 from holocron_assets.entities.facts.rules import FieldRule, InfoboxRule, RuleBook
 from holocron_assets.entities.facts.stated_keys import load_keys
@@ -29,6 +30,7 @@ _NOT_FIGURES = re.compile(r"[^\d.-]")
 _FIGURES = re.compile(r"[\d\s,.#\u2013\u2014-]+")
 _POINTED_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+$")
 _TITLE_SUFFIXES = re.compile(r"(?:/Legends|\s*\([^()]*\))+$")
+_WORDS_OF_A_LENGTH = 4
 _LONGEST_VALUE = 500
 _LONGEST_EVIDENCE = 1_000
 
@@ -41,7 +43,7 @@ class _Words(NamedTuple):
     parts_go_on: re.Pattern[str]
     dash: re.Pattern[str]
     before_place: re.Pattern[str]
-    year_ends: re.Pattern[str]
+    before_date: re.Pattern[str]
     year_begins: re.Pattern[str]
     when: re.Pattern[str]
     rest_of_date: re.Pattern[str]
@@ -75,9 +77,11 @@ def _words(code: str) -> _Words:
         parts_go_on=re.compile(rf"\s*(?:{parts or '(?!)'})", re.IGNORECASE),
         dash=re.compile(rf"\s*(?:\u2013|\u2014|-|\b(?:{_any(words.span)})\b)\s*", re.IGNORECASE),
         before_place=re.compile(rf"(?:(?:{_any(words.before_place)})\b[\s,]*)+", re.IGNORECASE),
-        year_ends=re.compile(rf"(?<!\w)(?:{_any(words.year)})\s*$", re.IGNORECASE),
+        before_date=re.compile(
+            rf"(?<!\w)(?:{_any(words.year)})\s*$|(?:^|(?<=,))\s*{_length(language)}\s*$", re.IGNORECASE
+        ),
         year_begins=re.compile(rf"\s*(?:{_any(words.year)})(?!\w)", re.IGNORECASE),
-        when=re.compile(_when(language), re.IGNORECASE),
+        when=re.compile(_when(language, date_patterns(code).eras), re.IGNORECASE),
         rest_of_date=re.compile(rf"\b(?:{_any(before_figures)})\.?\s*\d", re.IGNORECASE),
         # "6 moons", "at least two": a number of things, and not which ones
         amount=re.compile(
@@ -87,11 +91,20 @@ def _words(code: str) -> _Words:
     )
 
 
-def _when(language: Language) -> str:
-    """What begins a text that says when, and not where: "during the", "sometime after the", "shortly"."""
+def _when(language: Language, eras: Iterable[str]) -> str:
+    """What begins a text that says when, and not where: "during the", "a year after the", "sometime BBY"."""
     roughly = rf"(?:{_any(language.values.roughly)})\b"
+    how_long = rf"(?:{roughly}|{_length(language)})"
     events = _any((*language.dates.before_event, *language.dates.after_event))
-    return rf"(?:{roughly}\s+)?(?:(?P<during>{_any(language.values.during)})|{events})\b|{roughly}\s*(?:,|$)"
+    return (
+        rf"(?:{how_long}\s+)?(?:(?P<during>{_any(language.values.during)})|{events})\b"
+        rf"|{how_long}\s+(?:{_any(map(re.escape, eras))})\s*(?:,|$)|{roughly}\s*(?:,|$)"
+    )
+
+
+def _length(language: Language) -> str:
+    """A length of time: "more than six hundred years"."""
+    return rf"(?:[^\s,;]+\s+){{0,{_WORDS_OF_A_LENGTH}}}?(?:{_any(language.dates.units)})\b"
 
 
 def _figures(words: Values) -> str:
@@ -310,7 +323,7 @@ def _place(value: Value, key: str, language: str) -> str:
     """
     words, place = _words(language), _besides_dates(value.text, language)
     if says_when := words.when.match(place):
-        shown = [link.text for link in _place_links(value, place, language)]
+        shown = [link.text for link in _place_links(value, place[says_when.end() :], language)]
         _, comma, last = place.rpartition(",")
         if comma or len(shown) > 1:
             place = (last if comma else shown[-1]).strip()
@@ -329,10 +342,10 @@ def _from_its_name(text: str, language: str) -> str:
 
 
 def _besides_dates(text: str, language: str) -> str:
-    """A text without its dates, and without words such as "year" beside them."""
+    """A text without its dates, and without words such as "year" or "ten years" that belong to them."""
     words, pieces, position = _words(language), list[str](), 0
     for found in find_dates(text, language):
-        pieces.append(words.year_ends.sub("", text[position : found.start]))
+        pieces.append(words.before_date.sub("", text[position : found.start]))
         match = words.year_begins.match(text, found.end)
         position = match.end() if match else found.end
     return " ".join(" ".join([*pieces, text[position:]]).split()).strip(_AROUND)
