@@ -91,6 +91,31 @@ def test_of_a_person_with_a_title_before_the_name_the_last_link_counts() -> None
     assert (row["value"], row["target"]) == ("Captain Elowe Marsh", "Elowe Marsh")
 
 
+@pytest.mark.parametrize(
+    ("route", "ends"),
+    [
+        (
+            "[[Osk (planet)|Osk]] - [[Heva]] \u2013 [[Keelia]]",
+            [("Osk", "Osk (planet)"), ("Heva", "Heva"), ("Keelia",) * 2],
+        ),
+        (
+            "[[Osk]] / [[Heva]] & [[Osk and Heva]] and [[Osk]] (old)",
+            [("Osk",) * 2, ("Heva",) * 2, ("Osk and Heva",) * 2],
+        ),
+        ("[[Osk]] - [[Hunt for Nem]], [[0 BBY]]", [("Osk - Hunt for Nem, 0 BBY", "Osk")]),
+        ("[[Osk]] and [[Heva]]'s moon", [("Osk and Heva's moon", "Osk")]),
+        ("Thuum - [[Osk]] - [[Heva]]", [("Thuum - Osk - Heva", "Osk")]),
+        ("[[Osk]]-[[Heva]]", [("Osk-Heva", "Osk")]),
+    ],
+)
+def test_links_with_only_a_sign_or_a_word_for_and_between_them_are_a_relation_each(
+    route: str, ends: list[tuple[str, str]]
+) -> None:
+    found = rows(f"|planets={route}", "Trade route")
+    assert [(row["value"], row["target"]) for row in found] == ends
+    assert {row["qualifier"] for row in found} == {"old" if "old" in route else None}
+
+
 def test_of_a_class_or_a_model_with_an_adjective_before_it_the_last_link_counts() -> None:
     found = rows(
         "|class=[[Realspace|Space]] [[Transport]]\n|model=[[Osk|Oskian]] [[Z-9 cruise ship]]",

@@ -42,6 +42,7 @@ class _Words(NamedTuple):
     span_goes_on: re.Pattern[str]
     parts_go_on: re.Pattern[str]
     dash: re.Pattern[str]
+    joiner: re.Pattern[str]
     before_place: re.Pattern[str]
     before_date: re.Pattern[str]
     year_begins: re.Pattern[str]
@@ -76,6 +77,10 @@ def _words(code: str) -> _Words:
         span_goes_on=re.compile(rf"\s*(?:{_DASH}\s*{about}\d|{to_figure})", re.IGNORECASE),
         parts_go_on=re.compile(rf"\s*(?:{parts or '(?!)'})", re.IGNORECASE),
         dash=re.compile(rf"\s*(?:\u2013|\u2014|-|\b(?:{_any(words.span)})\b)\s*", re.IGNORECASE),
+        joiner=re.compile(
+            rf"\s*/\s*|\s+(?:&|{_DASH}|{_any(map(re.escape, language.grammar.conjunctions))})\s+",
+            re.IGNORECASE,
+        ),
         before_place=re.compile(rf"(?:(?:{_any(words.before_place)})\b[\s,]*)+", re.IGNORECASE),
         before_date=re.compile(
             rf"(?<!\w)(?:{_any(words.year)})\s*$|(?:^|(?<=,))\s*{_length(language)}\s*$", re.IGNORECASE
@@ -250,12 +255,30 @@ def _stated(value: Value, rule: InfoboxRule, rules: RuleBook) -> Iterator[_State
         is_time(value.text, language) or _is_no_place(text, value, language)
     ):
         return
-    names_nobody = rule.kind == "relation" and _names_nobody(text, rule.key, value.links, language)
     is_other = rule.link == "only" and not _is_one_link(value, language)
-    if names_nobody or is_other or _says_nothing(text, language) or _is_placeholder(value, rules):
+    if is_other or _says_nothing(text, language) or _is_placeholder(value, rules):
         return
     more = _number(text, rule.unit, language) if rule.reads == "number" else {}
-    yield _Stated(text, {**more, **_period(value.qualifier, rules)})
+    for said in _ends(value, rule, text, language) if rule.kind == "relation" else [text]:
+        yield _Stated(said, {**more, **_period(value.qualifier, rules)})
+
+
+def _ends(value: Value, rule: InfoboxRule, text: str, language: str) -> list[str]:
+    """The other ends that a text names: what each link shows, if the value is nothing but joined links."""
+    names = _joined_links(value, language) if rule.reads == "text" else []
+    return [name for name in names or [text] if not _names_nobody(name, rule.key, value.links, language)]
+
+
+def _joined_links(value: Value, language: str) -> list[str]:
+    """What the links of a value show, if only signs such as " - " and words for "and" are between them."""
+    end, joiner = 0, _words(language).joiner
+    for link in value.links:
+        match = joiner.match(value.text, end) if end else None
+        start = match.end() if match else end
+        if (end and not match) or not value.text.startswith(link.text, start):
+            return []
+        end = start + len(link.text)
+    return list(dict.fromkeys(link.text for link in value.links)) if end == len(value.text) else []
 
 
 def _names_nobody(text: str, key: str, links: Sequence[_Link], language: str) -> bool:
@@ -369,6 +392,7 @@ def _target(source: str, value: Value, rule: InfoboxRule, stated: str, language:
         links = _place_links(value, stated, language)
     else:
         links = [link for link in value.links if not is_date(link.text, language)]
+    links = [link for link in links if link.text == stated] or links
     if not links:
         return {}
     title = links[0 if rule.link == "first" else -1].title
