@@ -92,6 +92,23 @@ def test_of_a_person_with_a_title_before_the_name_the_last_link_counts() -> None
 
 
 @pytest.mark.parametrize(
+    ("named", "target"),
+    [
+        ("[[Warden-Captain]] [[Elowe Marsh]]", "Elowe Marsh"),
+        ("[[Jedi]] [[Grand Master]] [[Nem]], the [[Elder]]", "Nem"),
+        ("[[Sallow]], [[Osk]]", "Sallow"),
+        ("[[Grey Guard]] [[barracks]]", "Grey Guard"),
+        ("[[Grey Guard]] of the [[Osk|Osk]]", "Grey Guard"),
+    ],
+)
+def test_a_rank_before_a_name_leads_nowhere_and_a_place_goes_before_the_larger_one(
+    named: str, target: str
+) -> None:
+    [row] = rows(f"|affiliation={named}")
+    assert row["target"] == target
+
+
+@pytest.mark.parametrize(
     ("route", "ends"),
     [
         (

@@ -395,8 +395,18 @@ def _target(source: str, value: Value, rule: InfoboxRule, stated: str, language:
     links = [link for link in links if link.text == stated] or links
     if not links:
         return {}
-    title = links[0 if rule.link == "first" else -1].title
+    title = (_first_name(stated, links) if rule.link == "first" else links[-1]).title
     return {"target": title, "target_key": None if "#" in title else title_key(source, title)}
+
+
+def _first_name(text: str, links: Sequence[_Link]) -> _Link:
+    """The first of the links in a text, or the one that ends its name: Thrawn in "Grand Admiral Thrawn"."""
+    name = links[0]
+    for link in links[1:]:
+        if not link.text[:1].isupper() or f"{name.text} {link.text}" not in text:
+            break
+        name = link
+    return name
 
 
 def _period(qualifier: str | None, rules: RuleBook) -> dict[str, Any]:
