@@ -97,6 +97,37 @@ def test_the_species_of_a_place_are_native_to_it(template: str) -> None:
     assert keys("wookieepedia", "Character", "species") == ["species", "of_species"]
 
 
+@pytest.mark.parametrize(
+    ("template", "field", "key"),
+    [
+        ("Starship class", "sensor", "sensor_system"),
+        ("Droid series", "sensor", "sensor_color"),
+        ("City", "moon", "on_planet"),
+        ("Planet", "moon", "moon"),
+        ("Force power", "alternate", "alias"),
+        ("Force power", "Alternate name(s)", "alias"),
+        ("Starship class", "hdsystem", "hyperdrive_system"),
+        ("Starship class", "skeleton", "minimum_crew"),
+        ("Company", "founding", "founded"),
+        ("Character", "cyber", "cybernetics"),
+        ("Weapon", "type", "type"),
+    ],
+)
+def test_a_parameter_of_wookieepedia_means_what_its_label_says(template: str, field: str, key: str) -> None:
+    assert keys("wookieepedia", template, field) == [key]
+
+
+def test_what_is_retired_is_not_destroyed() -> None:
+    assert keys("wookieepedia", "Starship class", "retired") == []
+
+
+def test_a_field_that_a_file_ignores_has_no_rule_in_infoboxes_of_that_template(tmp_path: Path) -> None:
+    assert keys("wookieepedia", "Character", "type") == []
+    write(tmp_path, "ignored: {Info box: [Crew_size]}\nrules: [{fields: [crew size], key: crew, kind: fact}]")
+    assert keys("mine", "info_box", "Crew size", tmp_path) == []
+    assert keys("mine", "Ship", "Crew size", tmp_path) == ["crew"]
+
+
 def test_only_what_circles_a_sun_has_a_position_among_its_planets() -> None:
     assert keys("sample", "Planet", "position") == ["orbital_position"]
     assert keys("sample", "Moon", "Position") == ["orbital_position"]

@@ -68,6 +68,7 @@ class RuleFile(FrozenModel):
         sources: the sources that they are for; all by default.
         confidence: the confidence of rules that do not give their own.
         nothing: values that stand for nothing, besides those of the language.
+        ignored: fields that say nothing of the subject, by the infobox's template.
         qualifiers: words in parentheses that mean something.
         rules: the rules.
     """
@@ -75,6 +76,7 @@ class RuleFile(FrozenModel):
     sources: tuple[Text, ...] | None = Field(default=None, min_length=1)
     confidence: Share = 0.95
     nothing: tuple[Text, ...] = ()
+    ignored: Mapping[Text, tuple[Text, ...]] = Field(default_factory=dict)
     qualifiers: Qualifiers = Qualifiers()
     rules: tuple[InfoboxRule, ...]
 
@@ -147,6 +149,8 @@ class RuleBook:
         for name, file, indexed in self._by_field:
             rules = indexed.get(field) or indexed.get(english, ())
             own = [rule for rule in rules if rule.templates and template in _normalised(rule.templates)]
+            if _ignores(file, template, field):
+                return ()
             chosen = own or [rule for rule in rules if rule.templates is None]
             if chosen:
                 return [
@@ -154,6 +158,13 @@ class RuleBook:
                     for rule in chosen
                 ]
         return ()
+
+
+def _ignores(file: RuleFile, template: str, field: str) -> bool:
+    return any(
+        normalised_field(of) == template and field in _normalised(fields)
+        for of, fields in file.ignored.items()
+    )
 
 
 def _either(own: float | None, other: float) -> float:
