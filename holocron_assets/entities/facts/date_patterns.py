@@ -10,7 +10,7 @@ from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.languages.language import Dates, Language, load_language
 
 _ERAS_FILE = Path(__file__).with_name("eras.yaml")
-_DASHES = "\u2013|\u2014|-"
+_DASHES = "\u2010|\u2013|\u2014|-"
 _BARE = r"(?<![\d.,:/])"
 
 
@@ -55,7 +55,7 @@ def date_patterns(code: str) -> DatePatterns:
     words, eras = language.dates, _eras(language)
     names = _any(map(re.escape, eras))
     about = rf"(?:(?:{_any(words.about)}|~)\s*+)?"
-    joined = rf"\s*+(?:{_DASHES}|{_any(words.era_to)})\s*+{about}"
+    joined = rf"\s*+(?:{_DASHES}|&|{_any(words.era_to)})\s*+{about}"
     number = _number(language)
     return DatePatterns(
         real=re.compile(_real(words, joined, number), re.IGNORECASE),
@@ -67,7 +67,7 @@ def date_patterns(code: str) -> DatePatterns:
         ),
         eras=eras,
         era_follows=re.compile(rf"(?:{joined}\d[\d,.]*)?\s*(?:{names})(?!\w)", re.IGNORECASE),
-        between=re.compile(rf"\s*+(?:{_DASHES}|{_any(words.to)}|/)\s*+{about}", re.IGNORECASE),
+        between=re.compile(rf"\s*+(?:{_DASHES}|{_any(words.to)}|[/&])\s*+{about}", re.IGNORECASE),
         prefix=re.compile(_prefix(words, about), re.IGNORECASE),
         event=re.compile(_event(words, about), re.IGNORECASE),
         suffix=re.compile(_suffix(words), re.IGNORECASE),
@@ -93,8 +93,8 @@ def _number(language: Language) -> str:
     """A number of years. In English, a space marks thousands only if nothing but zeros follow."""
     if language.values.decimal == ".":
         figures = r"[1-9]\d{0,2}(?:[\u00a0\u202f ]000)+|\d{1,3}(?:,\d{3})+|\d{1,9}"
-        return rf"(?<![\d,:/])(?<!\d\.)(?:{figures})(?:\.\d{{1,2}})?(?!\d)"
-    return r"(?<![\d,.:/])(?:\d{1,3}(?:[.\u00a0\u202f ]\d{3})+|\d{1,9})(?:,\d{1,2})?(?!\d)"
+        return rf"(?<![\d,:])(?<!\d[./])(?:{figures})(?:\.\d{{1,2}})?(?!\d)"
+    return r"(?<![\d,.:])(?<!\d/)(?:\d{1,3}(?:[.\u00a0\u202f ]\d{3})+|\d{1,9})(?:,\d{1,2})?(?!\d)"
 
 
 def _month(words: Dates) -> str:
