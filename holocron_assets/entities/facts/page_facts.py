@@ -26,6 +26,11 @@ _FIGURE_GOES_ON = {
 }
 _SPACE = r"[ \u00a0\u2009\u202f]"
 _DASH = r"[\u2013\u2014-]"
+# "14 standard-years", and no span of numbers
+_HYPHEN = r"(?<=[^\W\d_])-(?=[^\W\d_])"
+_ABOUT = r"[~\u2248<>\u2264\u2265]"
+# What makes "2 1/2" and "2\u00bd" no whole number
+_FRACTION = r"(?:\d+/\d|[\u00bc-\u00be\u2150-\u215e])"
 _NOT_FIGURES = re.compile(r"[^\d.-]")
 _FIGURES = re.compile(r"[\d\s,.#\u2013\u2014-]+")
 _POINTED_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+$")
@@ -57,11 +62,11 @@ def _words(code: str) -> _Words:
     """The patterns of a language, compiled once a process."""
     language = load_language(code)
     words, ordinals = language.values, _any(language.dates.ordinals)
-    to, scales, about = _any(words.to), _any(words.scales), rf"(?:(?:{_any(words.about)}|~)\s*)?"
+    to, scales, about = _any(words.to), _any(words.scales), rf"(?:(?:{_any(words.about)}|{_ABOUT})\s*)?"
     to_figure = rf"(?:{to})\b\s*{about}\d"
     # "2 meters to 3 meters" is a span, and "2 years prior to 19 BBY" is none
-    one_word = rf"[^\s\d,;\u2013\u2014-]{{0,39}}(?=\s+{to_figure})"
-    unit = rf"(?!{to_figure})[^\W\d](?:{one_word}|[^\d,;\u2013\u2014-]{{0,39}})"
+    one_word = rf"(?:[^\s\d,;\u2013\u2014-]|{_HYPHEN}){{0,39}}(?=\s+{to_figure})"
+    unit = rf"(?!{to_figure})[^\W\d](?:{one_word}|(?:[^\d,;\u2013\u2014-]|{_HYPHEN}){{0,39}})"
     parts = "|".join(
         rf"(?:{whole})\.?,?\s*(?:(?:{_any(words.span)})\s+)?\d{{1,2}}(?:[.,]\d+)?\s*(?:(?:{part})(?!\w)|$)"
         for whole, part in words.parts.items()
@@ -69,7 +74,7 @@ def _words(code: str) -> _Words:
     before_figures = (*map(re.escape, chain.from_iterable(language.dates.months)), *language.dates.between)
     return _Words(
         number=re.compile(
-            rf"{about}((?>{_figures(words)}))(?![\d.,]|:\d|\s*(?:{_DASH}|(?:{to})\b|/))"
+            rf"{about}((?>{_figures(words)}))(?![\d.,]|:\d|\s*(?:{_DASH}|(?:{to})\b|/|{_FRACTION}))"
             # "175cm", but not "212th", "12k", "1,000s" or "74Z"
             rf"\s*({scales})?(?:\b|(?<=\d)(?!(?:{ordinals}|k|s)\b)(?=(?-i:[^\W\d_A-Z])))\s*(%|{unit})?",
             re.IGNORECASE,
