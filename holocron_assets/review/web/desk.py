@@ -47,7 +47,7 @@ class Desk:
             "open_items": len(read_questions(self.lake)),
             "done": done,
             "settled": settled_with(self.lake, done.row["decision_id"]) if done else "",
-            "undone": self._named_decision(request, "undone"),
+            "undone": self.taken_back(request),
             "here": request.url.path,
             "back": request.query_params.get("back", request.url.path),
         }
@@ -96,6 +96,11 @@ class Desk:
         # Quoted, since a header may only hold Latin-1.
         response.set_cookie(_AUTHOR, quote(self._author_of(form)), httponly=True, samesite="lax")
         return response
+
+    def taken_back(self, request: Request) -> PastDecision | None:
+        """The decision that the address says was taken back; None if none was."""
+        decision = self._named_decision(request, "undone")
+        return decision if decision and decision.is_undone else None
 
     def _author_of(self, form: FormData) -> str:
         """The author that a form names."""

@@ -33,7 +33,7 @@ from holocron_assets.review.queue import (
     read_queue,
     settled_by,
 )
-from holocron_assets.review.web.desk import Desk
+from holocron_assets.review.web.desk import Desk, see_other
 from holocron_assets.review.web.guard import checked_form
 
 _A_PAGE = 50
@@ -67,6 +67,8 @@ class ReviewPages:
 
     def item(self, request: Request) -> Response:
         """One question: an item with everything that helps to decide it, or several that are alike."""
+        if queue_again := self._asked_later(request):
+            return see_other(queue_again)
         item, lake = self._open_item(request), self.desk.lake
         filters = filters_of(request.query_params)
         queue = filtered(read_questions(lake), filters)
@@ -111,7 +113,7 @@ class ReviewPages:
             decision_id = self.desk.choose(form, self._choices(item, form))
             after = _after(lake, filters, item, group)
         address = address_of(after) if after else "/"
-        wanted = {name: value for name, value in filters.items() if value}
+        wanted = _chosen(filters)
         back = f"{address_of(item)}?{urlencode(wanted)}" if wanted else address_of(item)
         given = urlencode({"done": decision_id, "back": back, **wanted})
         return self.desk.decided(form, f"{address}?{given}")
@@ -127,10 +129,18 @@ class ReviewPages:
             raise HTTPException(HTTPStatus.CONFLICT, f"Nothing was recorded: {error}.") from error
         return choices_of_alike(lake, question, types)
 
+    def _asked_later(self, request: Request) -> str:
+        """Where to go if an answer was taken back after the queue was made anew without its item; else ''."""
+        taken_back, wanted = self.desk.taken_back(request), request.path_params["item_id"]
+        lake = self.desk.lake
+        if not taken_back or _found(lake, wanted) or settled_by(lake, wanted):
+            return ""
+        chosen = _chosen(filters_of(request.query_params))
+        return f"/?{urlencode({**chosen, 'undone': taken_back.row['decision_id']})}"
+
     def _open_item(self, request: Request) -> Row:
         lake, wanted = self.desk.lake, request.path_params["item_id"]
-        open_now = chain(read_questions(lake), read_queue(lake))
-        found = next((row for row in open_now if row["item_id"] == wanted), None)
+        found = _found(lake, wanted)
         if found is None:
             raise HTTPException(HTTPStatus.NOT_FOUND, _why_gone(lake, wanted))
         return found
@@ -143,7 +153,7 @@ def filters_of(given: QueryParams) -> dict[str, str]:
 
 def filtered(rows: Sequence[Row], filters: Mapping[str, str]) -> Sequence[Row]:
     """The rows that match every filter."""
-    wanted = {name: value for name, value in filters.items() if value}
+    wanted = _chosen(filters)
     return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
 
 
@@ -162,6 +172,17 @@ def following(queue: Sequence[Row], item: Row) -> Row | None:
 def address_of(item: Row) -> str:
     """The address of an item's page."""
     return f"/item/{quote(item['item_id'], safe='')}"
+
+
+def _chosen(filters: Mapping[str, str]) -> dict[str, str]:
+    """The filters that are set."""
+    return {name: value for name, value in filters.items() if value}
+
+
+def _found(lake: Lake, item_id: str) -> Row | None:
+    """The open question or item of an id; None if there is none."""
+    open_now = chain(read_questions(lake), read_queue(lake))
+    return next((row for row in open_now if row["item_id"] == item_id), None)
 
 
 def _group_of(lake: Lake, item: Row) -> Row | None:

@@ -189,6 +189,27 @@ def test_a_decision_leads_to_the_next_item_and_can_be_undone_there(page: TestCli
     assert [line["kind"] for line in all_decisions(lake)] == ["classify", "undo"]
 
 
+def test_who_undoes_an_answer_after_the_queue_was_made_anew_is_told_so_on_a_page_that_is_found(
+    page: TestClient, lake: Lake
+) -> None:
+    after = send(page, f"{CHESS}?kind=page", choice="classify.WorkMedia", author="Bo")
+    store_review(lake, SOURCE)
+    decision = all_decisions(lake)[0]["decision_id"]
+    fields = {"token": token_on(page, after), "decision": decision, "back": f"{CHESS}?kind=page"}
+    undone = page.post("/undo", data=fields).headers["location"]
+    queue = page.get(undone).headers["location"]
+    assert queue == f"/?kind=page&undone={decision}"
+    shown = page.get(queue)
+    assert shown.status_code == 200
+    for said in ("Taken back:", "asked again after the next"):
+        assert said in shown.text
+    store_review(lake, SOURCE)
+    assert page.get(undone).status_code == 200, "it is asked again"
+    send(page, CHESS, choice="classify.Droid", author="Ada")
+    answered = page.get(undone)
+    assert (answered.status_code, "Ada decided on" in answered.text) == (404, True)
+
+
 def test_an_empty_reason_is_the_one_that_the_button_stands_for(page: TestClient, lake: Lake) -> None:
     send(page, f"/item/pair-{quote(PAIR)}", choice="split", reason=" ", author="Ada")
     assert all_decisions(lake)[0]["reason"] == "They are two things"
