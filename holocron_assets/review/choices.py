@@ -26,6 +26,7 @@ from holocron_assets.entities.deciding import (
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.item_detail import ItemDetail, Page, have_pages
+from holocron_assets.review.queue import LEARNED_FROM
 from holocron_assets.review.reading import reading
 from holocron_assets.review.statements import Statement
 
@@ -235,11 +236,9 @@ def _reasons_by_type(page_type: Row) -> dict[str, str]:
     weighted = {
         line["type"]: f"Some evidence speaks for it, at {line['weight']:.2f}" for line in page_type["types"]
     }
-    voices = {
-        "model_type": "the model says",
-        "rules_type": "the rules say",
-        "learned_type": "the learned model says",
-    }
+    voices = {"model_type": "the model says", "rules_type": "the rules say"}
+    if (page_type["learned_probability"] or 0) >= LEARNED_FROM:
+        voices["learned_type"] = "the learned model says"
     named = {page_type[name]: f"As {said}" for name, said in reversed(voices.items())}
     order = [*(page_type[name] for name in voices), *weighted]
     return {name: named.get(name) or weighted[name] for name in order if name and name != _SURE_OF_NOTHING}

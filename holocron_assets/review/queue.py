@@ -51,6 +51,9 @@ MADE_FROM = (
 )
 """Tables that the queue is made from. Links only rank it: new links alone do not make it stale."""
 
+LEARNED_FROM = 0.5
+"""The probability from which on the learned model's type is proposed to people."""
+
 _VOICES = {
     "rules": "by rules",
     "model": "by a model",
@@ -72,7 +75,7 @@ def review_rows(lake: Lake, source: str) -> list[Row]:
         source: the source's name.
     """
     with connect(lake, tables=[*MADE_FROM, *_RANKED_BY], made_once=["current_answers"]) as connection:
-        found = query(connection, _QUEUE, {"source": source})
+        found = query(connection, _QUEUE, {"source": source, "learned_from": LEARNED_FROM})
     decided = standing(lake)
     return still_open([_truly_covered(lake, item, decided) for item in found], decided)
 

@@ -59,7 +59,7 @@ unsure_pages as materialized (
         -- The type that `choices.py` proposes.
         coalesce(
             nullif(model_type, 'Unknown'), nullif(rules_type, 'Unknown'),
-            if(learned_probability >= 0.5, learned_type, null),
+            if(learned_probability >= $learned_from, learned_type, null),
             list_filter(types, lambda one: one.type <> 'Unknown')[1].type
         ) as proposed_type
     from page_types

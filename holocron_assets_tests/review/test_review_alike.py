@@ -97,6 +97,15 @@ def test_a_question_ranks_by_the_sum_of_what_its_members_change(lake: Lake) -> N
         {"model_type": "Unknown"},
         {"rules_type": "Unknown"},
         {"primary_type": "Unknown", "rules_type": "Unknown", "types": []},
+        {"rules_type": "Unknown", "learned_type": "Droid", "learned_probability": 0.6},
+        {"rules_type": "Unknown", "learned_type": "Droid", "learned_probability": 0.4},
+        {
+            "primary_type": "Unknown",
+            "rules_type": "Unknown",
+            "types": [],
+            "learned_type": "Droid",
+            "learned_probability": 0.4,
+        },
     ],
 )
 def test_the_type_proposed_for_all_is_the_type_proposed_for_each(lake: Lake, changed: dict[str, str]) -> None:
