@@ -104,7 +104,8 @@ def fit_of_names(names: Iterable[str], words: Sequence[str]) -> tuple[float, str
 
     Returns:
         0 where none fits: neither are all words of the name searched, nor has it all that are searched.
-        Otherwise the share of the longer of the two that both have, a little less for errors of typing.
+        Otherwise the share of the longer of the two that both have, a little less for errors of typing. A
+        word that the name repeats is shared as often as it is searched.
     """
     return max(((_fit(name_words(name), words), name) for name in names), default=(0.0, ""))
 
@@ -112,22 +113,22 @@ def fit_of_names(names: Iterable[str], words: Sequence[str]) -> tuple[float, str
 def _fit(name: Sequence[str], words: Sequence[str]) -> float:
     if not name or not words:
         return 0.0
-    errors = [_fewest_errors(one, words) for one in name]
-    in_name = [_fewest_errors(one, name) for one in words]
-    if None in errors and None in in_name:
+    errors = [_errors(one, words) for one in name]
+    if not all(errors) and not all(_errors(one, name) for one in words):
         return 0.0
-    letters = sum(map(len, name))
-    shared = sum(len(one) for one, found in zip(name, errors, strict=True) if found is not None)
-    searched = sum(map(len, words))
-    wrong = sum(found or 0 for found in errors)
-    return shared / max(letters, searched) - 0.05 * wrong
+    shared, wrong = 0, 0
+    for place, (one, nearest) in enumerate(zip(name, errors, strict=True)):
+        earlier = name[:place].count(one)
+        if earlier < len(nearest):
+            shared, wrong = shared + len(one), wrong + nearest[earlier]
+    return shared / max(sum(map(len, name)), sum(map(len, words))) - 0.05 * wrong
 
 
-def _fewest_errors(word: str, others: Sequence[str]) -> int | None:
-    """The errors of typing between a word and the nearest of others; None if there are too many."""
+def _errors(word: str, others: Sequence[str]) -> list[int]:
+    """The errors of typing between a word and each of others that have not too many, the fewest first."""
     allowed = errors_forgiven(word)
-    nearest = min((OSA.distance(word, other, score_cutoff=allowed) for other in others), default=allowed + 1)
-    return nearest if nearest <= allowed else None
+    found = (OSA.distance(word, other, score_cutoff=allowed) for other in others)
+    return sorted(number for number in found if number <= allowed)
 
 
 @cache

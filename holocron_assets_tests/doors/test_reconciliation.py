@@ -31,8 +31,9 @@ from holocron_assets.cli.main import main
 from holocron_assets.doors.reconciliation import PATH, reconciliation_routes
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITIES
+from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES
 from holocron_assets.loopback_guard import Shared, own_origin
+from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.review.web.app import make_app
 from holocron_assets.review.web.desk import Desk
 
@@ -155,6 +156,19 @@ def test_namesakes_are_no_match_until_something_tells_them_apart(client: TestCli
     assert wrong[0]["features"] == [{"id": "name", "value": 1}, {"id": "properties", "value": 0}]
     right = asked(client, q={"query": "Issa Dorrane", "properties": [homeworld]})["q"]
     assert right[0]["features"] == [{"id": "name", "value": 1}, {"id": "properties", "value": 1}]
+
+
+def test_a_name_that_repeats_what_is_asked_is_no_match(indexed_sample: Holocron, tmp_path: Path) -> None:
+    lake = indexed_sample.copy_to(tmp_path).lake
+    names = [dict(row) for row in read_partition(lake, ENTITY_ALIASES, "PersonCharacter")]
+    for row in names:
+        if row["alias"] == "Issa Dorrane":
+            row["alias"] = "Bora Bora"
+    write_partition(lake, ENTITY_ALIASES, "PersonCharacter", names)
+    SearchIndex(lake).update()
+    found = asked(client_of(lake), once={"query": "Bora"}, twice={"query": "Bora Bora"})
+    assert {(one["score"], one["match"]) for one in found["once"]} == {(50, False)}
+    assert {one["score"] for one in found["twice"]} == {100}
 
 
 def test_an_entity_is_found_by_its_id_and_by_a_property_that_is_an_entity(client: TestClient) -> None:

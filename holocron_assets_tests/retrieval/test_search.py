@@ -496,6 +496,22 @@ def test_the_name_that_shares_most_with_what_is_searched_fits_best(
 
 
 @pytest.mark.parametrize(
+    ("searched", "name", "expected"),
+    [
+        ("Bora", "Bora Bora", 0.5),
+        ("Bora Bora", "Bora", 0.5),
+        ("Bora Tahi", "Bora Bora", 0.5),
+        ("Bora Bora", "Bora Bora", 1),
+        ("Bora Borra", "Bora Bora", 8 / 9 - 0.05),
+    ],
+)
+def test_a_word_that_a_name_repeats_counts_as_often_as_it_is_searched(
+    searched: str, name: str, expected: float
+) -> None:
+    assert fit_of_names([name], name_words(searched))[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
     ("searched", "name"), [("cat", "dog"), ("red ship", "red car"), ("ab", "ac"), ("", "x")]
 )
 def test_a_name_that_shares_too_little_does_not_fit(searched: str, name: str) -> None:
