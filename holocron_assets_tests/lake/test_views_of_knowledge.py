@@ -47,19 +47,26 @@ def asked(lake: Lake, sql: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("base", "title", "url"),
+    ("base", "path", "title", "url"),
     [
-        ("https://a.example/wiki/Main_Page", "Lamp War", "https://a.example/wiki/Lamp_War"),
-        ("https://a.example/index.php/Main", "Talk:A/B é?", "https://a.example/index.php/Talk:A/B_%C3%A9%3F"),
-        ("https://a.example/index.php?title=Main", "Varn", "https://a.example/index.php?title=Varn"),
-        (None, "Varn", None),
+        ("https://a.example/wiki/Main_Page", None, "Lamp War", "https://a.example/wiki/Lamp_War"),
+        ("https://a.example/i.php/Main", None, "Talk:A/B é?", "https://a.example/i.php/Talk:A/B_%C3%A9%3F"),
+        ("https://a.example/i.php?title=Main", None, "Varn", "https://a.example/i.php?title=Varn"),
+        ("https://a.example/wiki/Main_Page", "/wiki/$1", "$1", "https://a.example/wiki/%241"),
+        ("https://a.example:8080/", "/wiki/$1", "Lamp War", "https://a.example:8080/wiki/Lamp_War"),
+        ("https://a.example/wiki/A/Main", "/wiki/$1", "Varn", "https://a.example/wiki/Varn"),
+        ("https://a.example/", "/i.php?title=$1", "A&B", "https://a.example/i.php?title=A%26B"),
+        ("https://a.example/wiki/Main_Page", "", "Varn", "https://a.example/wiki/Varn"),
+        (None, None, "Varn", None),
+        (None, "/wiki/$1", "Varn", None),
     ],
 )
-def test_a_page_has_an_address_next_to_its_wikis_main_page(
-    tmp_path: Path, base: str | None, title: str, url: str | None
+def test_a_page_has_the_address_that_its_wiki_states_or_one_next_to_the_main_page(
+    tmp_path: Path, base: str | None, path: str | None, title: str, url: str | None
 ) -> None:
     lake = Lake(tmp_path)
-    write_partition(lake, SITES, "sample", [row_of(SITES, source="sample", base_url=base)])
+    site = row_of(SITES, source="sample", base_url=base, article_path=path)
+    write_partition(lake, SITES, "sample", [site])
     page = row_of(PAGES, source="sample", batch="sample-000001", title=title, status="ok")
     write_partition(lake, PAGES, "sample-000001", [page])
     assert asked(lake, "select title, url from source_pages") == [{"title": title, "url": url}]

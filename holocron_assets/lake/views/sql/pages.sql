@@ -69,16 +69,27 @@ from lake.pages
 anti join superseded_answers using (batch, position)
 where status = 'ok';
 
--- Pages as they are now, with their addresses, which are made from the address of the wiki's main page.
+-- Pages as they are now, with their addresses. A wiki states the path of its pages; a dump, and a wiki that an earlier
+-- version asked, only its main page, which then counts as one of them.
 create view source_pages as
 select
     pages.source, pages.title, pages.title_key, pages.namespace, pages.page_id,
-    regexp_replace(sites.base_url, '[^/=]*$', '')
-        || replace(replace(url_encode(replace(pages.title, ' ', '_')), '%2F', '/'), '%3A', ':') as url,
+    replace(
+        sites.form, '$1', replace(replace(url_encode(replace(pages.title, ' ', '_')), '%2F', '/'), '%3A', ':')
+    ) as url,
     pages.revision_id, pages.revision_at, pages.sha1, pages.content_hash, pages.content_model, pages.size_bytes,
     pages.redirect_target, pages.categories, pages.links, pages.wikitext, pages.batch, pages.fetched_at
 from current_pages as pages
-left join lake.sites as sites using (source);
+left join (
+    select
+        source,
+        case
+            when starts_with(article_path, '/') and contains(article_path, '$1')
+                then regexp_extract(base_url, '^[^/]*//[^/]*') || article_path
+            else regexp_replace(base_url, '[^/=]*$', '') || '$1'
+        end as form
+    from lake.sites
+) as sites using (source);
 
 create view page_links as from lake.page_links;
 
