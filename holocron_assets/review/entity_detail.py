@@ -15,6 +15,7 @@ from holocron_assets.lake.tables import (
     ENTITY_TAGS,
     REVIEW_ITEMS,
 )
+from holocron_assets.lake.views.named_pages import page_ids
 from holocron_assets.review.about import Mention, Summary, mentions_of, summary_of
 from holocron_assets.review.past_decisions import PastDecision, decisions_about
 from holocron_assets.review.pictures import Picture, pictures_of
@@ -192,8 +193,10 @@ def search_entities(lake: Lake, text: str) -> list[dict[str, Any]]:
     return [{**entity, "alias": found[name]["alias"]} for name, entity in entities.items()]
 
 
-def entity_titled(lake: Lake, title: str, source: str | None) -> str | None:
-    """Id of the entity that was read from the page of a title; None if there is none.
+def entity_titled(lake: Lake, title: str, source: str | None) -> Row | None:
+    """The entity that was read from the page of a title; None if there is none.
+
+    An entity whose page had the title does not count where another page has it now.
 
     Args:
         lake: where it is.
@@ -202,11 +205,13 @@ def entity_titled(lake: Lake, title: str, source: str | None) -> str | None:
     """
     condition = """
         lower(title) = lower($title) and coalesce(source = $source, true) and valid_to is null
-        order by title <> $title, state = 'suppressed', source, valid_from desc limit 1
+        order by title <> $title, state = 'suppressed', source, valid_from desc
     """
     with reading(lake) as reader:
-        found = reader.find(ENTITIES, condition, {"title": title, "source": source}, columns="entity_id")
-    return found[0]["entity_id"] if found else None
+        found = reader.find(ENTITIES, condition, {"title": title, "source": source})
+    pages = page_ids(lake, [row["title_key"] for row in found]) if found else {}
+    of_page = (row for row in found if row["page_id"] in {None, pages.get(row["title_key"], row["page_id"])})
+    return next(of_page, None)
 
 
 def has_queue(lake: Lake) -> bool:

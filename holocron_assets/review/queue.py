@@ -304,7 +304,7 @@ def settled_with(lake: Lake, decision_id: str) -> str:
 
 
 def item_titled(lake: Lake, title: str, source: str | None) -> Row | None:
-    """The open item of a page; None if there is none.
+    """The open item about the type of a page; None if there is none.
 
     Args:
         lake: where the queue is.
@@ -314,7 +314,9 @@ def item_titled(lake: Lake, title: str, source: str | None) -> Row | None:
     alike = [
         item
         for item in read_queue(lake)
-        if item["title"].lower() == title.lower() and source in (None, item["source"])
+        if item["kind"] == "page"
+        and item["title"].lower() == title.lower()
+        and source in (None, item["source"])
     ]
     return min(alike, key=lambda item: item["title"] != title, default=None)
 

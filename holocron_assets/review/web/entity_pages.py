@@ -1,10 +1,10 @@
 """The pages of entities: one entity with the origin of every part, and a page's text."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from itertools import chain, starmap
+from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
@@ -18,7 +18,7 @@ from holocron_assets.decisions.log import one_step, standing
 from holocron_assets.entities.deciding import kinds_for_entity, kinds_for_statement
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.store import FileStore
-from holocron_assets.lake.place.paths import PartitionNameError
+from holocron_assets.lake.place.paths import Lake, PartitionNameError
 from holocron_assets.lake.views.named_pages import batch_of, find_page
 from holocron_assets.review.choices import (
     Choice,
@@ -75,19 +75,19 @@ class EntityPages:
         return await run_in_threadpool(self._decided, request, form)
 
     def page(self, request: Request) -> Response:
-        """Redirect from a page's title to its entity, or to its item in the queue, or to its text."""
+        """Redirect from a page's title to its entity, or to its item in the queue, or to its text.
+
+        Any of them whose title is exactly the one asked for wins over those with other capitals.
+        """
         title = unicodedata.normalize("NFC", request.query_params.get("title", "").replace("_", " ").strip())
         source = request.query_params.get("source") or None
-        found = entity_titled(self.desk.lake, title, source)
-        if found:
-            return RedirectResponse(f"/entity/{quote(found)}")
-        item = item_titled(self.desk.lake, title, source)
-        if item:
-            return RedirectResponse(address_of(item))
-        named = [(source, title)] if source else find_page(self.desk.lake, title, None)
-        for key in starmap(title_key, named):
-            if batch := batch_of(self.desk.lake, key):
-                return RedirectResponse(f"/text/{quote(batch)}/{key}")
+        alike = None
+        for found, address in _places_titled(self.desk.lake, title, source):
+            if found == title:
+                return RedirectResponse(address)
+            alike = alike or address
+        if alike:
+            return RedirectResponse(alike)
         raise HTTPException(
             HTTPStatus.NOT_FOUND,
             f"No page called {title!r} was read. Search by part of its name, or see `holocron page`.",
@@ -169,6 +169,18 @@ class EntityPages:
                 )
             decision_id = self.desk.choose(form, self._choices(detail))
         return self.desk.decided(form, f"/entity/{quote(detail.entity['entity_id'])}?done={decision_id}")
+
+
+def _places_titled(lake: Lake, title: str, source: str | None) -> Iterator[tuple[str, str]]:
+    """The title and address of each place where a title may lead to, in any capitals."""
+    if entity := entity_titled(lake, title, source):
+        yield entity["title"], f"/entity/{quote(entity['entity_id'])}"
+    if item := item_titled(lake, title, source):
+        yield item["title"], address_of(item)
+    for page in find_page(lake, title, source):
+        key = title_key(*page)
+        if batch := batch_of(lake, key):
+            yield page[1], f"/text/{quote(batch)}/{key}"
 
 
 def _types(detail: EntityDetail, types: Sequence[str]) -> list[Choice]:

@@ -424,6 +424,37 @@ def test_a_title_leads_to_its_entity_or_to_its_place_in_the_queue_or_to_its_text
     assert "called &#39;Nobody&lt;b&gt;&#39;" in missing.text
 
 
+def test_a_title_leads_to_its_own_page_before_an_entity_in_other_capitals(
+    page: TestClient, lake: Lake
+) -> None:
+    text = put_page(lake, "OSK", 900)
+    for address in ("/page?title=OSK", f"/page?title=OSK&source={SOURCE}"):
+        assert page.get(address).headers["location"] == text
+    assert page.get("/page?title=Osk").headers["location"] == f"/entity/{OSK}"
+    text = put_page(lake, "Lamp War", 901)
+    for address in ("/page?title=lamp war", f"/page?title=lamp war&source={SOURCE}"):
+        assert page.get(address).headers["location"] == text
+
+
+def test_an_entity_whose_page_is_gone_does_not_hide_a_new_page_of_its_title(
+    page: TestClient, lake: Lake
+) -> None:
+    places = read_partition(lake, ENTITIES, "LocationPlace")
+    write_partition(lake, ENTITIES, "LocationPlace", [{**row, "page_id": 105} for row in places])
+    assert page.get("/page?title=Osk").headers["location"] == f"/entity/{OSK}"
+    text = put_page(lake, "Osk", 900)
+    assert page.get("/page?title=Osk").headers["location"] == text
+
+
+def put_page(lake: Lake, title: str, page_id: int) -> str:
+    """Put a page of which nothing is made into the lake, and give the address of its text."""
+    named = {"title": title, "requested_title": title, "requested_key": title_key(SOURCE, title)}
+    read_at = {"revision_at": utc_now(), "fetched_at": utc_now()}
+    about = {"batch": "sample-000009", "page_id": page_id, "status": "ok", "wikitext": "A text."}
+    write(lake, PAGES, "sample-000009", [{**named, **about, **read_at}])
+    return f"/text/sample-000009/{title_key(SOURCE, title)}"
+
+
 @pytest.mark.parametrize(
     ("address", "status", "expected"),
     [
