@@ -28,7 +28,10 @@ CONTRACTS = {
     "exports": {"lake"},
     "trials": {"lake", "languages", "decisions", "derive", "classify", "entities"},
     "operations": {"lake", "decisions", "telemetry", "crawl", "classify", "derive", "entities"},
-    "review": {"lake", "decisions", "telemetry", "classify", "entities", "operations", "retrieval", "trials"},
+    "review": {
+        *("lake", "languages", "decisions", "telemetry", "classify", "entities", "operations"),
+        *("retrieval", "trials"),
+    },
     "planning": {
         *("lake", "languages", "decisions", "telemetry", "crawl", "signals", "classify", "derive"),
         *("entities", "operations", "retrieval", "review"),

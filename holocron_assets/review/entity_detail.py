@@ -14,8 +14,10 @@ from holocron_assets.lake.tables import (
     ENTITY_JUDGEMENTS,
     ENTITY_TAGS,
     REVIEW_ITEMS,
+    SITES,
 )
 from holocron_assets.lake.views.named_pages import page_ids
+from holocron_assets.languages.language import language_code
 from holocron_assets.review.about import Mention, Summary, mentions_of, summary_of
 from holocron_assets.review.past_decisions import PastDecision, decisions_about
 from holocron_assets.review.pictures import Picture, pictures_of
@@ -147,7 +149,7 @@ def _detail(reader: Reader, entity: Row) -> EntityDetail:
             if (of_status := [one for one in statements if one.status == status])
         },
         of_others,
-        timeline([*standing_ones, *of_others], answers),
+        timeline([*standing_ones, *of_others], answers, _language(reader, entity["source"])),
         mentions_of(reader.lake, entity, [row["alias"] for row in names]),
         reader.find(ENTITY_TAGS, "entity_id = $id order by weight desc, tag_id", about, within=of_type),
         pictures_of(reader, entity),
@@ -159,6 +161,12 @@ def _detail(reader: Reader, entity: Row) -> EntityDetail:
         ),
         [row for row in read_queue(reader.lake) if entity_id in (row["entity_id"], row["other_id"])],
     )
+
+
+def _language(reader: Reader, source: str) -> str:
+    """The code of the language of a source's wiki."""
+    sites = reader.find(SITES, "true", {}, within=[source], columns="language")
+    return language_code(sites[0]["language"] if sites else None)
 
 
 def _members(reader: Reader, entity: Row) -> list[Member]:

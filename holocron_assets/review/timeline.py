@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from holocron_assets.entities.facts.dates import GREGORIAN, find_dates
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.languages.language import ENGLISH
 from holocron_assets.review.statements import Statement
 
 _UNDATED = float("inf")
@@ -45,14 +46,15 @@ class Era(NamedTuple):
     events: Sequence[Event]
 
 
-def timeline(statements: Iterable[Statement], answers: Iterable[Row]) -> list[Era]:
+def timeline(statements: Iterable[Statement], answers: Iterable[Row], language: str = ENGLISH) -> list[Era]:
     """The events of an entity by calendar, each once; the calendar of the real world comes last.
 
     Args:
         statements: facts and relations that count; those without a date are left out.
         answers: the entity's rows of `derived_entity_timeline`.
+        language: code of the language of their dates, as `language_code` gives it.
     """
-    found = [*_stated(statements), *map(_answered, answers)]
+    found = [*_stated(statements), *(_answered(row, language) for row in answers)]
     once = {
         (event.calendar, event.when.casefold(), event.what.casefold()): event for event in reversed(found)
     }
@@ -83,9 +85,9 @@ def _stated(statements: Iterable[Statement]) -> Iterator[Event]:
         yield Event(row["calendar"], since, when, what, row["evidence"], row["title"], one.is_disputed)
 
 
-def _answered(row: Row) -> Event:
+def _answered(row: Row, language: str) -> Event:
     """An event that a model read from a page; its calendar follows from the words of its date."""
-    date = next(iter(find_dates(row["date"])), None)
+    date = next(iter(find_dates(row["date"], language)), None)
     since = next((year for year in date[2:4] if year is not None), None) if date else row["year"]
     place = _UNDATED if since is None else float(since)
     calendar = date.calendar if date else None

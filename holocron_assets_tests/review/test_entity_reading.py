@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from review_lake import BATCH, NEM, OSK, PERSON, fact, review_lake, write
+from review_lake import BATCH, NEM, OSK, PERSON, SOURCE, fact, review_lake, write
 
 from holocron_assets.derive.interrogations.loading import derived_tables
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITY_FACTS, ENTITY_RELATIONS, PAGE_CHUNKS
+from holocron_assets.lake.tables import ENTITY_FACTS, ENTITY_RELATIONS, PAGE_CHUNKS, SITES
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.review.claims import Claim, claims
 from holocron_assets.review.entity_detail import EntityDetail, entity_detail
@@ -132,6 +132,21 @@ def test_events_of_a_model_are_placed_by_the_words_of_their_dates_and_undated_on
     assert unknown.events[1] == Event(
         None, float("inf"), "in her youth", "learned chess", "her words", "Nem Sixfinger"
     )
+
+
+def test_events_of_a_model_are_placed_by_dates_in_the_language_of_the_wiki(lake: Lake) -> None:
+    rows = [
+        {"entity_id": NEM, "name": "Nem", "title": "Nem Sixfinger", "told_by": "Nem Sixfinger", **event}
+        for event in (
+            {"position": 0, "date": "5. Oktober 1907", "event": "kam zurück"},
+            {"position": 1, "date": "3. März 1907", "event": "zog fort"},
+        )
+    ]
+    write(lake, _ANSWERS["derived_entity_timeline"], PERSON, rows)
+    write(lake, SITES, SOURCE, [{"namespaces": [], "extensions": [], "language": "de-at"}])
+    [era] = (era for era in detail_of(lake).timeline if era.events[0].what == "zog fort")
+    assert era.calendar == "gregorian"
+    assert [event.what for event in era.events] == ["zog fort", "kam zurück"]
 
 
 def chunk(title: str, position: int, text: str, *headings: str) -> dict[str, Any]:
