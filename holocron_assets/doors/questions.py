@@ -20,8 +20,9 @@ _NAMED = """
     where entity_id = $entity or lower(title) = lower($entity) or lower(name) = lower($entity)
         or entity_id in (select entity_id from entity_aliases where lower(alias) = lower($entity))
     order by
-        merged_into is not null, entity_id <> $entity, title <> $entity, lower(title) <> lower($entity),
-        lower(name) <> lower($entity), state not in ('promoted', 'adjudicated'), entity_id
+        merged_into is not null, entity_id <> $entity, state = 'suppressed', title <> $entity,
+        lower(title) <> lower($entity), lower(name) <> lower($entity),
+        state not in ('promoted', 'adjudicated'), entity_id
 """
 
 
@@ -119,6 +120,8 @@ def passages(source: str, title: str) -> Question:
 
 def entity_called(lake: Lake, entity: str) -> dict[str, Any]:
     """The row of an entity that is called so; of several, one whose title it is, and then a promoted one.
+
+    A suppressed one comes last, unless it is named by its id.
 
     Args:
         lake: where it is looked up.

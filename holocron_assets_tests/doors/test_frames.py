@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from known_entities import lake_of_entities
+from known_entities import entity, known_as, lake_of_entities
 from sample_holocron import Holocron as Sample
 
 from holocron_assets import Holocron
 from holocron_assets.doors.explaining import NoPageError
 from holocron_assets.doors.questions import NoEntityError, entity_called
 from holocron_assets.errors import PermanentError
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.tables import ENTITIES
 from holocron_assets.retrieval.search import SearchError
 
 
@@ -70,6 +72,21 @@ def test_a_name_is_found_with_its_accents_as_letters_of_their_own(tmp_path: Path
     lake = lake_of_entities(tmp_path)
     for written in ("Élan", unicodedata.normalize("NFD", "Élan")):
         assert entity_called(lake, written)["title"] == "Élan"
+
+
+def test_of_one_name_a_suppressed_entity_is_meant_only_where_no_other_is_called_so(tmp_path: Path) -> None:
+    lake = lake_of_entities(tmp_path)
+    left_out = entity("Varn", entity_type="Droid", source="other", state="suppressed")
+    write_partition(
+        lake, ENTITIES, "Droid", [left_out, entity("Osks", state="suppressed", entity_type="Droid")]
+    )
+    legends = entity("Tal/Legends", name="Tal", entity_type="Concept")
+    tal = entity("Tal", entity_type="Concept", state="suppressed")
+    write_partition(lake, ENTITIES, "Concept", [legends, tal])
+    assert entity_called(lake, "Tal")["entity_id"] == legends["entity_id"]
+    assert entity_called(lake, "Varn")["entity_id"] == known_as("Varn")
+    assert entity_called(lake, tal["entity_id"])["state"] == "suppressed"
+    assert entity_called(lake, "Osks")["state"] == "suppressed"
 
 
 def test_an_unknown_entity_says_how_to_find_it(holocron: Holocron) -> None:
