@@ -12,6 +12,10 @@ from starlette.responses import Response
 
 _SECRET = secrets.token_bytes(32)
 """New in each process: a token of another process is not valid here."""
+_SESSION = secrets.token_urlsafe(32)
+"""Of browsers that bring none yet. With a session of its own, each of the tabs that a browser opens together
+would have a token that only its own cookie fits, and the last cookie is kept. A token is no secret from who
+can read our pages: they can send forms by themselves. Pages of other sites cannot read ours."""
 
 _LARGEST_FORM = 64 * 1024
 HEADERS = {
@@ -25,8 +29,8 @@ HEADERS = {
 
 
 def session_of(request: Request) -> str:
-    """The browser's session; a new one if it has none yet."""
-    return request.cookies.get(_cookie(request)) or secrets.token_urlsafe(32)
+    """The browser's session; that of all who have none yet if it brings none."""
+    return request.cookies.get(_cookie(request)) or _SESSION
 
 
 def keep_session(request: Request, response: Response, session: str) -> None:

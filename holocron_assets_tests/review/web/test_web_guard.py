@@ -88,6 +88,25 @@ def test_a_token_without_its_cookie_is_worth_nothing(page: TestClient, lake: Lak
     assert list(all_decisions(lake)) == []
 
 
+def test_tabs_that_a_browser_opens_together_before_it_has_a_cookie_take_each_others_forms(
+    page: TestClient, lake: Lake
+) -> None:
+    tokens = []
+    for _ in ("one tab", "the other tab"):
+        page.cookies.clear()
+        found = re.search(r'name="token" value="([0-9a-f]+)"', page.get(ENTITY).text)
+        assert found
+        tokens.append(found[1])
+    decision = {"decision": "none", "back": "/"}
+    for token in tokens:
+        assert page.post("/undo", data={"token": token, **decision}).status_code == 409, "no such decision"
+        elsewhere = {"origin": "http://127.0.0.1:9999"}
+        assert page.post("/undo", data={"token": token, **decision}, headers=elsewhere).status_code == 403
+    page.cookies.clear()
+    assert page.post("/undo", data={"token": tokens[0], **decision}).status_code == 403
+    assert list(all_decisions(lake)) == []
+
+
 def test_a_form_that_is_too_large_or_does_not_say_how_large_is_refused(page: TestClient) -> None:
     assert accept(page, reason="x" * 70_000) == 413
     chunks = iter([f"token={token_of(SESSION)}&choice=accept.fact-varn".encode()])
