@@ -91,7 +91,7 @@ class _Reporting:
         tried, entities = self._tried, _entities(self._lake, self._items)
         items = tuple(self._item(item, entities) for item in self._items)
         answers = [self._answers[_place(item)] for item in self._items]
-        live = self._named
+        live = self._live
         return Report(
             tag=self._tag,
             interrogation=tried.name,

@@ -111,7 +111,8 @@ class Report:
         kind: what answers it.
         model: the model, or the kind of code.
         model_digest: the model's digest, or what runs the code.
-        compared_with: the interrogation whose answers count today, and its version; None if there is none.
+        compared_with: the interrogation whose answers count today and are shown beside, and its version; None
+            if there is none, or if it reads pages in other chunks.
         tried_at: when it was judged.
         items: the sample.
         totals: its figures.

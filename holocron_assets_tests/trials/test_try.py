@@ -366,13 +366,15 @@ def test_pages_are_tried_in_chunks(wiki: WikiWithFacts, tmp_path: Path) -> None:
     shown: dict[str, Any] = {"evidence": [{"source": "chunk"}], "chunk_characters": 200, "examples": []}
     wiki.crawl({"Long One": page("Character", "Long One") + " It is long." * 60})
     wiki.model_says(FACTS, IFA, [EYES])
+    live_run(wiki, "entity_facts", IFA)
     with says({"Long One": [EYES]}) as fake:
         file = changed(tmp_path, "entity_facts", **shown)
         report = tried(wiki.lake, "entity_facts", "--file", str(file), fake=fake)
     chunks = [item["subject"] for item in report["items"] if item["subject"].startswith("Long One#")]
     assert len(chunks) > 2
     assert report["cost"]["wanted"] == len(report["items"])
-    assert any("in other chunks" in note for note in report["notes"])
+    assert any(note.startswith("entity_facts reads pages in other chunks") for note in report["notes"])
+    assert report["compared_with"] is None, "no answer is shown beside: none of them was not asked"
     assert report["totals"]["live"]["rows"] == 0
     assert rows_of(report, chunks[0])["eye_color = green"]["failed"] == ["quote"]
 
