@@ -151,3 +151,17 @@ def test_what_another_type_gave_up_hinders_nobody() -> None:
     recreated = page("Varn", 5)
     matched = match_entities([recreated], [left_behind], [holders_of([left_behind])])
     assert matched == {recreated["title_key"]: left_behind}
+
+
+def test_a_page_that_was_retyped_keeps_its_id_where_one_of_its_title_is_gone() -> None:
+    gone, retyped = entity(page("Varn", 4), state="suppressed"), entity(page("Varn", 5), "id-2")
+    elsewhere, recreated = [holders_of([retyped])], page("Varn", 5)
+    assert match_entities([recreated], [gone], elsewhere) == {}
+    assert new_ids([recreated], {"id-1"}, elsewhere) == {recreated["title_key"]: "id-2"}
+
+
+def test_a_page_that_took_an_id_over_and_is_typed_back_keeps_it() -> None:
+    left_behind, retyped = entity(page("Varn", 4), state="suppressed"), entity(page("Varn", 5))
+    others, recreated = entity(page("Varn", 6), "id-0", "suppressed"), page("Varn", 5)
+    matched = match_entities([recreated], [others, left_behind], [holders_of([retyped])])
+    assert matched == {recreated["title_key"]: left_behind}

@@ -154,8 +154,9 @@ def match_entities(
     """Find the standing entity that each page stands for.
 
     The surest way comes first: the same title and page id; the same page id under another title (MediaWiki
-    keeps the id when a page moves); the same title and continuity with another page id (deleted and created
-    again); the same name and continuity on another page. So an id survives a rename and a change of
+    keeps the id when a page moves); the id that the page has in another type; the same title and continuity
+    with another page id (deleted and created again); the same name and continuity on another page. A page
+    with an id in another type takes the place of no other page. So an id survives a rename and a change of
     continuity, and a new canon page does not inherit the entity of the Legends page that was moved away from
     its title. A thing that only lists name is the same as a page of that title that comes or goes later.
 
@@ -173,9 +174,11 @@ def match_entities(
     waiting = by_title = sorted(candidates, key=lambda row: (row["source"], row["title"]))
     free = sorted(current, key=lambda row: (row["state"] == "suppressed", row["entity_id"]))
     matched: dict[int, Row] = {}
-    for stage in _STAGES:
+    stages: _Stages = (*_OF_ITS_OWN, partial(_match_retyped, elsewhere), *_IN_ITS_PLACE)
+    for stage in stages:
         if stage in _IN_ITS_PLACE:
             free = [row for row in free if row["entity_id"] not in away]
+            waiting = [row for row in waiting if not (free and held_by_page(elsewhere, row))]
         found = stage(waiting, free)
         matched |= found
         claimed = {row["entity_id"] for row in found.values()}
@@ -205,13 +208,25 @@ def _match_mentions(waiting: Sequence[Row], free: Sequence[Row]) -> dict[int, Ro
     return _match_by(by_title, mentions, free) | _match_by(by_title, pages, list(filter(is_mention, free)))
 
 
+def _match_retyped(
+    elsewhere: Sequence[Holders], waiting: Sequence[Row], free: Sequence[Row]
+) -> dict[int, Row]:
+    """Matches of pages that have another type now than the one in which they have their id."""
+    matched, by_id = dict[int, Row](), {row["entity_id"]: row for row in free}
+    for row in waiting if free else ():
+        for held in sorted(held_by_page(elsewhere, row), key=_held_last, reverse=True):
+            if not is_mention(row) and (standing := by_id.pop(held["entity_id"], None)):
+                matched[row["title_key"]] = standing
+                break
+    return matched
+
+
 _Stages = tuple[Callable[[Sequence[Row], Sequence[Row]], dict[int, Row]], ...]
 _IN_ITS_PLACE: _Stages = (partial(_match_by, _recreated_page), partial(_match_by, _same_identity))
-_STAGES: _Stages = (
+_OF_ITS_OWN: _Stages = (
     partial(_match_by, _same_page),
     partial(_match_by, _moved_page),
     _match_mentions,
-    *_IN_ITS_PLACE,
 )
 
 
