@@ -1,9 +1,13 @@
 """The keys of answers that stay in memory are bounded."""
 
+from pathlib import Path
+
 import pytest
 
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.results import journaled_answers, kept_answers
 from holocron_assets.derive.results.kept_keys import KeptKeys
+from holocron_assets.lake.place.paths import Lake
 
 
 class Files:
@@ -53,3 +57,13 @@ def test_files_without_keys_are_bounded_too() -> None:
 @pytest.mark.parametrize("module", [kept_answers, journaled_answers])
 def test_keys_of_answers_stay_in_bounded_memories(module: object) -> None:
     assert isinstance(vars(module)["_KEYS"], KeptKeys)
+
+
+def test_no_file_is_looked_for_where_every_question_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_answers, "answered_scopes", None)
+    monkeypatch.setattr(journaled_answers, "answered_scopes", None)
+    question = load_interrogations()[0]
+    assert kept_answers.kept_answers(Lake(tmp_path), question, set()) == {}
+    assert journaled_answers.journaled_answers(Lake(tmp_path), question, set()) == {}

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from holocron_assets.derive.gpu.slots import NotedLock
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS, PAGE_TAGS, RULE_CLASSIFICATIONS
+from holocron_assets.orchestration.local import models as local_models
 from holocron_assets.orchestration.local.models import ModelStage, _about_rules
 from holocron_assets.settings import PROJECT_FOLDER
 
@@ -155,6 +158,30 @@ def test_a_persons_priority_counts_for_questions_about_entities(holocron: Holocr
     last = Scope("interrogation", "who_else")
     control(holocron.lake, "prioritize", last, author="ada", reason="I know", priority=900)
     assert [one.interrogations for one in stage.of_entities()] == [["who_else"], ["who"]]
+
+
+def test_the_model_server_is_started_once_and_only_for_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happened = list[str]()
+
+    @contextmanager
+    def server() -> Iterator[None]:
+        happened.append("started")
+        yield
+        happened.append("ended")
+
+    monkeypatch.setattr(local_models, "model_server", server)
+    monkeypatch.setattr(local_models, "fetch_lacking", lambda _: None)
+    stage = ModelStage(Lake(tmp_path), [], few=1, console=Console())
+    with stage.server():
+        pass
+    assert happened == []
+    with stage.server() as start:
+        start()
+        start()
+        assert happened == ["started"]
+    assert happened == ["started", "ended"]
 
 
 def test_with_models_off_nothing_is_asked(ollama: FakeOllama) -> None:

@@ -16,10 +16,12 @@ from embedded import DIGEST, DIMENSIONS, embed, searched_sample
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, PAGE_CHUNKS, PAGE_SIGNALS, PAGE_TYPES
+from holocron_assets.lake.views.database import connect
 from holocron_assets.retrieval import word_queries
 from holocron_assets.retrieval.asking import NoVectorError, QueryVector
 from holocron_assets.retrieval.fusing import MEANING, NAME, WORDS
 from holocron_assets.retrieval.highlights import highlights
+from holocron_assets.retrieval.index.contents import RELATIONS, page_digests, pages_of_batch
 from holocron_assets.retrieval.index.full_text import name_words
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.retrieval.index.joined import Batch, groups_of
@@ -48,6 +50,18 @@ def changed(lake: Lake, tmp_path: Path) -> Lake:
     """A copy of it."""
     shutil.copytree(lake.root, tmp_path / "data")
     return Lake(tmp_path / "data", lake.derived_tables)
+
+
+def test_to_index_a_batch_no_passages_of_another_are_opened(changed: Lake) -> None:
+    other = changed.file(PAGE_CHUNKS, "sample-000002")
+    other.parent.mkdir()
+    other.write_bytes(b"no Parquet")
+    with connect(changed, relations=RELATIONS, made_once=["current_answers"]) as connection:
+        page_digests(connection)
+        pages = pages_of_batch(changed, connection, BATCH)
+    indexed = {page.row["title_key"] for page in pages}
+    of_them = [row for row in read_partition(changed, PAGE_CHUNKS, BATCH) if row["title_key"] in indexed]
+    assert 0 < sum(len(page.passages) for page in pages) == len(of_them)
 
 
 def titles(lake: Lake, text: str, **options: object) -> list[str]:

@@ -3,10 +3,11 @@
 The rest stays pending: the dispatcher asks it, as long as `holocron ui` runs.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from itertools import count
 
 import dagster as dg
@@ -65,8 +66,11 @@ class ModelStage:
     _rounds: Iterator[int] = field(default_factory=lambda: count(1))
 
     @contextmanager
-    def server(self) -> Iterator[None]:
-        """Keep the model server, so that runs do not load its models one after the other.
+    def server(self) -> Iterator[Callable[[], object]]:
+        """Keep the model server from its first use, so that runs do not load its models one after the other.
+
+        Yields:
+            What starts it, at the first call: it takes seconds, and mostly nothing is to be asked.
 
         Raises:
             UnknownModelError: no such model can be fetched.
@@ -74,8 +78,8 @@ class ModelStage:
             ModelServerError: no server can be had. All say what to do.
         """
         fetch_lacking(self.console)
-        with model_server():
-            yield
+        with ExitStack() as kept:
+            yield cache(lambda: kept.enter_context(model_server()))
 
     def lacking(self) -> str | None:
         """Which models are missing, and how to get them; None if none is.

@@ -196,33 +196,34 @@ class LocalRun:
         return False
 
     def _ask_models(self, models: ModelStage) -> None:
-        with models.server():
+        with models.server() as start:
             self.report.no_model = models.lacking()
-            self._ask_unsure(models)
+            self._ask_unsure(models, start)
             while due := models.unsure_due():
                 self._rest(due)
-                self._ask_unsure(models)
+                self._ask_unsure(models, start)
             while self._work_on():  # page types take in the model's answers
                 pass
-            self._ask(models, models.most_linked())
+            self._ask(models, models.most_linked(), start)
             while self._work_on():  # tags of pages read answers too
                 pass
             self._make_knowledge()
-            self._ask(models, models.of_entities())
+            self._ask(models, models.of_entities(), start)
 
-    def _ask_unsure(self, models: ModelStage) -> None:
+    def _ask_unsure(self, models: ModelStage, start: Callable[[], object]) -> None:
         """Ask about pages that rules left open, in rounds: what is learned in between spares others."""
         asked = True
         while asked:
             while learning_step(self.lake, self.all_sources, self._run):
                 pass
             before = self.lake.mark([LLM_RUNS])
-            self._ask(models, models.unsure())
+            self._ask(models, models.unsure(), start)
             asked = self.lake.mark([LLM_RUNS]) != before
 
-    def _ask(self, models: ModelStage, asked: Sequence[WhatToAsk]) -> None:
+    def _ask(self, models: ModelStage, asked: Sequence[WhatToAsk], start: Callable[[], object]) -> None:
         """Ask models, in as many runs as it takes. Items that failed for now stay pending."""
         for what in asked:
+            start()
             outcome = "stopped"
             while outcome == "stopped":
                 if holders := models.at_work(self.instance, what):

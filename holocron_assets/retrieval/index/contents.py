@@ -3,11 +3,14 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import duckdb
 
 from holocron_assets.lake.declaration.keys import rows_hash_sql
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import rows_there
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     ENTITIES,
     ENTITY_ALIASES,
@@ -23,7 +26,7 @@ READ = (PAGES, PAGE_SIGNALS, PAGE_TYPES, PAGE_LINKS, PAGE_CHUNKS, ENTITIES, ENTI
 """Tables that the index is made from, apart from those of spaces."""
 
 RELATIONS = (
-    *("current_answers", "entities", "passages"),
+    *("current_answers", "entities"),
     *(f"lake.{table.name}" for table in (PAGE_SIGNALS, PAGE_TYPES, PAGE_LINKS, ENTITY_ALIASES)),
 )
 """The relations that the queries here name."""
@@ -90,12 +93,7 @@ from indexed_pages
 group by batch
 """  # noqa: S608 - a query of our own
 _OF_BATCH = "select * from indexed_pages where batch = $batch order by title_key"
-_PASSAGES = """
-select title_key, passage_id, position, headings, text, start_offset, end_offset
-from passages
-where batch = $batch
-order by title_key, position
-"""
+_OF_PASSAGE = ("title_key", "passage_id", "position", "headings", "text", "start_offset", "end_offset")
 
 
 @dataclass(frozen=True)
@@ -121,15 +119,16 @@ def page_digests(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     return {row["batch"]: row["digest"] for row in query(connection, _DIGESTS)}
 
 
-def pages_of_batch(connection: duckdb.DuckDBPyConnection, batch: str) -> list[IndexedPage]:
+def pages_of_batch(lake: Lake, connection: duckdb.DuckDBPyConnection, batch: str) -> list[IndexedPage]:
     """The pages of a batch that count now, with their passages.
 
     Args:
+        lake: where the passages are. Only the batch's own file is opened.
         connection: that of `page_digests`.
         batch: which.
     """
     passages: Mapping[int, list[Row]] = defaultdict(list)
-    for row in query(connection, _PASSAGES, {"batch": batch}):
+    for row in sorted(rows_there(lake, PAGE_CHUNKS, batch, _OF_PASSAGE), key=itemgetter("position")):
         passages[row["title_key"]].append(row)
     pages = query(connection, _OF_BATCH, {"batch": batch})
     return [IndexedPage(page, passages[page["title_key"]]) for page in pages]

@@ -121,7 +121,7 @@ class SearchIndex:
                 removed = sorted(pointer.batches.keys() - wanted.keys())
                 for start in range(0, len(stale) or bool(removed), _COMMITTED):
                     some = stale[start : start + _COMMITTED]
-                    pages = {batch: pages_of_batch(connection, batch) for batch in some}
+                    pages = {batch: pages_of_batch(self._lake, connection, batch) for batch in some}
                     self._replace(pointer, pages, {batch: wanted[batch] for batch in some}, removed)
                     if not is_beside:
                         self.point_to(pointer)
