@@ -21,6 +21,7 @@ from holocron_assets.orchestration.assets.status import hourly_status, operation
 from holocron_assets.orchestration.checks.answers import derive_checks
 from holocron_assets.orchestration.checks.quality import QUALITY_CHECKS
 from holocron_assets.orchestration.internals.run_queue import sleep_while_pools_are_full
+from holocron_assets.orchestration.internals.runs import fork_runs
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.jobs.derive import derive_jobs
 from holocron_assets.orchestration.jobs.group import run_group
@@ -53,6 +54,7 @@ from holocron_assets.settings import (
 
 observe_runs()
 sleep_while_pools_are_full()
+fork_runs()
 
 
 def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg.Definitions:

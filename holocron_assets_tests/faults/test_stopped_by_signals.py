@@ -46,11 +46,12 @@ with ending_by_signal():
         end_if_asked()
 """
 CODE_SERVER = """
-import multiprocessing, os, sys, time
+import sys
 sys.path.insert(0, sys.argv[1])
 import orphan_run
+from holocron_assets.orchestration.internals.runs import RunProcess
 if __name__ == "__main__":
-    run = multiprocessing.get_context("spawn").Process(target=orphan_run.work)
+    run = RunProcess(target=orphan_run.work)
     run.start()
     run.join()
 """

@@ -1,12 +1,21 @@
-"""Runs: counts them, reads their events, tags them, ends them and frees their places in pools.
+"""Runs: starts their processes, counts them, reads their events, tags and ends them, frees their places.
 
 Waits for: public calls of `DagsterInstance` for each. Those that are here exist, but Dagster does not mark
-them as public.
+them as public. And a setting for how a code server starts the processes of runs.
 """
 
+import atexit
 import logging
+import os
+import signal
+import sys
+import threading
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from multiprocessing.forkserver import set_forkserver_preload
+from multiprocessing.resource_tracker import ensure_running
+from time import sleep
 from typing import cast
 
 import dagster as dg
@@ -16,7 +25,67 @@ from dagster._core.launcher.base import WorkerStatus
 _PROCESS_BEGAN = "Started process for run"
 _OVER = {WorkerStatus.NOT_FOUND, WorkerStatus.FAILED, WorkerStatus.SUCCESS}
 
+_CODE_SERVER = "dagster._grpc.server"
+LIBRARIES = (
+    *("dagster._grpc.impl", "dagster._core.storage.sqlite_storage", "alembic.command", "duckdb", "httpx"),
+    *("jinja2.sandbox", "mwparserfromhell", "ollama", "opentelemetry.propagate", "pyarrow.compute"),
+    *("pyarrow.parquet", "rapidfuzz", "structlog", "tantivy", "watchdog.observers"),
+)
+"""Modules that import nearly all that the code imports of libraries."""
+_SECONDS_BETWEEN_LOOKS = 1
+
 _LOG = logging.getLogger(__name__)
+
+
+class RunProcess(ForkServerProcess):
+    """The process of a run, forked from one that has imported the libraries, but none of our modules.
+
+    A process of Dagster's own imports the libraries, which is most of what a run of a few pages takes. Our
+    modules read files that people edit, so each run imports these itself.
+    """
+
+    def start(self) -> None:
+        """Start it, by the process that forks; this starts that one first, if there is none."""
+        ensure_running()  # or else the start would begin with this, which lets signals through again
+        # The process that forks ends after its runs, also when all are asked to end: once it is gone, the
+        # code server reports that the runs died.
+        earlier = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        try:
+            super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
+
+    def run(self) -> None:
+        """Do the run, and at its end what was registered for the end of a process."""
+        threading.Thread(target=_die_after, args=(os.getppid(),), daemon=True).start()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        try:
+            super().run()
+        finally:
+            atexit._run_exitfuncs()  # noqa: SLF001 - Python does not call them where it forked
+
+
+class _RunContext(ForkServerContext):
+    Process = RunProcess
+
+
+def fork_runs() -> None:
+    """Let this process fork the processes of runs, if it is a code server.
+
+    A code server makes each process by a context that is an attribute of the server, which this replaces.
+    Only on Linux: elsewhere, not every library of the system can be used in a forked process.
+    """
+    server = sys.modules.get(_CODE_SERVER)
+    if server and sys.platform == "linux":
+        set_forkserver_preload(list(LIBRARIES))
+        context = _RunContext()
+        setattr(server.DagsterApiServer, "_mp_ctx", property(lambda _: context, lambda *_: None))  # noqa: B010
+
+
+def _die_after(parent: int) -> None:
+    while os.getppid() == parent:
+        sleep(_SECONDS_BETWEEN_LOOKS)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def count_runs(instance: dg.DagsterInstance, wanted: RunsFilter) -> int:
