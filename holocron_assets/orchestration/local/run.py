@@ -1,6 +1,6 @@
 """`holocron run`: all work, in this process, until nothing is pending."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
@@ -138,6 +138,7 @@ class LocalRun:
     processes: int = 1
     report: RunReport = field(default_factory=RunReport)
     _at_rest: str = ""
+    _by_key: defaultdict[str, list[FinishedRun]] = field(default_factory=lambda: defaultdict(list))
     _helpers: Helpers = field(init=False)
 
     def __post_init__(self) -> None:
@@ -345,6 +346,7 @@ class LocalRun:
         for run in finished:
             self._note(run.held)
             self.report.finished.append(run)
+            self._by_key[run.work.key].append(run)
             self.report.seconds.update(run.seconds)
 
     def _watched(self, item: Work) -> AbstractContextManager[None]:
@@ -371,7 +373,7 @@ class LocalRun:
 
     def _is_over(self, item: Work) -> bool:
         """Whether this run did the work, with any outcome, or it failed for good."""
-        runs = [run for run in self.report.finished if run.work.key == item.key and not run.held]
+        runs = [run for run in self._by_key[item.key] if not run.held]
         failures = [run for run in runs if run.error]
         if len(failures) < len(runs):
             return True
