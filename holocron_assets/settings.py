@@ -40,7 +40,7 @@ VARIABLES: Mapping[str, str] = {
     "HOLOCRON_LAKE": "The store of a lake that machines share, such as `s3://bucket/prefix`; without it, "
     "the lake is in the data folder",
     "HOLOCRON_BROKER": "The Redis that hands runs to workers on all machines; without it, they start here",
-    "HOLOCRON_CRAWLERS": "Runs that fetch pages at once, on all machines together (2)",
+    "HOLOCRON_CRAWLERS": "Runs that fetch pages at once, on all machines together (3)",
     "HOLOCRON_FREE_GB": "Gigabytes that must be free on the data folder's disk for new work to start (1)",
     "HOLOCRON_DISK_SECONDS": "The longest that a small write to that disk may take for new work to start (5)",
     "HOLOCRON_STORE_SECONDS": "The same for the store of a lake that machines share (10)",
@@ -138,12 +138,12 @@ def broker() -> str | None:
 
 
 def crawlers(environment: Mapping[str, str] = os.environ) -> int:
-    """How many runs fetch pages at once, on all machines together: HOLOCRON_CRAWLERS, or 2.
+    """How many runs fetch pages at once, on all machines together: HOLOCRON_CRAWLERS, or 3.
 
     Raises:
         SettingError: it is no number from 1 to 64.
     """
-    text = environment.get("HOLOCRON_CRAWLERS") or "2"
+    text = environment.get("HOLOCRON_CRAWLERS") or "3"
     if not text.isdecimal() or not 1 <= int(text) <= _MOST_CRAWLERS:
         raise SettingError(f"HOLOCRON_CRAWLERS must be a number from 1 to {_MOST_CRAWLERS}, not {text!r}")
     return int(text)

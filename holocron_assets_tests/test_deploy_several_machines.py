@@ -82,7 +82,7 @@ def test_a_worker_without_a_broker_is_refused() -> None:
 
 
 def test_crawlers_are_a_number_that_dagster_can_have() -> None:
-    assert crawlers({}) == 2
+    assert crawlers({}) == 3
     assert crawlers({"HOLOCRON_CRAWLERS": "16"}) == 16
     for wrong in ("0", "65", "many", "-1"):
         with pytest.raises(ValueError, match="HOLOCRON_CRAWLERS must be a number from 1 to 64"):

@@ -60,7 +60,7 @@ that waits, as before.
 """
 
 TAGS = {
-    HOST_TAG: "Host and port of the wiki that the run asks. One run per value at a time.",
+    HOST_TAG: "Host and port of the wiki that the run asks. Two runs per value at once, three of all.",
     SOURCE_TAG: "Source that the run's partition belongs to, or that alone it brings up to date.",
     GROUP_TAG: "Group of work whose schedule started the run.",
     WORK_TAG: "The work that the run is for: job, partition and version. Failures are counted by it.",

@@ -33,6 +33,19 @@ def test_one_run_at_a_time_bears_the_gpu_s_tag_whatever_its_value(file: str) -> 
     assert "holocron/gpu_model" in run_tags("gpu", "small:1b")
 
 
+@pytest.mark.parametrize("folder", [".", "deploy/postgres", "deploy/celery"])
+def test_crawlers_leave_a_place_to_other_work_and_have_one_for_another_wiki(folder: str) -> None:
+    settings: Any = load_yaml((PROJECT_FOLDER / folder / "dagster.yaml").read_text(encoding="utf-8"))
+    runs = settings["concurrency"]["runs"]
+    limits = {
+        "value" in one: one["limit"]
+        for one in runs["tag_concurrency_limits"]
+        if one["key"] == "holocron/host"
+    }
+    of_a_host, of_all = limits[True], limits[False]
+    assert 1 < of_a_host < of_all < runs["max_concurrent_runs"], "one fetches while another computes"
+
+
 def test_the_pools_of_the_settings_reach_the_instance_whenever_it_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -40,13 +53,13 @@ def test_the_pools_of_the_settings_reach_the_instance_whenever_it_is_opened(
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
     monkeypatch.setenv("HOLOCRON_DISPATCH", str(tmp_path / "dispatch.yaml"))
     monkeypatch.setenv("HOLOCRON_PROCESSES", "1")
-    assert pool_limits() == {"gpu": 1, "code": 1, "crawl": 2}
+    assert pool_limits() == {"gpu": 1, "code": 1, "crawl": 3}
     monkeypatch.setenv("HOLOCRON_PROCESSES", "3")
     assert pool_limits()["code"] == 3, "the processes of `holocron run` share what code answers"
     (tmp_path / "dispatch.yaml").write_text(REMOTE, encoding="utf-8")
     with open_instance() as instance:
         limits = {pool.name: pool.limit for pool in instance.event_log_storage.get_pool_limits()}
-    assert limits == {"gpu": 1, "code": 3, "remote": 3, "crawl": 2}
+    assert limits == {"gpu": 1, "code": 3, "remote": 3, "crawl": 3}
 
 
 def test_only_who_says_how_many_crawl_or_begins_a_daemon_changes_it(
@@ -63,14 +76,14 @@ def test_only_who_says_how_many_crawl_or_begins_a_daemon_changes_it(
     assert limit() == 8
     monkeypatch.delenv("HOLOCRON_CRAWLERS")
     assert limit() == 8, "a command in a shell without the variable says nothing of it"
-    assert limit(begins_daemon=True) == 2
+    assert limit(begins_daemon=True) == 3
 
 
 @pytest.mark.parametrize(
     ("policy", "limits"),
     [
-        ("global", {"everything": 1, "crawl": 2}),
-        ("kind", {"gpu": 1, "embedding": 1, "code": 1, "crawl": 2}),
+        ("global", {"everything": 1, "crawl": 3}),
+        ("kind", {"gpu": 1, "embedding": 1, "code": 1, "crawl": 3}),
     ],
 )
 def test_a_policy_reaches_the_instance_when_it_is_opened(

@@ -390,7 +390,7 @@ def test_opening_the_instance_writes_the_configuration_and_the_pool_limits(
     with open_instance() as instance:
         assert (tmp_path / "dagster" / "dagster.yaml").is_file()
         limits = {pool.name: pool.limit for pool in instance.event_log_storage.get_pool_limits()}
-        assert limits == {"code": 1, "crawl": 2, "gpu": 1}
+        assert limits == {"code": 1, "crawl": 3, "gpu": 1}
 
 
 def test_postgresql_is_configured_when_its_address_is_given(

@@ -13,8 +13,9 @@ import dagster as dg
 import pytest
 from dagster_at import dagster_at
 from fake_ollama import comes_true
+from held import page_requests
 from sample_holocron import SAMPLE_EXPORT, Holocron
-from tiny_wiki import copy_of_export
+from tiny_wiki import add_tiny_source, copy_of_export, tiny_wiki
 
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
@@ -104,6 +105,20 @@ def test_two_processes_share_the_batches_and_make_the_same_rows(tmp_path: Path, 
     assert processes_that_ran(holocron, "derive_code") == ran, "a process is kept for what comes next"
     assert finished(holocron, 1, "hash") == expected
     assert "Nothing to do" in finished(holocron, 2, "run")
+
+
+def test_two_processes_share_the_batches_of_a_wiki_and_ask_it_no_more_than_one_would(tmp_path: Path) -> None:
+    texts = {f"Lamp {number}": f"'''Lamp {number}''' was a pilot." for number in range(16)}
+    holocron = Holocron(tmp_path)
+    with tiny_wiki(texts) as wiki:
+        polite = "requests_per_second: 20.0, requests_in_flight: 1"
+        add_tiny_source(holocron, wiki, enabled=True, polite=polite, titles=texts, more="batch_size: 2\n")
+        finished(holocron, 3, "run")
+    assert len(processes_that_ran(holocron, "crawl_batch")) == 2, "a third would only wait for its turn"
+    assert page_requests(wiki) == dict.fromkeys(texts, 1)
+    assert wiki.most_in_flight == 1
+    arrived = [request.arrived_at for request in wiki.requests]
+    assert arrived[-1] - arrived[0] > (len(arrived) - 1) / 20 - 0.5
 
 
 @pytest.mark.fault(1, "SIGKILL of a helper of `holocron run`")

@@ -58,6 +58,9 @@ _AnySource = TypeVar("_AnySource", Source, FileSource)
 _ENOUGH = 8
 """Batches or partitions of work before another process is started for them, which takes three seconds."""
 
+_CRAWLERS_OF_HOST = 2
+"""As in `dagster.yaml`."""
+
 _NEXT_FILE_DUE = (
     "select min(due_at) as due_at from file_frontier where status = 'waiting' and source = any($sources)"
 )
@@ -117,7 +120,7 @@ class LocalRun:
         fetched: called with how far a batch of files is, while a run fetches it.
         models: asks models when nothing else is pending; None if none is to be asked.
         tags: a person's tags of its runs.
-        processes: how many work on batches, and on what code answers.
+        processes: how many work on batches, and on what code answers; at most two on those of one wiki.
     """
 
     lake: Lake
@@ -340,7 +343,9 @@ class LocalRun:
     def _finished_together(self, runs: LocalRuns, work: Sequence[Work]) -> Iterator[FinishedRun]:
         """Do runs in several processes; give each that ended."""
         startable = lambda item: bool(self._startable([item]))  # noqa: E731 - a person may hold it back by now
-        return finished_together(runs, work, startable, self._helpers, min(self.processes, len(work)) - 1)
+        return finished_together(
+            runs, work, startable, self._helpers, min(self.processes, _most_at_once(work)) - 1
+        )
 
     def _take_in(self, finished: Iterable[FinishedRun]) -> None:
         for run in finished:
@@ -400,8 +405,13 @@ class LocalRun:
 
 def _is_shared(item: Work) -> bool:
     """Whether some work may be done while other processes do other work of its kind."""
-    is_of_batch = item.job == SETTLE_JOB or (item.job == BATCH_JOB and item.host is None)
-    return is_of_batch or len(item.partitions) > 0
+    return item.job in {BATCH_JOB, SETTLE_JOB} or len(item.partitions) > 0
+
+
+def _most_at_once(work: Sequence[Work]) -> int:
+    """How many processes some work is for: of a wiki's batches, one is fetched while another is computed."""
+    numbers = Counter(item.host for item in work)
+    return sum(min(number, _CRAWLERS_OF_HOST) if host else number for host, number in numbers.items())
 
 
 def _shares(item: Work, processes: int) -> list[Work]:
