@@ -51,14 +51,16 @@ time.sleep(300)
 
 
 @contextmanager
-def server_with_run(folder: Path, run: str, *, libraries: str = "none") -> Iterator["subprocess.Popen[str]"]:
+def server_with_run(
+    folder: Path, run: str, *, libraries: str = "none", **environment: str
+) -> Iterator["subprocess.Popen[str]"]:
     """A server in a process group of its own, which starts a run and prints the exit code of its process."""
     indented = "".join(f"    {line}\n" for line in run.splitlines())
     (folder / "its_run.py").write_text(f"def work():\n{indented}")
     (folder / "server.py").write_text(SERVER)
     command = [sys.executable, str(folder / "server.py"), str(folder), libraries]
     with subprocess.Popen(  # noqa: S603 - our own program
-        command, stdout=subprocess.PIPE, text=True, process_group=0
+        command, env=os.environ | environment, stdout=subprocess.PIPE, text=True, process_group=0
     ) as server:
         try:
             yield server
@@ -88,7 +90,8 @@ def test_nearly_all_libraries_that_the_code_imports_are_imported_before_a_run_be
 
 
 def test_a_run_begins_with_the_libraries_and_imports_our_modules_itself(tmp_path: Path) -> None:
-    with server_with_run(tmp_path, LIST_MODULES, libraries="all") as server:
+    wrong_address = {"OLLAMA_HOST": "http://[", "HOLOCRON_LLM": "off"}
+    with server_with_run(tmp_path, LIST_MODULES, libraries="all", **wrong_address) as server:
         assert server.stdout is not None
         modules = set(json.loads(server.stdout.readline()))
     assert modules >= set(LIBRARIES)

@@ -28,8 +28,9 @@ _OVER = {WorkerStatus.NOT_FOUND, WorkerStatus.FAILED, WorkerStatus.SUCCESS}
 _CODE_SERVER = "dagster._grpc.server"
 LIBRARIES = (
     *("dagster._grpc.impl", "dagster._core.storage.sqlite_storage", "alembic.command", "duckdb", "httpx"),
-    *("jinja2.sandbox", "mwparserfromhell", "ollama", "opentelemetry.propagate", "pyarrow.compute"),
-    *("pyarrow.parquet", "rapidfuzz", "structlog", "tantivy", "watchdog.observers"),
+    *("jinja2.sandbox", "mwparserfromhell", "opentelemetry.propagate", "pyarrow.compute", "pyarrow.parquet"),
+    *("rapidfuzz", "structlog", "tantivy", "watchdog.observers"),
+    "holocron_assets.derive.engine.official_client",  # imports `ollama`, which fails in some environments
 )
 """Modules that import nearly all that the code imports of libraries."""
 _SECONDS_BETWEEN_LOOKS = 1
@@ -38,10 +39,10 @@ _LOG = logging.getLogger(__name__)
 
 
 class RunProcess(ForkServerProcess):
-    """The process of a run, forked from one that has imported the libraries, but none of our modules.
+    """The process of a run, forked from one that has imported the libraries, but not our code.
 
     A process of Dagster's own imports the libraries, which is most of what a run of a few pages takes. Our
-    modules read files that people edit, so each run imports these itself.
+    code reads files that people edit when it is imported, so each run imports it itself.
     """
 
     def start(self) -> None:
