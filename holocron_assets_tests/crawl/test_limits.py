@@ -1,6 +1,7 @@
 """The limits of a host, as threads and whole processes meet them."""
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -8,17 +9,19 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations, pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import time_machine
 
 from holocron_assets.crawl.errors import HostBusy
 from holocron_assets.crawl.http.outcomes import Answer
+from holocron_assets.crawl.politeness import limits as limits_module
 from holocron_assets.crawl.politeness.breaker import Breaker
 from holocron_assets.crawl.politeness.host_state import HostState
 from holocron_assets.crawl.politeness.limits import HostLimits
@@ -217,6 +220,36 @@ def test_a_rate_too_slow_to_wait_for_raises_with_its_due_time(tmp_path: Path) ->
         with pytest.raises(HostBusy) as caught, limits.turn():
             pass
         assert caught.value.due_at.timestamp() == pytest.approx(time.time() + 1000, abs=5)
+
+
+@pytest.mark.parametrize(("patience", "gets_turn"), [(math.inf, True), (0.7, False)])
+def test_a_wait_in_which_others_have_their_turns_ends_only_with_the_patience(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience: float, *, gets_turn: bool
+) -> None:
+    politeness = Politeness(requests_per_second=4)
+    rivals = iter(range(4))
+    with (
+        HostLimits(HOST, politeness, tmp_path) as other,
+        HostLimits(HOST, politeness, tmp_path, queue_seconds=0.4, patience_seconds=patience) as limits,
+    ):
+
+        def sleep_while_the_other_is_faster(seconds: float) -> None:
+            time.sleep(seconds)
+            if threading.current_thread() is waiter and next(rivals, None) is not None:
+                with ThreadPoolExecutor() as pool:
+                    pool.submit(take_a_turn, other).result()
+
+        waiter = threading.current_thread()
+        clock = SimpleNamespace(monotonic=time.monotonic, sleep=sleep_while_the_other_is_faster)
+        monkeypatch.setattr(limits_module, "time", clock)
+        take_a_turn(other)
+        with nullcontext() if gets_turn else pytest.raises(HostBusy):
+            assert take_a_turn(limits) > 1, "longer than the queue may take, but nothing was stuck"
+
+
+def take_a_turn(limits: HostLimits) -> float:
+    with limits.turn() as turn:
+        return turn.waited_seconds
 
 
 def test_a_hold_counts_for_its_host_alone(tmp_path: Path) -> None:

@@ -107,6 +107,16 @@ def test_two_processes_share_the_batches_and_make_the_same_rows(tmp_path: Path, 
     assert "Nothing to do" in finished(holocron, 2, "run")
 
 
+def test_of_each_wiki_two_batches_are_under_way_at_most_and_another_wiki_need_not_wait() -> None:
+    batches = {name: Work("crawl_batch", name, "", host=name[0]) for name in ("a1", "a2", "a3", "b1", "b2")}
+    left = _Left(list(batches.values()), lambda _: True)
+    assert [left.take() for _ in range(5)] == [*(batches[name] for name in ("a1", "a2", "b1", "b2")), None]
+    left.give_back(batches["a1"])
+    assert [left.take(), left.take()] == [batches["a1"], None]
+    left.end(batches["a1"])
+    assert [left.take(), left.take()] == [batches["a3"], None]
+
+
 def test_two_processes_share_the_batches_of_a_wiki_and_ask_it_no_more_than_one_would(tmp_path: Path) -> None:
     texts = {f"Lamp {number}": f"'''Lamp {number}''' was a pilot." for number in range(16)}
     holocron = Holocron(tmp_path)

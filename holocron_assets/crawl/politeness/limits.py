@@ -52,6 +52,8 @@ class _Standing(NamedTuple):
     """The slot taken, which permits one request; None if an obstacle is in the way."""
     obstacle: Obstacle
     looked_at: float
+    spaced_until: float
+    """It moves on with each request that is sent to the host."""
 
 
 class HostLimits:
@@ -78,7 +80,8 @@ class HostLimits:
             host: host and port.
             politeness: the limits set for it.
             state_folder: holds a folder for each host.
-            queue_seconds: longest wait for rate and slot; a longer one means that something is stuck.
+            queue_seconds: longest wait for rate and slot in which no other request of ours is sent: a longer
+                one means that something is stuck.
             patience_seconds: after this time, from now, no request is sent any more.
         """
         self.host = host
@@ -144,14 +147,21 @@ class HostLimits:
         Raises:
             HostBusy: that would take too long.
         """
-        held = 0.0
+        held = lost = 0.0
+        rest = max(self._closes_at - started, 0.0)
+        sent = None
         while True:
-            slot, obstacle, looked_at = self._standing_now()
+            slot, obstacle, looked_at, spaced_until = self._standing_now()
             if slot is not None:
                 return slot, held
             due_at = datetime.fromtimestamp(looked_at + obstacle.wait_seconds, UTC)
+            waited = time.monotonic() - started - held
+            if sent not in (None, spaced_until):  # another of ours had its turn: nothing is stuck
+                lost = waited
+            sent = spaced_until
             if obstacle.hindrance in {"rate", "slot"}:
-                if time.monotonic() - started - held + obstacle.wait_seconds > longest:
+                until_sent = waited + obstacle.wait_seconds
+                if until_sent - lost > self._queue_seconds or until_sent > rest:
                     raise self._queued_too_long(longest, obstacle, due_at)
             else:
                 held += obstacle.wait_seconds
@@ -188,7 +198,7 @@ class HostLimits:
             most = 1 if found.one_at_a_time else self.politeness.requests_in_flight
             slot = None if found.obstacle else self._slots.take(most)
             self._shared.write(found.state if slot is None else found.state_once_sent)
-        return _Standing(slot, found.obstacle or _OTHERS, now)
+        return _Standing(slot, found.obstacle or _OTHERS, now, state.pace.spaced_until)
 
 
 def _memory(host: str, folder: Path, slots: int) -> tuple[SharedState | ServerState, Slots | ServerSlots]:

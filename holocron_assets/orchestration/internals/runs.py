@@ -33,7 +33,7 @@ LIBRARIES = (
     "holocron_assets.derive.engine.official_client",  # imports `ollama`, which fails in some environments
 )
 """Modules that import nearly all that the code imports of libraries."""
-_SECONDS_BETWEEN_LOOKS = 1
+_SECONDS_BETWEEN_LOOKS = 0.2
 
 _LOG = logging.getLogger(__name__)
 

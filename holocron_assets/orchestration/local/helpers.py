@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections import deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
@@ -32,6 +32,8 @@ from holocron_assets.settings import data_folder
 from holocron_assets.telemetry.logs import logger
 from holocron_assets.telemetry.setup import observe_process
 
+CRAWLERS_OF_HOST = 2
+"""Processes that crawl one wiki: one fetches while the other computes. `dagster.yaml` has the same limit."""
 _SECONDS_TO_END = 20
 _ASKED_TO_END = {code for number in (signal.SIGINT, signal.SIGTERM) for code in (-number, 128 + number)}
 """Exit codes of a process that a signal asked to end, before or after it could take the signal in order."""
@@ -142,21 +144,35 @@ class Helpers:
 
 
 class _Left:
-    """Work that no process has taken yet. Threads may take some at once."""
+    """Work that no process has taken yet. Threads may take some at once.
+
+    Of the work that asks one host, `CRAWLERS_OF_HOST` items are under way at most.
+    """
 
     def __init__(self, work: Sequence[Work], startable: Callable[[Work], bool]) -> None:
-        self._work, self._startable, self._lock = deque(work), startable, Lock()
+        self._work, self._startable, self._lock = list(work), startable, Lock()
+        self._asked = Counter[str]()
 
     def take(self) -> Work | None:
         with self._lock:
-            while self._work:
-                if self._startable(item := self._work.popleft()):
+            while (item := self._next()) is not None:
+                self._work.remove(item)
+                if self._startable(item):
+                    self._asked.update([item.host] if item.host else [])
                     return item
         return None
 
-    def give_back(self, item: Work) -> None:
+    def end(self, item: Work) -> None:
         with self._lock:
-            self._work.appendleft(item)
+            self._asked.subtract([item.host] if item.host else [])
+
+    def give_back(self, item: Work) -> None:
+        self.end(item)
+        with self._lock:
+            self._work.insert(0, item)
+
+    def _next(self) -> Work | None:
+        return next((item for item in self._work if self._asked[item.host or ""] < CRAWLERS_OF_HOST), None)
 
 
 def finished_together(
@@ -202,6 +218,7 @@ def _give(helper: Helper, helpers: Helpers, runs: LocalRuns, left: _Left, ended:
         if alive is None:
             left.give_back(item)
             return
+        left.end(item)
         helper = alive
 
 
@@ -231,6 +248,7 @@ def _finished_here(runs: LocalRuns, left: _Left, ended: Ended) -> Iterator[Finis
     """Do runs in this process until no work is left; give those of helpers, too."""
     while item := left.take():
         yield from runs.finish([item])
+        left.end(item)
         yield from _drained(runs, ended)
     yield from _drained(runs, ended)
 

@@ -25,7 +25,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.checks.quality import concerns
-from holocron_assets.orchestration.local.helpers import Helpers, finished_together
+from holocron_assets.orchestration.local.helpers import CRAWLERS_OF_HOST, Helpers, finished_together
 from holocron_assets.orchestration.local.models import ModelStage
 from holocron_assets.orchestration.local.progress import FilesFetched, answers_counted, files_counted
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
@@ -57,9 +57,6 @@ _AnySource = TypeVar("_AnySource", Source, FileSource)
 
 _ENOUGH = 8
 """Batches or partitions of work before another process is started for them, which takes three seconds."""
-
-_CRAWLERS_OF_HOST = 2
-"""As in `dagster.yaml`."""
 
 _NEXT_FILE_DUE = (
     "select min(due_at) as due_at from file_frontier where status = 'waiting' and source = any($sources)"
@@ -411,7 +408,7 @@ def _is_shared(item: Work) -> bool:
 def _most_at_once(work: Sequence[Work]) -> int:
     """How many processes some work is for: of a wiki's batches, one is fetched while another is computed."""
     numbers = Counter(item.host for item in work)
-    return sum(min(number, _CRAWLERS_OF_HOST) if host else number for host, number in numbers.items())
+    return sum(min(number, CRAWLERS_OF_HOST) if host else number for host, number in numbers.items())
 
 
 def _shares(item: Work, processes: int) -> list[Work]:
