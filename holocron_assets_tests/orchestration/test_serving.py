@@ -106,7 +106,7 @@ def test_a_command_that_only_reads_changes_no_runs_and_no_limits() -> None:
     reap_without_daemon()
     with open_to_read() as instance:
         assert status_of(instance, run_id) == DagsterRunStatus.FAILURE
-        assert instance.event_log_storage.get_concurrency_info("crawl").slot_count == 2
+        assert instance.event_log_storage.get_concurrency_info("crawl").slot_count == 3
 
 
 def status_of(instance: dg.DagsterInstance, run_id: str) -> DagsterRunStatus:
