@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from threading import Event, Thread
 
 import dagster as dg
 import pytest
@@ -24,6 +25,7 @@ from holocron_assets.orchestration.local.helpers import (
     Ended,
     HelperGoneError,
     Helpers,
+    _finished_beside,
     _give,
     _Left,
     finished_together,
@@ -209,6 +211,25 @@ def test_a_run_that_ends_its_helper_is_done_by_new_helpers_and_not_by_the_comman
         _give(helpers.started(1)[0], helpers, runs, left, ended)
         assert (left.take() is None) == is_done
         assert ended.empty() != is_done
+
+
+def test_runs_of_helpers_are_reported_as_they_end_while_the_command_has_none_to_do(tmp_path: Path) -> None:
+    heard, ended = Event(), Ended()
+    first, second = (Work("crawl_batch", name, "", host="a") for name in ("wiki-000001", "wiki-000002"))
+
+    def work() -> None:
+        ended.put(FinishedRun(first, "a run", None, None, {}))
+        was_heard = heard.wait(SECONDS)
+        ended.put(
+            FinishedRun(second, "another", None if was_heard else "nobody heard of the first", None, {})
+        )
+
+    helper = Thread(target=work)
+    helper.start()
+    with dg.DagsterInstance.ephemeral() as instance:
+        runs = LocalRuns(instance, Lake(tmp_path), no_job, ended=lambda _: heard.set())
+        results = list(_finished_beside([helper], runs, _Left([], bool), ended))
+    assert [(run.work, run.error) for run in results] == [(first, None), (second, None)]
 
 
 def test_a_helper_that_was_closed_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

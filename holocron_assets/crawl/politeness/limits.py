@@ -147,21 +147,21 @@ class HostLimits:
         Raises:
             HostBusy: that would take too long.
         """
-        held = lost = 0.0
+        held = quiet_from = 0.0
         rest = max(self._closes_at - started, 0.0)
-        sent = None
+        last_seen = None
         while True:
             slot, obstacle, looked_at, spaced_until = self._standing_now()
             if slot is not None:
                 return slot, held
             due_at = datetime.fromtimestamp(looked_at + obstacle.wait_seconds, UTC)
             waited = time.monotonic() - started - held
-            if sent not in (None, spaced_until):  # another of ours had its turn: nothing is stuck
-                lost = waited
-            sent = spaced_until
+            if last_seen not in (None, spaced_until):  # another of ours had its turn: nothing is stuck
+                quiet_from = waited
+            last_seen = spaced_until
             if obstacle.hindrance in {"rate", "slot"}:
                 until_sent = waited + obstacle.wait_seconds
-                if until_sent - lost > self._queue_seconds or until_sent > rest:
+                if until_sent - quiet_from > self._queue_seconds or until_sent > rest:
                     raise self._queued_too_long(longest, obstacle, due_at)
             else:
                 held += obstacle.wait_seconds

@@ -35,6 +35,7 @@ from holocron_assets.telemetry.setup import observe_process
 CRAWLERS_OF_HOST = 2
 """Processes that crawl one wiki: one fetches while the other computes. `dagster.yaml` has the same limit."""
 _SECONDS_TO_END = 20
+_SECONDS_BETWEEN_LOOKS = 0.2
 _ASKED_TO_END = {code for number in (signal.SIGINT, signal.SIGTERM) for code in (-number, 128 + number)}
 """Exit codes of a process that a signal asked to end, before or after it could take the signal in order."""
 
@@ -203,10 +204,7 @@ def finished_together(
         ]
         for thread in threads:
             thread.start()
-        yield from _finished_here(runs, left, ended)
-        for thread in threads:
-            thread.join()
-        yield from _finished_here(runs, left, ended)  # work of helpers that are gone
+        yield from _finished_beside(threads, runs, left, ended)
         stack.pop_all()  # they are free, and kept
 
 
@@ -242,6 +240,18 @@ def _done(helper: Helper, helpers: Helpers, item: Work, ended: Ended) -> Helper 
         else:
             return helper
     return None
+
+
+def _finished_beside(
+    threads: Sequence[Thread], runs: LocalRuns, left: _Left, ended: Ended
+) -> Iterator[FinishedRun]:
+    """Do runs here while helpers do others; wait for them where only work of busy hosts is left."""
+    yield from _finished_here(runs, left, ended)
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(_SECONDS_BETWEEN_LOOKS)
+            yield from _finished_here(runs, left, ended)
+    yield from _finished_here(runs, left, ended)  # work of helpers that are gone
 
 
 def _finished_here(runs: LocalRuns, left: _Left, ended: Ended) -> Iterator[FinishedRun]:
