@@ -363,7 +363,7 @@ def test_a_host_whose_large_files_take_long_is_asked_as_often_as_before(
         time.sleep(0.3)
         wire.sendall(PNG)
 
-    quick = FAST.model_copy(update={"slow_seconds": 0.1})
+    quick = FAST.model_copy(update={"slow_seconds": 0.25})
     with rigged(tmp_path, politeness=quick) as rig:
         for number in range(7):
             rig.fetch(server.serve(f"/{number}.png", large))
@@ -378,6 +378,6 @@ def test_a_host_that_lets_a_files_headers_wait_is_asked_less(server: FileServer,
 
     quick = FAST.model_copy(update={"slow_seconds": 0.1})
     with rigged(tmp_path, politeness=quick) as rig:
-        for number in range(7):
+        for number in range(4):
             rig.fetch(server.serve(f"/{number}.png", late))
     assert rig.attempts[-1]["pace"] < 1
