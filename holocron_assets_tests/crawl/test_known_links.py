@@ -21,7 +21,12 @@ from crawl_rows import (
 
 from holocron_assets.crawl.frontier import known_links
 from holocron_assets.crawl.frontier.coverage import coverage
-from holocron_assets.crawl.frontier.known_links import compaction_is_due, make_known_links, standing
+from holocron_assets.crawl.frontier.known_links import (
+    compaction_is_due,
+    enough_is_new,
+    make_known_links,
+    standing,
+)
 from holocron_assets.crawl.frontier.pending import outlook, pending_pages
 from holocron_assets.crawl.frontier.views import sql_part
 from holocron_assets.lake.declaration.keys import title_key
@@ -183,6 +188,25 @@ def test_known_links_are_made_anew_once_enough_batches_are_new(lake: Lake) -> No
         assert not compaction_is_due(lake, source)
         put_batch(lake, 4, {"D": []})
         assert compaction_is_due(lake, source)
+
+
+def test_while_a_dump_is_read_they_are_made_anew_only_once_half_as_many_batches_are_new(lake: Lake) -> None:
+    source = dump_source(lake.root / "wiki.xml")
+    put_seeds(lake, *"ABCDEFG", source="dump", ordinal=list(range(7)), revision_id=list(range(7, 14)))
+
+    def read(number: int, title: str) -> None:
+        put_outcomes(lake, f"dump-{number:06d}", outcome(title, source="dump", revision_id=number + 7))
+        put_links(lake, f"dump-{number:06d}", (title, "Z"))
+
+    for number, title in enumerate("ABCD"):
+        read(number, title)
+    make_known_links(lake, source)
+    with patch.object(known_links, "_FEWEST_NEW", 1), patch.object(known_links, "_SHARE_OF_COVERED", 4):
+        read(4, "E")
+        assert (enough_is_new(lake, source), compaction_is_due(lake, source)) == (False, True)
+        read(5, "F")
+        assert enough_is_new(lake, source)
+    assert titles(pending_pages(lake, source, limit=9)) == ["G"]
 
 
 def test_links_of_pages_that_were_read_again_are_gone_once_it_is_made_anew(lake: Lake) -> None:

@@ -38,6 +38,7 @@ from holocron_assets.lake.views.spilling import spilling_database
 _MEMORY = "1200MB"
 _FEWEST_NEW = 20
 _SHARE_OF_COVERED = 50
+_SHARE_OF_DUMP = 2
 _MOST_NEW = 1000
 _COLUMNS = ", ".join(column.name for column in KNOWN_LINKS.columns)
 _REQUIRED = ", ".join(f"count({column.name})" for column in KNOWN_LINKS.columns if not column.nullable)
@@ -52,13 +53,22 @@ def compaction_is_due(lake: Lake, source: Source) -> bool:
 
     It should if enough batches are new, or a page may be pending that it does not show.
     """
-    return enough_is_new(lake, source) or may_hide_pages(lake, source)
+    return _is_enough_new(lake, source, _SHARE_OF_COVERED) or may_hide_pages(lake, source)
 
 
 def enough_is_new(lake: Lake, source: Source) -> bool:
-    """Whether twenty batches, or one for every fifty covered, are new or have changed since."""
+    """Whether reading what is pending would take long, since many batches are new or have changed.
+
+    Twenty are many, or of a large wiki one for every fifty covered. A dump is read in its own order, whatever
+    its links. So of a large one half as many as are covered are many, 1,000 at most.
+    """
+    is_dump = source.kind == "mediawiki_dump"
+    return _is_enough_new(lake, source, _SHARE_OF_DUMP if is_dump else _SHARE_OF_COVERED)
+
+
+def _is_enough_new(lake: Lake, source: Source, share: int) -> bool:
     held = coverage(lake, source)
-    enough = max(_FEWEST_NEW, len(held.covered) // _SHARE_OF_COVERED)
+    enough = min(max(_FEWEST_NEW, len(held.covered) // share), _MOST_NEW)
     if len(held.new_with_links) >= enough:
         return True
     return len(held.new_with_links) + _changed(lake, held) >= enough
