@@ -5,6 +5,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import time_machine
 from crawl_rows import (
     HOUR,
     LONG_AGO,
@@ -12,6 +13,7 @@ from crawl_rows import (
     dump_source,
     frontier,
     outcome,
+    put_changes,
     put_links,
     put_manifest,
     put_outcomes,
@@ -22,9 +24,11 @@ from crawl_rows import (
     wiki_source,
 )
 
-from holocron_assets.crawl.frontier.pending import pending_pages
+from holocron_assets.crawl.frontier import pending
+from holocron_assets.crawl.frontier.pending import Outlook, outlook, pending_pages
 from holocron_assets.crawl.frontier.requeue import requeue, retry_now
-from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.frontier.views import frontier_tables, frontier_views
+from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.attempts import DELAYS
 from holocron_assets.lake.files.parquet import DamagedPartitionError
@@ -35,6 +39,7 @@ from holocron_assets.lake.views.database import connect, publish, query
 from holocron_assets.operations.views import all_views
 
 pytestmark = pytest.mark.system
+MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
@@ -45,6 +50,48 @@ def lake(tmp_path: Path) -> Lake:
 def test_an_empty_lake_has_nothing_pending_and_no_error(lake: Lake) -> None:
     assert pending_pages(lake, wiki_source(), limit=10) == []
     assert frontier(lake) == {}
+
+
+@pytest.fixture
+def readings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The sources whose frontier was read."""
+    read: list[str] = []
+
+    def tables(lake: Lake, source: Source) -> str:
+        read.append(source.name)
+        return frontier_tables(lake, source)
+
+    monkeypatch.setattr(pending, "frontier_tables", tables)
+    return read
+
+
+def test_a_frontier_at_rest_is_read_again_only_after_the_lake_changed(
+    lake: Lake, readings: list[str]
+) -> None:
+    put_seeds(lake, "A")
+    assert titles(pending_pages(lake, wiki_source(), limit=9)) == ["A"]
+    put_outcomes(lake, "wiki-000001", outcome("A"))
+    readings.clear()
+    for _ in range(3):
+        assert pending_pages(lake, wiki_source(), limit=9) == []
+        assert outlook(lake, wiki_source()) == Outlook(is_pending=False, has_shortcuts=False, next_due=None)
+    assert readings == ["wiki"]
+    put_changes(lake, ("A", "edit", utc_now()))
+    assert titles(pending_pages(lake, wiki_source(), limit=9)) == ["A"]
+    assert pending_pages(lake, wiki_source(depth=1, exclude=("A",)), limit=9) == []
+
+
+def test_a_frontier_at_rest_is_read_again_once_a_page_is_due_or_the_clock_was_set_back(
+    lake: Lake, readings: list[str]
+) -> None:
+    now = utc_now()
+    put_seeds(lake, "A")
+    put_outcomes(lake, "wiki-000001", outcome("A", "failed", fetched_at=now, due_at=now + 5 * MINUTE))
+    for moved, read in ((0, 1), (4, 1), (5, 2), (1, 2), (-1, 3)):
+        with time_machine.travel(now + moved * MINUTE, tick=False):
+            is_due = moved == 5
+            assert titles(pending_pages(lake, wiki_source(), limit=9)) == ["A"] * is_due
+        assert len(readings) == read
 
 
 def test_seeds_are_pending_and_links_within_depth_follow(lake: Lake) -> None:

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 import duckdb
 
-from holocron_assets.crawl.frontier.views import frontier_tables
+from holocron_assets.crawl.frontier.views import frontier_mark, frontier_tables
 from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import query
 from holocron_assets.lake.views.spilling import spilling_database
@@ -41,8 +43,11 @@ _PENDING = """
 """
 _OUTLOOK = """
     select
-        exists (from frontier where status = 'pending') as is_pending,
-        exists (from known_titles where is_shortcut) as has_shortcuts
+        coalesce(bool_or(status = 'pending'), false) as is_pending,
+        exists (from known_titles where is_shortcut) as has_shortcuts,
+        min(due_at) as next_due
+    from frontier
+    where status in ('pending', 'waiting')
 """
 
 
@@ -85,10 +90,29 @@ class Outlook:
         is_pending: whether a page is pending.
         has_shortcuts: whether a new link leads to a page whose own links `known_links` holds, so that their
             targets are nearer or within depth now. Only a new `known_links` shows how far that goes.
+        next_due: when the first page that waits may be asked for; None if none waits.
     """
 
     is_pending: bool
     has_shortcuts: bool
+    next_due: datetime | None
+
+
+@dataclass(frozen=True)
+class _Rest:
+    """What was seen when nothing was pending. It stays so until the lake changes or a page is due."""
+
+    mark: str
+    read_at: datetime
+    outlook: Outlook
+
+    def lasts(self, mark: str) -> bool:
+        due, now = self.outlook.next_due, utc_now()
+        return mark == self.mark and self.read_at <= now and (due is None or now < due)
+
+
+_RESTS: dict[tuple[Path, str], _Rest] = {}
+"""What was seen when nothing was pending, by lake and source: a reading of a large lake takes seconds."""
 
 
 def pending_pages(lake: Lake, source: Source, *, limit: int) -> list[PendingPage]:
@@ -104,14 +128,37 @@ def pending_pages(lake: Lake, source: Source, *, limit: int) -> list[PendingPage
     Raises:
         DamagedPartitionError, duckdb.Error: the lake cannot be read. This never counts as "no work".
     """
+    mark, now = frontier_mark(lake, [source]), utc_now()
+    if _rest(lake, source, mark):
+        return []
     with _frontier(lake, source) as connection:
-        return [PendingPage(**row) for row in query(connection, _PENDING, {"limit": limit})]
+        rows = query(connection, _PENDING, {"limit": limit})
+        if not rows:
+            _read_outlook(connection, lake, source, mark, now)
+    return [PendingPage(**row) for row in rows]
 
 
 def outlook(lake: Lake, source: Source) -> Outlook:
     """Whether any page of a source is pending, and whether `known_links` is new enough to say so."""
+    mark, now = frontier_mark(lake, [source]), utc_now()
+    if rest := _rest(lake, source, mark):
+        return rest.outlook
     with _frontier(lake, source) as connection:
-        return Outlook(**query(connection, _OUTLOOK)[0])
+        return _read_outlook(connection, lake, source, mark, now)
+
+
+def _rest(lake: Lake, source: Source, mark: str) -> _Rest | None:
+    known = _RESTS.get((lake.root, source.name))
+    return known if known and known.lasts(mark) else None
+
+
+def _read_outlook(
+    connection: duckdb.DuckDBPyConnection, lake: Lake, source: Source, mark: str, read_at: datetime
+) -> Outlook:
+    seen = Outlook(**query(connection, _OUTLOOK)[0])
+    if not seen.is_pending:
+        _RESTS[lake.root, source.name] = _Rest(mark, read_at, seen)
+    return seen
 
 
 @contextmanager

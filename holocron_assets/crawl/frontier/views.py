@@ -40,7 +40,7 @@ _SETTINGS = [
     }
 ]
 _REQUEUES = [{"source": "varchar", "title_key": "bigint", "decided_at": "timestamptz"}]
-FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES)
+FRONTIER_TABLES = (SITES, SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES)
 """The tables that decide what is fetched next."""
 _NO_END = 2**31
 """A depth greater than that of any page."""

@@ -12,7 +12,7 @@ from typing import TypeVar
 import dagster as dg
 
 from holocron_assets.crawl.frontier.batches import batches_of, restore_manifests
-from holocron_assets.crawl.frontier.views import frontier_mark, frontier_tables_of
+from holocron_assets.crawl.frontier.pending import outlook
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import Scope, standing_controls
@@ -61,7 +61,6 @@ _ENOUGH = 8
 _NEXT_FILE_DUE = (
     "select min(due_at) as due_at from file_frontier where status = 'waiting' and source = any($sources)"
 )
-_NEXT_DUE = "select min(due_at) as due_at from frontier where status = 'waiting'"
 
 
 @dataclass
@@ -137,7 +136,6 @@ class LocalRun:
     tags: Mapping[str, str] = field(default_factory=dict)
     processes: int = 1
     report: RunReport = field(default_factory=RunReport)
-    _at_rest: str = ""
     _by_key: defaultdict[str, list[FinishedRun]] = field(default_factory=lambda: defaultdict(list))
     _helpers: Helpers = field(init=False)
 
@@ -188,13 +186,7 @@ class LocalRun:
     def _work_on(self) -> bool:
         """Do what can be done now, or sleep until something can be; say whether there was either."""
         free = self._free(self.sources)
-        mark = frontier_mark(self.lake, free)
-        # To read a frontier takes a quarter of a second. Time changes nothing if no page waits.
-        unread = [] if mark == self._at_rest else free
-        if crawl_step(self.lake, self.sources, self._run, free=unread) or self._wait(unread):
-            return True
-        self._at_rest = mark
-        return False
+        return crawl_step(self.lake, self.sources, self._run, free=free) or self._wait(free)
 
     def _ask_models(self, models: ModelStage) -> None:
         with models.server() as start:
@@ -246,11 +238,7 @@ class LocalRun:
 
     def _wait(self, free: Sequence[Source]) -> bool:
         """Sleep until the first page or batch that failed for now is due; return whether there was one."""
-        pages = []
-        if free:
-            frontier = frontier_tables_of(self.lake, free)
-            with connect(self.lake, relations=(), more_views=frontier) as connection:
-                pages = [row["due_at"] for row in query(connection, _NEXT_DUE) if row["due_at"]]
+        pages = [due for source in free if (due := outlook(self.lake, source).next_due)]
         undone = [
             *seeds_to_list(self.lake, named(self.sources)),
             *batches_to_fetch(self.lake, self.sources),
