@@ -23,6 +23,7 @@ from holocron_assets.derive.interrogations.unread import refuse_unread_answers
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.entities.tags.store import vocabulary_mark
 from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.freshness import LakeListings
 from holocron_assets.lake.packs.compaction import partitions_to_pack
 from holocron_assets.lake.place.clock import utc_now
@@ -62,6 +63,12 @@ from holocron_assets.planning.job_names import (
 from holocron_assets.retrieval.index.index import SearchIndex
 from holocron_assets.settings import tags_file
 
+KNOWLEDGE_TABLES: Mapping[str, tuple[Table, ...]] = {
+    LEARN_JOB: LEARNED_TABLES,
+    ENTITIES_JOB: ENTITY_TABLES,
+    SOURCES_JOB: (*ENTITY_TABLES, *SOURCE_TABLES),
+}
+"""By job of the knowledge base, the tables that it reads besides answers. The last one reads all of them."""
 _STAGES_VERSION = " ".join(stage.code_version for stage in STAGES)
 _all_fresh: dict[tuple[Path, str], str] = {}
 """By lake and job, the mark of what a job reads at which nothing was stale: a loop asks again and again."""
@@ -260,21 +267,16 @@ def sources_to_tag(lake: Lake) -> list[Work]:
     return _stages_to_run(lake, BY_SOURCE, SOURCES_JOB)
 
 
-def knowledge_marks(lake: Lake) -> dict[str, str]:
-    """By job of the knowledge base, a mark that changes with anything that it reads. Quick to compute."""
-    shared = f"{decisions_mark(lake)} {_STAGES_VERSION} {vocabulary_mark(tags_file())}"
+def knowledge_mark(lake: Lake, job: str) -> str:
+    """A mark that changes with anything that a job of the knowledge base reads. Quick to compute."""
     answers = [table for table in lake.derived_tables if not table.name.startswith(SPACE_PREFIX)]
-    tables = (*ENTITY_TABLES, *answers)
-    return {
-        LEARN_JOB: f"{lake.mark((*LEARNED_TABLES, *answers))} {shared}",
-        ENTITIES_JOB: f"{lake.mark(tables)} {shared}",
-        SOURCES_JOB: f"{lake.mark((*tables, *SOURCE_TABLES))} {shared}",
-    }
+    tables = lake.mark((*KNOWLEDGE_TABLES[job], *answers))
+    return f"{tables} {decisions_mark(lake)} {_STAGES_VERSION} {vocabulary_mark(tags_file())}"
 
 
 def _stages_to_run(lake: Lake, stages: Sequence[Stage], job: str) -> list[Work]:
     refuse_unread_answers(lake, (stage.name for stage in stages))
-    mark = knowledge_marks(lake)[job]  # before the lake is read: what is written meanwhile changes it
+    mark = knowledge_mark(lake, job)  # before the lake is read: what is written meanwhile changes it
     if _all_fresh.get((lake.root, job)) == mark:
         return []
     with open_snapshot(lake) as snapshot:

@@ -54,11 +54,12 @@ from holocron_assets.planning.job_names import (
 )
 from holocron_assets.planning.repair import repaired_tick
 from holocron_assets.planning.work import (
+    KNOWLEDGE_TABLES,
     Work,
     batches_to_fetch,
     batches_to_settle,
     entities_to_resolve,
-    knowledge_marks,
+    knowledge_mark,
     links_to_compact,
     search_to_update,
     seeds_to_list,
@@ -172,12 +173,11 @@ def promotion(
 ) -> dg.SensorResult | dg.SkipReason:
     """Request a run that learns types; else one that resolves all stale types; else one over the sources."""
     opened, memory = lake.open(), _memory(context)
-    marks = knowledge_marks(opened)
     # A file that cannot be read is not read again in this process, nor what it holds up.
-    resolved = f"{marks[SOURCES_JOB]} {sorted(broken_interrogations().items())}"
+    resolved = f"{knowledge_mark(opened, SOURCES_JOB)} {sorted(broken_interrogations().items())}"
     if memory.get("resolved") == resolved:
         return dg.SkipReason(memory.get("unread") or "every entity type is resolved")
-    if any(is_under_way(context.instance, job) for job in marks):
+    if any(is_under_way(context.instance, job) for job in KNOWLEDGE_TABLES):
         return dg.SkipReason("entities are being resolved")
     now = utc_now()
     goes_on = _crawl_goes_on(context.instance, opened, sources.enabled())
@@ -190,7 +190,7 @@ def promotion(
     waiting, unread = list[str](), list[str]()
     for job, find in following if goes_on else [*following, *earlier]:
         try:
-            work = _stale_knowledge(context.instance, opened, job, marks[job], find)
+            work = _stale_knowledge(context.instance, opened, job, find)
         except InterrogationError as error:  # the other jobs may need nothing of it
             unread.append(str(error))
             continue
@@ -269,7 +269,7 @@ def _last_failed(instance: dg.DagsterInstance, job: str) -> bool:
 
 
 def _stale_knowledge(
-    instance: dg.DagsterInstance, lake: Lake, job: str, mark: str, find: Callable[[Lake], list[Work]]
+    instance: dg.DagsterInstance, lake: Lake, job: str, find: Callable[[Lake], list[Work]]
 ) -> list[Work]:
     """The work of a job of the knowledge base, if something that it is made from may have changed.
 
@@ -278,7 +278,7 @@ def _stale_knowledge(
     """
     if len(lake.partitions(ENTITY_CANDIDATES)) <= MOST_BATCHES_READ and _names_read(lake) <= MOST_NAMES_READ:
         return find(lake)
-    work = Work(job, None, mark)
+    work = Work(job, None, knowledge_mark(lake, job))
     done = RunsFilter(tags={WORK_TAG: work.key}, statuses=[DagsterRunStatus.SUCCESS])
     return [] if count_runs(instance, done) else [work]
 
