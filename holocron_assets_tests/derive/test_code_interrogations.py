@@ -28,6 +28,7 @@ from holocron_assets.derive.gpu.turns import Given
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.items.items import Item, wanted_items
 from holocron_assets.derive.items.recipe import derivation_of, recipe_of
+from holocron_assets.derive.results import journaled_answers
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.declaration import versions
 from holocron_assets.lake.declaration.versions import module_version
@@ -237,13 +238,18 @@ def test_the_traceback_of_an_item_that_cannot_be_asked_about_is_kept(tmp_path: P
     assert "Could not convert string 'Moor'" in row["traceback"]
 
 
-def test_the_same_page_in_another_batch_is_not_answered_again(tmp_path: Path) -> None:
+def test_of_the_same_page_in_another_batch_code_answers_the_same_and_looks_for_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journaled_answers, "answered_scopes", None)
     for asked in (by_sql(), by_python()):
         lake = a_wiki(tmp_path / asked.kind, PILOTS)
         answered(lake, asked)
         write_wiki(lake, PILOTS, "wiki-000002")
         assert keys(lake, asked) == keys(lake, asked, "wiki-000002")
-        assert answered(lake, asked, "wiki-000002").tally.calls_saved == 2
+        assert answered(lake, asked, "wiki-000002").tally.calls_saved == 0
+        names = {column.name for column in asked.table.columns} - {"batch", "run_id"}
+        assert rows(lake, asked, *sorted(names)) == rows(lake, asked, *sorted(names), partition="wiki-000002")
 
 
 def test_a_key_covers_the_code_and_what_it_read_and_nothing_else(tmp_path: Path) -> None:

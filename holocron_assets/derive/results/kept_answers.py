@@ -1,6 +1,7 @@
-"""Answers that the lake holds: the same model is asked the same question only once."""
+"""Answers that the lake's tables hold: the same model is asked the same question only once."""
 
 import json
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from functools import partial
 
@@ -23,21 +24,20 @@ def scope_of(name: str, partition: str) -> str:
     return f"{name}-{partition}"
 
 
-def kept_answers(lake: Lake, interrogation: Interrogation, keys: AbstractSet[str]) -> dict[str, ItemState]:
-    """Answers to some questions that any partition of an interrogation or its shadows got, by result key.
+def kept_answers(
+    lake: Lake, scopes: Mapping[str, AbstractSet[str]], keys: AbstractSet[str]
+) -> dict[str, ItemState]:
+    """Answers to some questions that the lake's tables hold, by result key.
 
-    Each scope's file is searched once as long as it does not change, and only those that hold such an answer
-    are read.
+    Only the files that hold such an answer are read.
 
     Args:
         lake: where answers are.
-        interrogation: whose; answers that its shadow got before it went live count, too.
+        scopes: the result of `answered_scopes`.
         keys: result keys that an answer is wanted for.
     """
     found: dict[str, ItemState] = {}
-    if not keys:  # to look for answers takes as long as there are files of them
-        return found
-    for scope, answered in answered_scopes(lake, interrogation).items():
+    for scope, answered in scopes.items():
         if wanted := (keys & answered) - found.keys():
             for row in rows_there(lake, LLM_RUNS, scope):
                 if row["result_key"] in wanted and row["status"] == "ok":
@@ -75,7 +75,11 @@ def is_of(scope: str, interrogation: Interrogation) -> bool:
 
 
 def answered_scopes(lake: Lake, interrogation: Interrogation) -> dict[str, frozenset[str]]:
-    """The keys of the answers that the lake holds, by scope, of an interrogation and its shadows."""
+    """The keys of the answers that the lake's tables hold, by scope, of an interrogation and its shadows.
+
+    Answers that its shadow got before it went live count, too. Each scope's file is searched once as long as
+    it does not change.
+    """
     listing, found = lake.listing(LLM_RUNS), {}
     for scope in listing.names:
         if not is_of(scope, interrogation):

@@ -21,8 +21,8 @@ from holocron_assets.derive.items.recipe import recipe_of
 from holocron_assets.derive.items.wanted import Superseded
 from holocron_assets.derive.results.answer_tables import items_with_rows, write_answers
 from holocron_assets.derive.results.item_states import ItemState
-from holocron_assets.derive.results.journaled_answers import journaled_answers
-from holocron_assets.derive.results.kept_answers import kept_answers, scope_of, state_of
+from holocron_assets.derive.results.journaled_answers import answers_elsewhere
+from holocron_assets.derive.results.kept_answers import scope_of, state_of
 from holocron_assets.derive.results.llm_rows import run_row, write_attempts, write_runs
 from holocron_assets.derive.results.requeued import letter_key, requeue_times
 from holocron_assets.derive.results.result_journals import (
@@ -332,8 +332,9 @@ class PartitionWork:
             state = states.get(key) or published.get(key) or ItemState(item.item_id)
             found[key] = _on_this_clock(state.settled().requeued(requeues.get(key)), now)
         unanswered = {key for key, state in found.items() if state.status != "ok"}
-        kept = kept_answers(self._lake, self.interrogation, unanswered)
-        kept |= journaled_answers(self._lake, self.interrogation, unanswered - kept.keys())
+        # Code answers anew in less time than it takes to look for an answer.
+        is_of_code = self.interrogation.is_of_code
+        kept = {} if is_of_code else answers_elsewhere(self._lake, self.interrogation, unanswered)
         for key, answer in kept.items():
             own = found[key]
             found[key] = replace(answer, item_id=own.item_id, attempts=own.attempts, costs=own.costs)

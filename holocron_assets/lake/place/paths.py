@@ -166,9 +166,14 @@ class Lake:
         """The journal from which one partition is built."""
         return self.partition_folder(table, partition) / JOURNAL_FILE
 
-    def journals(self, table: Table) -> list[Path]:
-        """The journals of a table's partitions, sorted; also journals that have only a packed part."""
-        every_part = self.folder(table).glob("*/journal*.jsonl*")
+    def journals(self, table: Table, prefix: str = "") -> list[Path]:
+        """The journals of a table's partitions, sorted; also journals that have only a packed part.
+
+        Args:
+            table: the table.
+            prefix: what the names of the partitions begin with.
+        """
+        every_part = self.folder(table).glob(f"{prefix}*/journal*.jsonl*")
         return sorted({part.with_name(JOURNAL_FILE) for part in every_part})
 
     def packed_journals(self) -> list[Path]:
