@@ -40,7 +40,7 @@ VARIABLES: Mapping[str, str] = {
     "HOLOCRON_LAKE": "The store of a lake that machines share, such as `s3://bucket/prefix`; without it, "
     "the lake is in the data folder",
     "HOLOCRON_BROKER": "The Redis that hands runs to workers on all machines; without it, they start here",
-    "HOLOCRON_CRAWLERS": "Runs that fetch pages at once, on all machines together (3)",
+    "HOLOCRON_CRAWLERS": "Steps that fetch pages at once, on all machines (3). `dagster.yaml` limits runs",
     "HOLOCRON_FREE_GB": "Gigabytes that must be free on the data folder's disk for new work to start (1)",
     "HOLOCRON_DISK_SECONDS": "The longest that a small write to that disk may take for new work to start (5)",
     "HOLOCRON_STORE_SECONDS": "The same for the store of a lake that machines share (10)",
@@ -138,7 +138,7 @@ def broker() -> str | None:
 
 
 def crawlers(environment: Mapping[str, str] = os.environ) -> int:
-    """How many runs fetch pages at once, on all machines together: HOLOCRON_CRAWLERS, or 3.
+    """How many steps fetch pages at once, on all machines together: HOLOCRON_CRAWLERS, or 3.
 
     Raises:
         SettingError: it is no number from 1 to 64.

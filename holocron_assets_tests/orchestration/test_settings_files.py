@@ -60,7 +60,7 @@ def test_a_file_that_cannot_be_used_is_named_with_the_reason_until_it_is_repaire
 
 
 @pytest.mark.usefixtures("holocron")
-@pytest.mark.parametrize("name", ["HOLOCRON_RUN_DAYS", "HOLOCRON_CRAWLERS"])
+@pytest.mark.parametrize("name", ["HOLOCRON_RUN_DAYS", "HOLOCRON_CRAWLERS", "HOLOCRON_PROCESSES"])
 def test_a_number_of_the_environment_that_is_none_is_named(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,8 +47,9 @@ def run(source_name: str | None, llm: str | None, llm_pages: int, tags: Mapping[
     Works on every enabled source, or only on the named one, in this process and without a daemon. Exits
     with 1 if anything failed. A second run does only new work.
 
-    When nothing else is pending, models are asked about all pages that the rules leave open, and more about
-    the few pages that most others link to. The rest is asked while `holocron ui` runs.
+    When nothing else is pending, models are asked about the pages that the rules leave open, except for those
+    whose types are learned meanwhile, and more about the few pages that most others link to. The rest is
+    asked while `holocron ui` runs.
     """
     from holocron_assets.cli.work.local_run import run_everything
 

@@ -22,6 +22,7 @@ from holocron_assets.settings import (
     dispatch_file,
     groups_folder,
     infobox_rules_folder,
+    processes,
     run_retention,
     schedules_file,
     sources_folder,
@@ -69,6 +70,7 @@ def _readable(folders: tuple[Path, ...], _files: frozenset[tuple[Path, int]]) ->
 def _environment() -> None:
     bounds()
     crawlers()
+    processes()
     run_retention()
 
 
