@@ -70,8 +70,11 @@ KNOWLEDGE_TABLES: Mapping[str, tuple[Table, ...]] = {
 }
 """By job of the knowledge base, the tables that it reads besides answers. The last one reads all of them."""
 _STAGES_VERSION = " ".join(stage.code_version for stage in STAGES)
-_all_fresh: dict[tuple[Path, str], str] = {}
-"""By lake and job, the mark of what a job reads at which nothing was stale: a loop asks again and again."""
+_found: dict[tuple[Path, str], tuple[str, list["Work"]]] = {}
+"""By lake and job, the mark of what the job reads and the work that was found at it.
+
+A loop asks again and again, and a sensor does while work is paused or a failed run rests.
+"""
 
 
 @dataclass(frozen=True)
@@ -277,13 +280,14 @@ def knowledge_mark(lake: Lake, job: str) -> str:
 def _stages_to_run(lake: Lake, stages: Sequence[Stage], job: str) -> list[Work]:
     refuse_unread_answers(lake, (stage.name for stage in stages))
     mark = knowledge_mark(lake, job)  # before the lake is read: what is written meanwhile changes it
-    if _all_fresh.get((lake.root, job)) == mark:
-        return []
+    known = _found.get((lake.root, job))
+    if known and known[0] == mark:
+        return known[1]
     with open_snapshot(lake) as snapshot:
-        if stale := stale_partitions(snapshot, stages):
-            return [Work(job, None, f"{snapshot.mark} {sorted(stale.items())}")]
-    _all_fresh[lake.root, job] = mark
-    return []
+        stale = stale_partitions(snapshot, stages)
+        work = [Work(job, None, f"{snapshot.mark} {sorted(stale.items())}")] if stale else []
+    _found[lake.root, job] = mark, work
+    return work
 
 
 def code_to_run(lake: Lake) -> list[Work]:

@@ -28,6 +28,7 @@ from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.sensors import changes as change_sensor
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
+from holocron_assets.planning import work
 from holocron_assets.planning.holding import hold_on
 from holocron_assets.planning.job_names import OUTCOME_TAG, UPKEEP_JOB
 from holocron_assets.planning.work import Work
@@ -122,6 +123,21 @@ def test_entities_do_not_wait_for_batches_of_a_paused_source(watched: Watched) -
     tick = watched.tick(sensors.promotion)
     assert tick.asked == []
     assert "everything is paused" in (tick.skipped or "")
+
+
+def test_while_everything_is_paused_and_nothing_changes_the_lake_is_read_for_entities_once(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = watched.holocron.lake
+    fetch(watched.holocron, list_seeds_and_cut(watched.holocron))
+    watched.run(watched.tick(sensors.settle).asked[0])
+    say(lake, PAUSE, ALL)
+    assert "everything is paused" in (watched.tick(sensors.promotion).skipped or "")
+    with monkeypatch.context() as without:
+        without.setattr(work, "open_snapshot", None)
+        assert "everything is paused" in (watched.tick(sensors.promotion).skipped or "")
+    say(lake, RESUME, ALL)
+    assert watched.tick(sensors.promotion).work == [("resolve_entities", None)]
 
 
 def test_the_wiki_of_a_paused_source_is_not_asked_for_its_changes(watched: Watched) -> None:
