@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -145,3 +146,18 @@ def test_each_version_is_later_than_the_one_before(lake: Lake) -> None:
         write(lake, NAMES[0], hull)
         times.append(file.stat().st_mtime_ns)
     assert times == sorted(set(times))
+
+
+def test_footers_of_one_growing_table_do_not_exceed_the_bound(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables: dict[str, Any] = {}
+    monkeypatch.setattr(footers, "_TABLES", tables)
+    monkeypatch.setattr(footers, "MOST_FOOTERS", 10)
+    known = []
+    for number in range(1, 31):
+        name = f"south-{number:06d}"
+        written = write(lake, name, number)
+        assert read_footer(lake, SHIPS, name) == written
+        known.append(sum(len(table.by_partition) for table in tables.values()))
+    assert max(known) == 10

@@ -1,6 +1,7 @@
 """Packs: every reader of the lake sees every partition once, as it was written last, packed or not."""
 
 import fcntl
+import gc
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,6 +32,7 @@ from holocron_assets.lake.packs.compaction import (
     partitions_to_pack,
 )
 from holocron_assets.lake.packs.packing import write_pack
+from holocron_assets.lake.packs.packs import Packed
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.place.unfinished import aside_of
@@ -267,6 +269,23 @@ def test_small_packs_grow_with_the_lake(tmp_path: Path) -> None:
     (pack,) = packs_in(lake)
     assert pq.read_metadata(pack).num_row_groups == 1
     assert len(seen(lake)) == 2 * FEWEST
+
+
+def test_after_packs_were_joined_ten_times_only_contents_of_packs_that_exist_are_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compaction, "FEWEST", 2)
+    lake = lake_of(tmp_path, 2)
+    for number in range(3, 23, 2):
+        packed_and_removed(lake)
+        write(lake, number)
+        write(lake, number + 1)
+        age([file for file in lake.files() if file not in packs_in(lake)], days=3)
+    packed_and_removed(lake)
+    assert len(lake.partitions(PAGE_LINKS)) == 22
+    gc.collect()
+    remembered = [one.pack for one in gc.get_objects() if isinstance(one, Packed)]
+    assert [pack for pack in remembered if pack.is_relative_to(tmp_path)] == packs_in(lake) * 22
 
 
 def test_partitions_without_rows_are_packed_too(tmp_path: Path) -> None:

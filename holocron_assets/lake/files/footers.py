@@ -208,6 +208,7 @@ class _TableFooters:
         is_sure = time_ns() - state.mtime_ns > _SURE_AFTER_NS
         with damage_named(file):
             footer = stored_footer(file, pq.read_metadata(file))
+        _make_room()
         self.by_partition[file.parent.name] = _Known(state, footer, is_sure)
         self._opened += 1
         return footer
@@ -232,6 +233,7 @@ class _TableFooters:
     def _load(self) -> None:
         """Add the kept footers, unless their file is missing or damaged."""
         self._is_loaded = True
+        _make_room()
         with suppress(OSError, ValueError):
             content = self._file.read_bytes()
             if int(content[:8], 16) != zlib.crc32(content[8:]):
@@ -253,9 +255,10 @@ _TABLES: dict[str, _TableFooters] = {}
 
 
 def _of_folder(folder: str) -> _TableFooters:
-    found = _TABLES.get(folder)
-    if found is None:
-        if sum(len(table.by_partition) for table in _TABLES.values()) > MOST_FOOTERS:
-            _TABLES.clear()
-        found = _TABLES.setdefault(folder, _TableFooters(folder))
-    return found
+    return _TABLES.get(folder) or _TABLES.setdefault(folder, _TableFooters(folder))
+
+
+def _make_room() -> None:
+    """Forget all footers if there are too many. To count them takes a twentieth of opening a file."""
+    if sum(len(table.by_partition) for table in list(_TABLES.values())) >= MOST_FOOTERS:
+        _TABLES.clear()

@@ -9,7 +9,6 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -109,10 +108,10 @@ def packs_of(folder: Path) -> Packs:
     """
     for _ in range(_TRIES - 1):
         try:
-            return _read(tuple(_pack_files(folder)))
+            return _read(folder)
         except FileNotFoundError:
             continue  # the pack was removed since it was listed; its partitions are in another
-    return _read(tuple(_pack_files(folder)))
+    return _read(folder)
 
 
 def held_by(pack: Path) -> Mapping[str, Packed]:
@@ -161,17 +160,25 @@ def _pack_files(folder: Path) -> list[PackFile]:
     return [PackFile(path, FileMark.of(path.stat())) for path in paths]
 
 
-@lru_cache(maxsize=64)
-def _read(files: tuple[PackFile, ...]) -> Packs:
-    newest: dict[str, Packed] = {}
-    contents = {}
+_KNOWN: dict[Path, Packs] = {}
+"""The packs that the newest listing of each folder named. What a process knew of earlier packs is freed."""
+
+
+def _read(folder: Path) -> Packs:
+    files, known = _pack_files(folder), _KNOWN.get(folder, Packs({}, {}))
+    if files == list(known.contents):
+        return known
+    contents, newest = {}, dict[str, Packed]()
     for file in files:
         contents[file] = _contents(file)
         newest.update(contents[file])
-    return Packs(contents, newest)
+    found = _KNOWN[folder] = Packs(contents, newest)
+    return found
 
 
-@lru_cache(maxsize=4096)
 def _contents(pack: PackFile) -> Mapping[str, Packed]:
+    known = _KNOWN.get(pack.path.parent.parent)
+    if known and pack in known.contents:
+        return known.contents[pack]
     with damage_named(pack.path):
         return stored_contents(pack.path, pq.read_metadata(pack.path))
