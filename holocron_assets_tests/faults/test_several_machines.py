@@ -86,7 +86,7 @@ def _killed_at_work(both: Cluster) -> str:
     def is_at_work() -> bool:
         crawling = _runs(one, RunsFilter(job_name="crawl_batch", statuses=[DagsterRunStatus.STARTED]))
         theirs = [run.run_id for run in crawling if other.times_logged(run.tags.get(TASK_TAG, "no task"))]
-        found[:] = [run_id for run_id in theirs if session.note(f"run-{run_id}.lock")]
+        found[:] = [run_id for run_id in theirs if session.note(f"runs/{run_id}.lock")]
         return bool(found and _runs_done(one) and _runs_done(other))
 
     until(is_at_work, f"{other.name} crawls a batch", seconds=600, every=0.5)

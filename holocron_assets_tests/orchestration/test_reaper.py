@@ -18,6 +18,8 @@ from dagster._cli.api import _execute_run_command_body
 from dagster._daemon.monitoring.run_monitoring import monitor_starting_run
 from dagster_k8s import K8sRunLauncher
 
+from holocron_assets.derive.dispatch.under_way import is_worked_on, lock_name
+from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
@@ -87,6 +89,18 @@ def run_of(instance: dg.DagsterInstance, status: DagsterRunStatus) -> str:
         pass
 
     return instance.create_run_for_job(some_job, status=status).run_id
+
+
+def signs(lake: Lake) -> set[str]:
+    """The runs that have a sign of life."""
+    return {path.stem for path in (lake.locks / "runs").iterdir()}
+
+
+def leave_signs(lake: Lake, *runs: str) -> None:
+    """Leave the signs of runs, as a process that is killed does."""
+    (lake.locks / "runs").mkdir(exist_ok=True)
+    for run_id in runs:
+        (lake.locks / "runs" / f"{run_id}.lock").touch()
 
 
 def status_of(instance: dg.DagsterInstance, run_id: str) -> DagsterRunStatus:
@@ -281,12 +295,31 @@ def test_the_lock_of_a_dead_run_that_dagster_reported_itself_is_removed(
     ended, lives = (
         run_of(instance, status) for status in (DagsterRunStatus.FAILURE, DagsterRunStatus.SUCCESS)
     )
-    for run_id in (ended, "of another"):
-        (lake.locks / f"run-{run_id}.lock").touch()
-    with held_by_run(lake, lives):
+    leave_signs(lake, ended, "unknown")
+    with held_by_run(lake, lives), held_by_run(lake, "made in a moment"):
         reap_dead_runs(instance, lake)
-        left = {path.name for path in lake.locks.glob("run-*")}
-    assert left == {"run-of another.lock", f"run-{lives}.lock"}
+        assert signs(lake) == {lives, "made in a moment"}
+
+
+def test_locks_of_partitions_are_not_looked_at_when_dead_runs_are_searched_and_asking_for_one_makes_no_file(
+    instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake, (interrogation, *_), listed = Lake(tmp_path), load_interrogations(), list[Path]()
+    real = Path.glob
+
+    def note_and_list(folder: Path, pattern: str) -> Iterator[Path]:
+        listed.append(folder)
+        return real(folder, pattern)
+
+    with lake.lock(lock_name(interrogation, "wiki-000001")):
+        assert is_worked_on(lake, interrogation, "wiki-000001")
+        assert not is_worked_on(lake, interrogation, "wiki-000002")
+    assert not is_worked_on(lake, interrogation, "wiki-000001")
+    assert len(list(lake.locks.glob("*.lock"))) == 1
+    leave_signs(lake, "unknown")
+    monkeypatch.setattr(Path, "glob", note_and_list)
+    reap_dead_runs(instance, lake)
+    assert listed == [lake.locks / "runs"]
 
 
 def test_a_run_of_this_process_is_seen_to_live_from_before_its_start_to_after_its_end(
@@ -294,12 +327,11 @@ def test_a_run_of_this_process_is_seen_to_live_from_before_its_start_to_after_it
 ) -> None:
     lake = Lake(tmp_path)
     with run_of_ours(instance, lake) as run_id:
-        lock = lake.locks / f"run-{run_id}.lock"
-        assert lock.exists()
+        assert signs(lake) == {run_id}
         with held_by_run(lake, run_id):  # as a resource of the run does
             pass
-        assert lock.exists()
-    assert not lock.exists()
+        assert signs(lake) == {run_id}
+    assert signs(lake) == set()
 
 
 @pytest.mark.parametrize("status", [DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING])
@@ -315,7 +347,7 @@ def test_the_lock_of_a_killed_run_shows_at_once_that_it_is_dead(
     instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
     run_id = run_of(instance, DagsterRunStatus.STARTED)
-    (Lake(tmp_path).locks / f"run-{run_id}.lock").touch()
+    leave_signs(Lake(tmp_path), run_id)
     assert reap_dead_runs(instance, Lake(tmp_path)) == [run_id]
 
 
@@ -340,7 +372,7 @@ def test_a_run_without_a_daemon_gets_the_slot_of_a_run_that_is_killed_meanwhile(
     ours = run_of(stored, DagsterRunStatus.STARTED)
     with held_by_run(Lake(tmp_path), ours), reaping(stored, Lake(tmp_path), seconds=0.05):
         assert not storage.claim_concurrency_slot("gpu", ours, "ask").is_claimed
-        (Lake(tmp_path).locks / f"run-{killed}.lock").touch()  # as a process that is killed leaves it
+        leave_signs(Lake(tmp_path), killed)
         deadline = monotonic() + 60
         while not storage.claim_concurrency_slot("gpu", ours, "ask").is_claimed:
             assert monotonic() < deadline
@@ -374,8 +406,8 @@ def test_a_search_for_dead_runs_that_fails_is_logged_and_tried_again(
 def test_a_run_that_ends_well_leaves_no_lock_behind(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     with held_by_run(lake, "some-run"):
-        assert [path.name for path in lake.locks.glob("run-*")] == ["run-some-run.lock"]
-    assert list(lake.locks.glob("run-*")) == []
+        assert signs(lake) == {"some-run"}
+    assert signs(lake) == set()
 
 
 def test_opening_the_instance_writes_the_configuration_and_the_pool_limits(

@@ -10,8 +10,6 @@ from datetime import timedelta
 from functools import cache
 from time import time_ns
 
-from filelock import Timeout
-
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.recipe import derivation_of
 from holocron_assets.derive.results.kept_answers import scope_of
@@ -73,8 +71,4 @@ def lock_name(interrogation: Interrogation, partition: str) -> str:
 
 def is_worked_on(lake: Lake, interrogation: Interrogation, partition: str) -> bool:
     """Whether a living process works on a partition. A free lock is held for a moment by this check."""
-    try:
-        with lake.lock(lock_name(interrogation, partition), blocking=False):
-            return False
-    except Timeout:
-        return True
+    return lake.is_locked(lock_name(interrogation, partition))

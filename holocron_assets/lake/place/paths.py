@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.damage import DATA_FILE, PACK_FOLDER
+from holocron_assets.lake.files.durable import make_folder
 from holocron_assets.lake.files.listing import JOURNAL_FILE, Listing, list_partitions
 from holocron_assets.lake.journals.notes import FileNote, Note
 from holocron_assets.lake.journals.packed import ENDING
@@ -97,13 +98,25 @@ class Lake:
         Any thread may release it. It is free when its process dies.
 
         Args:
-            name: the lock's name.
+            name: the lock's name; a slash in it stands for a folder of locks, which is made.
             timeout: seconds to wait for it; without limit if negative.
             blocking: whether to wait for it at all.
         """
         if mirror := mirror_of(self.root):
             return mirror.lock(name, timeout=timeout, blocking=blocking)
-        return FileLock(self.locks / f"{name}.lock", timeout=timeout, blocking=blocking, thread_local=False)
+        file = self._lock_file(name)
+        make_folder(file.parent)
+        return FileLock(file, timeout=timeout, blocking=blocking, thread_local=False)
+
+    def is_locked(self, name: str) -> bool:
+        """Whether a process holds a lock. This makes no file, and holds a free lock for a moment."""
+        if not (mirror_of(self.root) or self._lock_file(name).exists()):
+            return False
+        try:
+            with self.lock(name, blocking=False):
+                return False
+        except Timeout:
+            return True
 
     def note(self, name: str) -> Note:
         """A short text that all processes of this lake see."""
@@ -225,6 +238,9 @@ class Lake:
     def has(self, table: Table, partition: str) -> bool:
         """Whether the partition is in the lake."""
         return self.file(table, partition).is_file() or partition in self.packs(table).newest
+
+    def _lock_file(self, name: str) -> Path:
+        return self.locks / f"{name}.lock"
 
     def _folder(self, table: Table) -> Path:
         return self.layers / table.layer / (table.folder or table.name)

@@ -3,7 +3,7 @@
 import atexit
 import logging
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic, sleep
@@ -39,6 +39,9 @@ _TIME_TO_LOCK = timedelta(minutes=5)
 
 _SECONDS_TO_RECORD = 2.0
 """A run's end is recorded within this time after its sign is gone."""
+
+_LOCKS = "runs"
+"""The folder of runs' locks: other locks are too many to be listed every quarter of a minute."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -103,7 +106,7 @@ def reap_dead_runs(
         if sign.mark() is None:
             if _may_still_start(instance, record, time_to_start) or _ends_now(instance, run):
                 continue
-        elif _is_held(lake, run.run_id):
+        elif lake.is_locked(_name(run.run_id)):
             continue
         if _has_ended(instance, run.run_id):
             continue
@@ -137,18 +140,20 @@ def _free_places_of_the_ended(instance: dg.DagsterInstance, lake: Lake) -> None:
     Dagster's daemon does so too, but there may be none. A run that was ended by force may still be at work.
     """
     for run_id in runs_with_places(instance):
-        lives = _sign(lake, run_id).mark() is not None and _is_held(lake, run_id)
+        lives = _sign(lake, run_id).mark() is not None and lake.is_locked(_name(run_id))
         if not lives and _has_ended(instance, run_id):
             free_places(instance, run_id)
 
 
 def _remove_old_signs(instance: dg.DagsterInstance, lake: Lake) -> None:
-    """Remove the signs of runs whose death Dagster itself reported."""
-    for file in lake.locks.glob("run-*.lock"):
-        run_id = file.stem.removeprefix("run-")
-        run = instance.get_run_by_id(run_id)
-        if run and run.is_finished and not _is_held(lake, run_id):
-            _sign(lake, run_id).remove()
+    """Remove the signs of runs whose death Dagster itself reported, or that it does not know.
+
+    A process may hold the lock of a run before Dagster knows of the run.
+    """
+    for file in (lake.locks / _LOCKS).glob("*.lock"):
+        if _has_ended(instance, file.stem):
+            with suppress(Timeout), _lock(lake, file.stem, blocking=False):
+                file.unlink(missing_ok=True)
 
 
 def reaping(instance: dg.DagsterInstance, lake: Lake, *, seconds: float = 30) -> AbstractContextManager[None]:
@@ -163,16 +168,8 @@ def reaping(instance: dg.DagsterInstance, lake: Lake, *, seconds: float = 30) ->
     return repeated(reap, seconds)
 
 
-def _is_held(lake: Lake, run_id: str) -> bool:
-    try:
-        with _lock(lake, run_id, blocking=False):
-            return False
-    except Timeout:
-        return True
-
-
 def _has_ended(instance: dg.DagsterInstance, run_id: str) -> bool:
-    """Whether the run ended since it was listed: its lock is released a moment before its end."""
+    """Whether the run has ended by now, or is unknown: its lock is released a moment before its end."""
     run = instance.get_run_by_id(run_id)
     return run is None or run.is_finished
 
@@ -188,9 +185,13 @@ def _ends_now(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
 
 
 def _lock(lake: Lake, run_id: str, *, blocking: bool = True) -> Lock:
-    return lake.lock(f"run-{run_id}", blocking=blocking)
+    return lake.lock(_name(run_id), blocking=blocking)
 
 
 def _sign(lake: Lake, run_id: str) -> Note:
     """The sign that exists while a run lives, and after it died: on one machine, the lock's own file."""
-    return lake.note(f"run-{run_id}.lock")
+    return lake.note(f"{_name(run_id)}.lock")
+
+
+def _name(run_id: str) -> str:
+    return f"{_LOCKS}/{run_id}"
