@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from filelock import FileLock
 
+from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
 from holocron_assets.lake.declaration.schema import Column, Table, type_int, type_string
 from holocron_assets.lake.files.parquet import (
     DamagedPartitionError,
@@ -36,7 +37,7 @@ from holocron_assets.lake.packs.packs import Packed
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.place.unfinished import aside_of
-from holocron_assets.lake.tables import PAGE_LINKS, SITES, TRACEBACKS
+from holocron_assets.lake.tables import GPU_RUNS, PAGE_LINKS, SITES, TRACEBACKS
 from holocron_assets.lake.views.database import connect, publish, query, rows_of
 
 pytestmark = pytest.mark.system
@@ -430,6 +431,43 @@ def test_published_views_show_partitions_whose_names_begin_as_those_of_a_pack(tm
     publish(lake)
     with duckdb.connect(lake.database, read_only=True) as connection:
         assert connection.execute("select count(*) from lake.tracebacks").fetchall() == [(len(names) + 1,)]
+
+
+def write_session(lake: Lake, number: int) -> None:
+    """Write the figures of a session of a model that ended a while ago."""
+    began = datetime(2024, 1, 1, tzinfo=UTC) + number * timedelta(minutes=20)
+    tally = Tally(calls=number, under_way=[(began, began + timedelta(minutes=5))])
+    name = write_gpu_run(lake, GpuRun(f"run {number}", "small", "5", "dispatch", "complete", "all"), tally)
+    assert name
+    age([lake.file(GPU_RUNS, name)], days=3)
+
+
+def test_sessions_of_models_that_ended_more_than_a_day_ago_are_packed_and_queries_answer_the_same(
+    tmp_path: Path,
+) -> None:
+    lake, sql = Lake(tmp_path), "from gpu_runs order by started_at"
+
+    def answers() -> list[list[Any]]:
+        """What is answered now, and to those who read what was published last."""
+        with connect(lake, tables=[GPU_RUNS]) as now, duckdb.connect(lake.database, read_only=True) as client:
+            return [connection.execute(sql).fetchall() for connection in (now, client)]
+
+    for number in range(FEWEST):
+        write_session(lake, number)
+    publish(lake)
+    before = answers()
+    assert len(before[0]) == FEWEST
+    assert compacted(lake) == Compacted(packs=1, packed=FEWEST)
+    assert answers() == before
+    publish(lake)
+    assert answers() == before
+    age(packs_in(lake), days=2)
+    assert compacted(lake).removed == FEWEST
+    assert answers() == before
+    publish(lake)
+    assert answers() == before
+    write_session(lake, FEWEST)
+    assert [len(rows) for rows in answers()] == [FEWEST + 1, FEWEST + 1]
 
 
 def test_a_connection_reads_no_tables_but_those_it_was_opened_for(tmp_path: Path) -> None:

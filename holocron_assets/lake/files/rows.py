@@ -19,7 +19,10 @@ from holocron_assets.lake.views.empty_database import empty_database
 from holocron_assets.lake.views.literals import quoted
 
 NUMBERED = re.compile(r"(?P<series>.+)-(?P<number>[0-9]+)")
-"""Names of partitions that are numbered, such as batches. Only these are packed."""
+"""Names of partitions that are numbered, such as batches."""
+
+WRITTEN_ONCE = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}")
+"""Names of partitions that are written once: a time and a random part, as of a session of a model."""
 
 _COLUMNS_FILE = ".columns.parquet"
 
@@ -49,7 +52,8 @@ def rows_at_any_time(lake: Lake, table: Table) -> str:
 
     The SQL names the present packs and the partitions that are read from them: when these change, it must be
     made anew. Until then a packed partition that is written again shows its packed rows. Its own file is left
-    out by its name, before it is opened.
+    out by its name, before it is opened. Of partitions that are written once, only own files that are still
+    there are named: their names make no ranges.
 
     Raises:
         DamagedPartitionError: a pack cannot be read.
@@ -57,16 +61,22 @@ def rows_at_any_time(lake: Lake, table: Table) -> str:
     listing = lake.listing(table)
     packed = [name for name in listing.names if listing.is_packed(name)]
     folder = lake.folder(table)
+    resolved = folder.resolve()
     # The file with the columns comes first: DuckDB takes the columns from it, and it may be the only file.
     own = _own_rows(table, [_pattern(folder / _COLUMNS_FILE), f"{_pattern(folder)}/*/{DATA_FILE}"])
-    ranges = [
+    left_out = [
         f"filename between {quoted(file)} and {quoted(listing.file(last).resolve())}"
         f" and length(filename) = {len(str(file))}"
-        for first, last in _ranges(packed)
+        for first, last in _ranges([name for name in packed if not WRITTEN_ONCE.fullmatch(name)])
         for file in [listing.file(first).resolve()]
     ]
-    if ranges:
-        own += f" where not ({' or '.join(ranges)})"
+    once = [name for name in packed if WRITTEN_ONCE.fullmatch(name) and name in listing.own]
+    if once:
+        # One text: DuckDB compares thousands of names one by one, or of a list, for each file.
+        files = "|".join(f"{resolved}/{name}/{DATA_FILE}" for name in once)
+        left_out.append(f"contains({quoted(files)}, filename)")
+    if left_out:
+        own += f" where not ({' or '.join(left_out)})"
     return _union([own, *_packed_rows(table, listing, packed)])
 
 

@@ -17,7 +17,7 @@ from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.damage import PACK_FOLDER
 from holocron_assets.lake.files.durable import holding, remove, remove_abandoned
 from holocron_assets.lake.files.listing import JOURNAL_FILE, Listing
-from holocron_assets.lake.files.rows import NUMBERED
+from holocron_assets.lake.files.rows import NUMBERED, WRITTEN_ONCE
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.packs.packing import PACK_BYTES, PACK_PARTITIONS, Problem, lacks_columns, write_pack
 from holocron_assets.lake.packs.packs import FileMark, PackFile
@@ -164,7 +164,7 @@ def _is_to_pack(listing: Listing, name: str, mark: FileMark, moment: int) -> boo
         is_old
         and mark.size <= SMALL_BYTES
         and not listing.is_packed(name)
-        and NUMBERED.fullmatch(name) is not None
+        and (NUMBERED.fullmatch(name) or WRITTEN_ONCE.fullmatch(name)) is not None
         and not Journal(listing.folder / name / JOURNAL_FILE).exists()
     )
 

@@ -151,6 +151,7 @@ GPU_RUNS = Table(
     layer="derive",
     description="A session of calls that one process made to one model",
     key=("gpu_run_id",),
+    partition_column="gpu_run_id",
     columns=(
         Column("gpu_run_id", type_string, "Unique id; the partition of this table"),
         RUN_ID,
