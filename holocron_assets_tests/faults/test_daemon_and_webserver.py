@@ -224,6 +224,60 @@ def is_known(whole: WholeHolocron, name: str) -> bool:
         return name in {state.name for state in instance.all_instigator_state()}
 
 
+CLOCK_SET_BACK_ONCE_ASKED = """
+import os, pathlib, threading, time, types, time_machine
+
+is_set_back = threading.Event()
+
+def follow():
+    while not pathlib.Path({asked!r}).exists():
+        time.sleep(0.1)
+    import grpc._channel, grpc._server
+    time_machine.travel(time.time() - 7200).start()
+    time.time()  # the clock goes on from the first look at it
+    machine = types.SimpleNamespace(**{{**vars(time), "time": time_machine.escape_hatch.time.time}})
+    grpc._channel.time = grpc._server.time = machine  # the clock of gRPC's core
+    is_set_back.set()
+
+def follow_too():  # a process that is forked has its parent's clock, and none of its threads
+    if not is_set_back.is_set():
+        threading.Thread(target=follow, daemon=True).start()
+
+follow_too()
+os.register_at_fork(after_in_child=follow_too)
+"""
+
+
+@pytest.mark.fault(8, "clock set back two hours below `holocron daemon`, one of its runs and the webserver")
+def test_a_daemon_whose_clock_is_set_back_starts_runs_at_once_and_those_under_way_do_not_notice(
+    tmp_path: Path,
+) -> None:
+    with whole_holocron(tmp_path, pages=0) as whole:
+        gate, asked = hold_pages(whole.wiki), tmp_path / "asked"
+        moved = CLOCK_SET_BACK_ONCE_ASKED.format(asked=str(asked))
+        (tmp_path / "sitecustomize.py").write_text(moved, encoding="utf-8")
+        whole.environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+        web, daemon = Webserver(whole), whole.start("daemon")
+        gate.somebody_waits()
+        until(lambda: batch_runs(whole, DagsterRunStatus.STARTED), "the run is known to work")
+        [run_id] = batch_runs(whole, DagsterRunStatus.STARTED)
+        old = process_with(tmp_path, "dagster._daemon")
+        others = set(processes_of(tmp_path)) - {old}
+
+        asked.touch()
+        until(lambda: "The clock was set back" in whole.log.read_text(), "it is noticed")
+        launched = web.ask(LAUNCH)["run"]["runId"]
+        until(lambda: succeeded(whole, launched), "a run leaves the queue", seconds=60, every=0.5)
+        left = set(processes_of(tmp_path))
+        assert old not in left
+        assert others <= left
+        assert batch_runs(whole, DagsterRunStatus.STARTED) == [run_id]
+        gate.opened.set()
+        until(lambda: succeeded(whole, run_id), "the run goes on")
+        assert daemon.poll() is None
+        assert "All of it is started again" not in whole.log.read_text()
+
+
 @pytest.mark.fault(1, "SIGKILL of `holocron webserver` and its supervisor at once: the port is still taken")
 def test_a_webserver_whose_supervisor_was_killed_too_is_ended_by_the_next_on_its_port(tmp_path: Path) -> None:
     with whole_holocron(tmp_path, pages=0) as whole:

@@ -4,16 +4,22 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
+import time_machine
 from asked_holocron import write_interrogation
+from dagster._core.execution.plan.instance_concurrency_context import (
+    MAX_CONCURRENCY_CLAIM_BLOCKED_INTERVAL as LONGEST_PAUSE,
+)
 from dagster._core.execution.plan.instance_concurrency_context import InstanceConcurrencyContext
 from dagster_at import dagster_at
 
 from holocron_assets.lake.files.people_yaml import load_yaml
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.orchestration.internals.instance import open_instance, pool_limits
 from holocron_assets.orchestration.internals.run_queue import sleep_while_pools_are_full
 from holocron_assets.orchestration.internals.runs import limit_pool
@@ -189,3 +195,24 @@ def test_a_step_that_waits_for_a_place_in_a_pool_sleeps_meanwhile(
         assert instance.event_log_storage.claim_concurrency_slot("narrow", OTHER_RUN, "step").is_claimed
         assert waiting.execute_in_process(instance=instance).success
     assert 2 <= asked["narrow"] <= 5, "Dagster's own loop asks without a pause"
+
+
+@pytest.mark.system
+def test_a_step_asks_again_for_a_place_in_a_pool_though_the_clock_was_set_back(tmp_path: Path) -> None:
+    @dg.job
+    def waiting() -> None:
+        pass
+
+    sleep_while_pools_are_full()
+    (tmp_path / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
+    with dagster_at(tmp_path) as instance:
+        limit_pool(instance, "narrow", 1)
+        assert instance.event_log_storage.claim_concurrency_slot("narrow", OTHER_RUN, "step").is_claimed
+        with InstanceConcurrencyContext(instance, instance.create_run_for_job(waiting)) as context:
+            assert not context.claim("narrow", "step")
+            instance.event_log_storage.free_concurrency_slots_for_run(OTHER_RUN)
+            with time_machine.travel(utc_now() - timedelta(hours=2), tick=False) as clock:
+                assert context.interval_to_next_pending_claim_check() <= 1
+                assert not context.claim("narrow", "step")
+                clock.shift(LONGEST_PAUSE + 1)
+                assert context.claim("narrow", "step")

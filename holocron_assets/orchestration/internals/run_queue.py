@@ -9,7 +9,10 @@ from time import time
 
 import dagster as dg
 from dagster import DagsterRunStatus
-from dagster._core.execution.plan.instance_concurrency_context import InstanceConcurrencyContext
+from dagster._core.execution.plan.instance_concurrency_context import (
+    MAX_CONCURRENCY_CLAIM_BLOCKED_INTERVAL,
+    InstanceConcurrencyContext,
+)
 from dagster._core.origin import JobPythonOrigin
 from dagster._core.remote_origin import RemoteJobOrigin
 
@@ -23,13 +26,16 @@ def sleep_while_pools_are_full() -> None:
 
     Dagster asks at most once a second, and computes how long to sleep until then. But it never takes more
     than 0 seconds (`min([0, ...])`), so that its loop keeps a core busy for as long as the pool is full.
+    Nor does it notice that the clock was set back: the step would wait until it is as late as it was.
     """
     setattr(InstanceConcurrencyContext, _PAUSE.__name__, _seconds_to_next_claim)
 
 
 def _seconds_to_next_claim(waiting: InstanceConcurrencyContext) -> float:
-    now = time()
-    seconds = min((at - now for at in waiting._pending_timeouts.values()), default=0.0)  # noqa: SLF001 - see above
+    now, timeouts = time(), waiting._pending_timeouts  # noqa: SLF001 - see above
+    for step, at in timeouts.items():
+        timeouts[step] = min(at, now + MAX_CONCURRENCY_CLAIM_BLOCKED_INTERVAL)
+    seconds = min((at - now for at in timeouts.values()), default=0.0)
     return min(max(seconds, 0.0), _LONGEST_SLEEP_SECONDS)
 
 

@@ -24,6 +24,7 @@ from holocron_assets.telemetry.logs import log_format
 LOAD_ANEW = signal.SIGUSR1
 """The signal that asks a process group's supervisor to reload the code."""
 _LOCATION = "holocron_assets"
+_DAEMON = "daemon"
 _SECONDS_TO_LOAD = 300  # a slow machine under load; the code takes 5 seconds to load
 _SECONDS_TO_ANSWER = 20
 _SECONDS_TO_DIE = 30
@@ -92,11 +93,9 @@ class ProcessGroup:
         Raises:
             ProcessGroupError: the code server does not answer.
         """
-        python = sys.executable
-        logs = ["--log-format", "json"] if log_format() == "json" else []
         code = ["-m", "dagster", "code-server", "start", "-m", "holocron_assets.definitions"]
         named = ["--socket", str(self._socket), "--location-name", _LOCATION, "--log-level", "warning"]
-        self._add("code server", [python, *code, *named, *logs])
+        self._add("code server", [*code, *named, *_log_options()])
         deadline = monotonic() + _SECONDS_TO_LOAD
         while not self.answers():
             self.check()
@@ -106,12 +105,30 @@ class ProcessGroup:
         server = {"socket": str(self._socket), "host": "localhost", "location_name": _LOCATION}
         # JSON is YAML too.
         self._workspace.write_text(json.dumps({"load_from": [{"grpc_server": server}]}), encoding="utf-8")
-        shared = ["-w", str(self._workspace)]
         if self._duties.daemon:
-            self._add("daemon", [python, "-m", DAEMON_MODULE, "run", *shared, *logs])
+            self.start_daemon()
         if self._duties.port is not None:
             web = ["-m", "holocron_assets.orchestration.runtime.web_ui", "-h", "127.0.0.1"]
-            self._add("web UI", [python, *web, "-p", str(self._duties.port), *shared])
+            self._add("web UI", [*web, "-p", str(self._duties.port), "-w", str(self._workspace)])
+
+    def start_daemon(self) -> None:
+        """Start the daemon; the code server answers already."""
+        self._add(_DAEMON, ["-m", DAEMON_MODULE, "run", "-w", str(self._workspace), *_log_options()])
+
+    def end_daemon(self, pause: Callable[[], None]) -> None:
+        """End the daemon alone, in order if it can. The runs go on: they belong to the code server.
+
+        Args:
+            pause: called repeatedly until it has ended; if it raises, the wait ends.
+        """
+        daemon = self._members[_DAEMON]
+        daemon.terminate()
+        deadline = monotonic() + _SECONDS_TO_DIE
+        while daemon.poll() is None and monotonic() < deadline:
+            pause()
+        daemon.kill()
+        daemon.wait()
+        del self._members[_DAEMON]
 
     def check(self) -> None:
         """Raise ProcessGroupError if one of them has ended."""
@@ -162,10 +179,13 @@ class ProcessGroup:
         self._note_group(None)
         self._socket.unlink(missing_ok=True)
 
-    def _add(self, name: str, command: Sequence[str]) -> None:
+    def _add(self, name: str, options: Sequence[str]) -> None:
+        """Start a process of this Python."""
         leads = not self._members
         member = subprocess.Popen(  # noqa: S603 - our own commands
-            command, process_group=0 if leads else self._group, pass_fds=[self._lock.fileno()]
+            [sys.executable, *options],
+            process_group=0 if leads else self._group,
+            pass_fds=[self._lock.fileno()],
         )
         self._members[name] = member
         if leads:
@@ -194,6 +214,11 @@ class ProcessGroup:
         if self._group:
             with suppress(ProcessLookupError):
                 os.killpg(self._group, number)
+
+
+def _log_options() -> list[str]:
+    """What Dagster's commands are told of the format of their logs."""
+    return ["--log-format", "json"] if log_format() == "json" else []
 
 
 def end_leftovers(lock_file: Path) -> bool:

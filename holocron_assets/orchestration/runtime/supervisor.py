@@ -112,8 +112,7 @@ class Supervisor:
             self._pause()
             self._family.check()
             if self._has_daemon and clock.was_set_back():
-                say("The clock was set back: sensors go on by the new time.")
-                self._run(_BRING_TICKS_BACK)
+                self._follow_clock()
             if self._is_code_old:
                 self._is_code_old = False
                 self._family.load_anew(self._pause)
@@ -123,6 +122,13 @@ class Supervisor:
                 asked_at = monotonic()
             if silences >= _MOST_SILENCES:
                 raise ProcessGroupError("the code server does not answer any more")
+
+    def _follow_clock(self) -> None:
+        """Start the daemon again: the threads of an old one would wait until it is as late as it was."""
+        say("The clock was set back: the daemon is started again, and goes on by the new time.")
+        self._family.end_daemon(self._pause)  # first: a tick under way would record its old time
+        self._run(_BRING_TICKS_BACK)
+        self._family.start_daemon()
 
     def _tell_of_code(self) -> None:
         if problem := self._family.code_problem():
