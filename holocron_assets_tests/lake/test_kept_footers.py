@@ -161,3 +161,26 @@ def test_footers_of_one_growing_table_do_not_exceed_the_bound(
         assert read_footer(lake, SHIPS, name) == written
         known.append(sum(len(table.by_partition) for table in tables.values()))
     assert max(known) == 10
+
+
+def test_of_a_tenth_more_files_than_the_bound_a_pass_opens_less_than_half(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"south-{number:06d}" for number in range(88)]
+    for name in names:
+        write(lake, name, 1)
+    monkeypatch.setattr(footers, "_MANY", 1000)
+    monkeypatch.setattr(footers, "MOST_FOOTERS", 80)
+    opened: list[str] = []
+    read_metadata = pq.read_metadata
+
+    def opening(file: Path) -> pq.FileMetaData:
+        opened.append(file.parent.name)
+        return read_metadata(file)
+
+    monkeypatch.setattr(pq, "read_metadata", opening)
+    for _ in range(5):
+        opened.clear()
+        for name in names:
+            read_footer(lake, SHIPS, name)
+    assert 0 < len(opened) < len(names) / 2

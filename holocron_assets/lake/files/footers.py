@@ -6,6 +6,7 @@ open 14,000 files takes seconds, and to read that one takes a twentieth of a sec
 
 import json
 import os
+import random
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -208,8 +209,8 @@ class _TableFooters:
         is_sure = time_ns() - state.mtime_ns > _SURE_AFTER_NS
         with damage_named(file):
             footer = stored_footer(file, pq.read_metadata(file))
-        _make_room()
         self.by_partition[file.parent.name] = _Known(state, footer, is_sure)
+        _make_room()
         self._opened += 1
         return footer
 
@@ -233,7 +234,6 @@ class _TableFooters:
     def _load(self) -> None:
         """Add the kept footers, unless their file is missing or damaged."""
         self._is_loaded = True
-        _make_room()
         with suppress(OSError, ValueError):
             content = self._file.read_bytes()
             if int(content[:8], 16) != zlib.crc32(content[8:]):
@@ -244,6 +244,7 @@ class _TableFooters:
                     Footer(rows, content_id, intern(version), inputs),
                 )
                 self.by_partition.setdefault(name, _Known(state, footer, is_sure=True))
+        _make_room()
 
     @property
     def _file(self) -> Path:
@@ -252,6 +253,8 @@ class _TableFooters:
 
 
 _TABLES: dict[str, _TableFooters] = {}
+_SHARE_TO_FORGET = 16
+"""Of a table, one in so many footers is forgotten at a time."""
 
 
 def _of_folder(folder: str) -> _TableFooters:
@@ -259,6 +262,13 @@ def _of_folder(folder: str) -> _TableFooters:
 
 
 def _make_room() -> None:
-    """Forget all footers if there are too many. To count them takes a twentieth of opening a file."""
-    if sum(len(table.by_partition) for table in list(_TABLES.values())) >= MOST_FOOTERS:
-        _TABLES.clear()
+    """Forget footers at random while there are too many. To count them takes a twentieth of opening a file.
+
+    All are read in the same order again and again. If the oldest were forgotten, each would be gone just
+    before it is read.
+    """
+    while sum(len(table.by_partition) for table in list(_TABLES.values())) > MOST_FOOTERS:
+        known = random.choice(list(_TABLES.values())).by_partition  # noqa: S311 - nothing secret hangs on it
+        names = list(known)
+        for name in random.sample(names, k=-(-len(names) // _SHARE_TO_FORGET)):
+            known.pop(name, None)
