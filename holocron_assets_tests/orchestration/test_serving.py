@@ -6,10 +6,11 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import dagster as dg
 import pytest
@@ -20,11 +21,19 @@ from sample_holocron import Holocron, sample_holocron
 
 from holocron_assets.cli.main import main
 from holocron_assets.derive.server.process.connection import running_server
+from holocron_assets.lake.place import clock
 from holocron_assets.lake.place.presence import FolderGoneError
 from holocron_assets.orchestration.internals.instance import open_instance, open_to_read, reap_without_daemon
 from holocron_assets.orchestration.runtime import services as serving
-from holocron_assets.orchestration.runtime.process_group import LOAD_ANEW, Duties, end_leftovers
+from holocron_assets.orchestration.runtime.process_group import (
+    LOAD_ANEW,
+    Duties,
+    ProcessGroup,
+    ProcessGroupError,
+    end_leftovers,
+)
 from holocron_assets.orchestration.runtime.services import SharedModels, serve
+from holocron_assets.orchestration.runtime.supervisor import Supervisor
 
 ON_A_FULL_DISK = """
 import os, resource, signal, sys
@@ -50,6 +59,31 @@ folder = Path(sys.argv[1])
 group = OnAFullDisk(folder / "group.lock", folder, Duties(daemon=True, port=None))
 sys.exit(Supervisor(group, has_daemon=False).keep())
 """
+
+
+class SlowToLoad(ProcessGroup):
+    """A process group without processes. While its code is loaded, the clock is set back by two hours."""
+
+    did: ClassVar[list[str]] = []
+
+    def start(self, pause: Callable[[], None]) -> None:
+        pause()
+        self.did.append("start")
+
+    def code_problem(self) -> str | None:
+        vars(clock)["time"] = lambda: time.time() - 7200
+        return None
+
+    def check(self) -> None:
+        if "start daemon" in self.did:
+            raise ProcessGroupError("it was seen")
+
+    def end_daemon(self, pause: Callable[[], None]) -> None:
+        pause()
+        self.did.append("end daemon")
+
+    def start_daemon(self) -> None:
+        self.did.append("start daemon")
 
 
 @pytest.fixture
@@ -230,3 +264,16 @@ def test_a_process_asked_to_stop_while_its_supervisor_starts_passes_the_signal_o
         port = taken.getsockname()[1]
     assert serve(holocron.lake, Duties(daemon=False, port=port)) == 0
     assert started[0].returncode == -signal.SIGTERM
+
+
+@pytest.mark.usefixtures("holocron")
+def test_a_clock_that_is_set_back_while_the_code_loads_is_noticed_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "time", time.time)  # so that the end of this test sets it right again
+    supervisor = Supervisor(
+        SlowToLoad(tmp_path / "group.lock", tmp_path, Duties(daemon=True, port=None)), has_daemon=True
+    )
+    with pytest.raises(ProcessGroupError, match="it was seen"):
+        supervisor._live()  # noqa: SLF001 - `keep` takes over this process's signals
+    assert SlowToLoad.did == ["start", "end daemon", "start daemon"]

@@ -56,7 +56,7 @@ class Supervisor:
             has_daemon: whether it has a daemon; otherwise runs and sensors belong to the group with one.
         """
         self._family, self._has_daemon = group, has_daemon
-        self._asked = 0
+        self._asked, self._clock = 0, WallClock()
         self._is_code_old = False
         self._wake = threading.Event()
         self._is_abandoned = False
@@ -107,11 +107,11 @@ class Supervisor:
     def _live(self) -> None:
         self._family.start(self._pause)
         self._tell_of_code()
-        silences, asked_at, clock = 0, monotonic(), WallClock()
+        silences, asked_at = 0, monotonic()
         while True:
             self._pause()
             self._family.check()
-            if self._has_daemon and clock.was_set_back():
+            if self._has_daemon and self._clock.was_set_back():
                 self._follow_clock()
             if self._is_code_old:
                 self._is_code_old = False
