@@ -81,6 +81,19 @@ def test_a_frontier_at_rest_is_read_again_only_after_the_lake_changed(
     assert pending_pages(lake, wiki_source(depth=1, exclude=("A",)), limit=9) == []
 
 
+def test_a_frontier_at_rest_is_not_read_again_because_another_source_is_crawled(
+    lake: Lake, readings: list[str]
+) -> None:
+    put_seeds(lake, "A", source="other")
+    put_outcomes(lake, "other-000001", outcome("A", source="other"))
+    for number in range(1, 4):
+        put_outcomes(lake, f"wiki-{number:06d}", outcome("A"))
+        assert pending_pages(lake, wiki_source("other"), limit=9) == []
+    put_seeds(lake, "A", "B", source="other")
+    assert titles(pending_pages(lake, wiki_source("other"), limit=9)) == ["B"]
+    assert readings == ["other"] * 2
+
+
 def test_a_frontier_at_rest_is_read_again_once_a_page_is_due_or_the_clock_was_set_back(
     lake: Lake, readings: list[str]
 ) -> None:

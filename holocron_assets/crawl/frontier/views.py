@@ -15,7 +15,7 @@ from holocron_assets.crawl.frontier.coverage import Coverage, coverage
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.log import standing, standing_mark
 from holocron_assets.lake.declaration.keys import content_hash
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import (
     BATCH_PAGES,
     KNOWN_LINKS,
@@ -51,7 +51,9 @@ Rows = Mapping[str, str]
 
 def frontier_mark(lake: Lake, sources: Sequence[Source]) -> str:
     """A text that changes with the frontier of some sources, except as time goes by. Quick to compute."""
-    return lake.mark(FRONTIER_TABLES) + standing_mark(lake, "requeue") + content_hash(repr(sources))
+    names = {source.name for source in sources}
+    files = lake.mark(FRONTIER_TABLES, lambda name: name in names or source_of(name) in names)
+    return files + standing_mark(lake, "requeue") + content_hash(repr(sources))
 
 
 def frontier_views(sources: Iterable[Source], lake: Lake | None = None) -> str:

@@ -1,7 +1,7 @@
 """The places of files in the data folder. Only this module builds paths in it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -221,17 +221,21 @@ class Lake:
         layers = self._up_to_date(self.layers)
         return sorted(file for kind in kinds for file in layers.glob(kind))
 
-    def mark(self, tables: Iterable[Table]) -> str:
+    def mark(self, tables: Iterable[Table], of: Callable[[str], bool] = lambda _: True) -> str:
         """A text that changes whenever a partition of some tables is written or removed. Quick to compute.
 
         It stays the same when partitions are packed.
+
+        Args:
+            tables: the tables.
+            of: chooses the partitions that count, by name.
         """
         listings = [(table.name, self.listing(table)) for table in tables]
         states = [
             f"{table}/{name} {mark.mtime_ns}"
             for table, listing in listings
             for name in listing.names
-            if (mark := listing.mark(name))
+            if of(name) and (mark := listing.mark(name))
         ]
         return content_hash("\n".join(sorted(states)))
 
