@@ -204,6 +204,8 @@ def test_while_a_dump_is_read_they_are_made_anew_only_once_half_as_many_batches_
     with patch.object(known_links, "_FEWEST_NEW", 1), patch.object(known_links, "_SHARE_OF_COVERED", 4):
         read(4, "E")
         assert (enough_is_new(lake, source), compaction_is_due(lake, source)) == (False, True)
+        put_manifest(lake, "dump-000005", "F")
+        assert not compaction_is_due(lake, source), "more will be new"
         read(5, "F")
         assert enough_is_new(lake, source)
     assert titles(pending_pages(lake, source, limit=9)) == ["G"]

@@ -40,6 +40,7 @@ _FEWEST_NEW = 20
 _SHARE_OF_COVERED = 50
 _SHARE_OF_DUMP = 2
 _MOST_NEW = 1000
+_LARGEST_BOUND = 500  # so that it is made again before reading is slow
 _COLUMNS = ", ".join(column.name for column in KNOWN_LINKS.columns)
 _REQUIRED = ", ".join(f"count({column.name})" for column in KNOWN_LINKS.columns if not column.nullable)
 _STARTS = """
@@ -51,8 +52,11 @@ _STARTS = """
 def compaction_is_due(lake: Lake, source: Source) -> bool:
     """Whether a source's `known_links` should be made anew.
 
-    It should if enough batches are new, or a page may be pending that it does not show.
+    It should if enough batches are new, or if nothing is in flight and a page may be pending that it does not
+    show.
     """
+    if coverage(lake, source).unfinished:
+        return enough_is_new(lake, source)
     return _is_enough_new(lake, source, _SHARE_OF_COVERED) or may_hide_pages(lake, source)
 
 
@@ -60,7 +64,7 @@ def enough_is_new(lake: Lake, source: Source) -> bool:
     """Whether reading what is pending would take long, since many batches are new or have changed.
 
     Twenty are many, or of a large wiki one for every fifty covered. A dump is read in its own order, whatever
-    its links. So of a large one half as many as are covered are many, 1,000 at most.
+    its links. So of a large one half as many as are covered are many. More than 500 always are.
     """
     is_dump = source.kind == "mediawiki_dump"
     return _is_enough_new(lake, source, _SHARE_OF_DUMP if is_dump else _SHARE_OF_COVERED)
@@ -68,7 +72,7 @@ def enough_is_new(lake: Lake, source: Source) -> bool:
 
 def _is_enough_new(lake: Lake, source: Source, share: int) -> bool:
     held = coverage(lake, source)
-    enough = min(max(_FEWEST_NEW, len(held.covered) // share), _MOST_NEW)
+    enough = min(max(_FEWEST_NEW, len(held.covered) // share), _LARGEST_BOUND)
     if len(held.new_with_links) >= enough:
         return True
     return len(held.new_with_links) + _changed(lake, held) >= enough
@@ -77,7 +81,7 @@ def _is_enough_new(lake: Lake, source: Source, share: int) -> bool:
 def may_hide_pages(lake: Lake, source: Source) -> bool:
     """Whether no page seems pending or in flight, but only a new `known_links` can prove that."""
     held = coverage(lake, source)
-    if held.unfinished or not held.covered or source.kind == "mediawiki_dump":
+    if not held.covered or source.kind == "mediawiki_dump":
         return False
     changed = _changed(lake, held)
     if not changed and not held.new:
