@@ -25,7 +25,7 @@ from holocron_assets.operations.notifications.blind_rules import NoSnapshot, bli
 from holocron_assets.operations.notifications.delivering import deliver
 from holocron_assets.operations.notifications.notifications import open_book
 from holocron_assets.operations.notifications.webhooks import read_webhooks
-from holocron_assets.operations.state.status import HeldBack, Host, Models, SourceSetting, Status
+from holocron_assets.operations.state.status import Alert, HeldBack, Host, Models, SourceSetting, Status
 from holocron_assets.operations.state.status_rows import Queue, Stage
 from holocron_assets.settings import PROJECT_FOLDER
 
@@ -89,9 +89,13 @@ def status(*queues: Queue, enabled: bool = True, held: str | None = None, due_la
 
 
 def found(
-    seen: Status, rules: AlertRules | None = None, *, models_are_asked: bool = True
+    seen: Status,
+    rules: AlertRules | None = None,
+    *,
+    models_are_asked: bool = True,
+    awake_since: datetime | None = None,
 ) -> list[tuple[str, str]]:
-    some = findings(seen, rules or AlertRules(), models_are_asked=models_are_asked)
+    some = findings(seen, rules or AlertRules(), models_are_asked=models_are_asked, awake_since=awake_since)
     return [(one.rule, one.subject) for one in some]
 
 
@@ -172,6 +176,15 @@ def test_no_progress_is_work_that_waits_while_none_is_done() -> None:
     assert found(status(stuck(oldest_at=NOW - timedelta(minutes=59)))) == [], "it came just now"
     assert found(status(stuck(), due_later=True)) == [], "it failed, and is due later"
     assert found(status(stuck(out_last_hour=None))) == [], "nobody knows when such work is done"
+
+
+def test_what_waited_while_the_machine_slept_is_not_late_until_the_minutes_passed_since_it_woke() -> None:
+    late = [("no_progress", "pages of wiki")]
+    for minutes, fires in ((0, []), (59, []), (60, late)):
+        assert found(status(stuck()), awake_since=NOW - timedelta(minutes=minutes)) == fires
+    alert = Alert("no_progress", "pages of wiki", "100 of pages of wiki wait", NOW - 9 * HOUR)
+    fired_before = replace(status(stuck()), alerts=(alert,))
+    assert found(fired_before, awake_since=NOW) == late, "it neither ends nor begins again"
 
 
 @pytest.mark.parametrize("held", ["all", "wiki"])

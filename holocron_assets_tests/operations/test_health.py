@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from sample_holocron import Holocron
@@ -56,12 +56,12 @@ def outcome(checks: Sequence[Check], name: str) -> tuple[str, str]:
     return next((check.outcome, check.reason) for check in checks if check.name == name)
 
 
-def progress(status: Status) -> tuple[str, str]:
-    return outcome(lake_checks(Taken(status, None, 0.1, 0)), "progress")
+def progress(status: Status, awake_since: datetime | None = None) -> tuple[str, str]:
+    return outcome(lake_checks(Taken(status, None, 0.1, 0), awake_since), "progress")
 
 
-def models(status: Status) -> tuple[str, str]:
-    return outcome(lake_checks(Taken(status, None, 0.1, 0)), "models")
+def models(status: Status, awake_since: datetime | None = None) -> tuple[str, str]:
+    return outcome(lake_checks(Taken(status, None, 0.1, 0), awake_since), "models")
 
 
 def test_a_full_disk_is_named_and_is_no_lack_of_progress(nothing_waits: Status) -> None:
@@ -87,6 +87,16 @@ def test_work_that_waits_for_long_while_nothing_of_its_kind_is_done_is_a_failure
         "failed",
         "pages: 3 wait, the oldest for 2.0 h, and none was done in the last hour",
     )
+
+
+def test_work_that_waited_while_the_machine_slept_has_an_hour_from_when_it_woke(
+    nothing_waits: Status, server_gone: Status
+) -> None:
+    status = waiting(nothing_waits, "pages", since=LONG_AGO)
+    assert progress(status, status.at - LATELY) == ("ok", "work goes on: pages")
+    assert progress(status, status.at - timedelta(hours=1))[0] == "failed"
+    status = waiting(server_gone, "pages", since=LONG_AGO)
+    assert models(status, status.at - LATELY)[0] == "degraded", "pages may be fetched"
 
 
 def test_work_of_which_some_was_done_lately_goes_on(nothing_waits: Status) -> None:

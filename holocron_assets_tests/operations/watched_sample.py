@@ -44,14 +44,23 @@ def living_dagster(heard_at: datetime | None = None) -> DagsterState:
     return DagsterState(now, {"queued": 0, "started": 1}, heard, ticked_at=now)
 
 
-def daemon_at_work(instance: dg.DagsterInstance, ticked_at: float | None) -> None:
+def daemon_at_work(
+    instance: dg.DagsterInstance,
+    ticked_at: float | None,
+    *,
+    sensor: str = "new_pages",
+    cursor: str | None = None,
+    status: InstigatorStatus = InstigatorStatus.DECLARED_IN_CODE,
+) -> None:
     """Leave in Dagster's storage what a daemon of which everything is heard leaves; a sensor ticked, too."""
     for part in instance.get_required_daemon_types():
         instance.add_daemon_heartbeat(DaemonHeartbeat(time(), part, None, None))
     place = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("here"), "holocron")
-    data = SensorInstigatorData(last_tick_timestamp=ticked_at, last_tick_start_timestamp=ticked_at)
-    sensor = RemoteInstigatorOrigin(place, "new_pages")
-    state = InstigatorState(sensor, InstigatorType.SENSOR, InstigatorStatus.DECLARED_IN_CODE, data)
+    data = SensorInstigatorData(
+        last_tick_timestamp=ticked_at, last_tick_start_timestamp=ticked_at, cursor=cursor
+    )
+    origin = RemoteInstigatorOrigin(place, sensor)
+    state = InstigatorState(origin, InstigatorType.SENSOR, status, data)
     instance.add_instigator_state(state)
 
 

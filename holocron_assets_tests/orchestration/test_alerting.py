@@ -4,22 +4,27 @@ import errno
 import json
 import os
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NoReturn
 
 import dagster as dg
 import pytest
+import time_machine
+from dagster._core.scheduler.instigation import InstigatorStatus
 from knowledge_rows import row_of
 from receiver import SECRET_ENV, SECRET_VALUE, Receiver, webhooks_yaml
 from sample_dagster import lake_resource, sources_resource
 from sample_holocron import SAMPLE_BATCH, Holocron
+from watched_sample import daemon_at_work
 
 from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import DECISIONS, FILE_LIST, PAGES
 from holocron_assets.operations.notifications.alerts import firing
+from holocron_assets.operations.state.awake import kept_times
+from holocron_assets.orchestration.internals.dagster_state import read_dagster_state
 from holocron_assets.orchestration.sensors import alerts as alerting
 from holocron_assets.orchestration.sensors.alerts import raise_alerts
 from holocron_assets.orchestration.sensors.notifications import tell_webhooks
@@ -48,10 +53,16 @@ def holocron(fetched_sample: Holocron, tmp_path: Path, monkeypatch: pytest.Monke
     return own
 
 
-def tick(holocron: Holocron, instance: dg.DagsterInstance, cursor: str | None = None) -> tuple[str, str]:
-    """What the sensor says, and its cursor after."""
+def tick(
+    holocron: Holocron,
+    instance: dg.DagsterInstance,
+    cursor: str | None = None,
+    failed_at: datetime | None = None,
+) -> tuple[str, str]:
+    """What the sensor says, and its cursor after; the tick before may have failed."""
     resources = {"lake": lake_resource(holocron), "sources": sources_resource(holocron)}
     with dg.build_sensor_context(instance=instance, cursor=cursor, resources=resources) as context:
+        vars(context)["_last_tick_completion_time"] = failed_at and failed_at.timestamp()
         answer = raise_alerts(context)
         assert isinstance(answer, dg.SkipReason)
         return answer.skip_message or "", context.cursor or ""
@@ -80,8 +91,60 @@ def test_a_tick_leaves_a_long_snapshot_to_the_next_tick_which_evaluates_it(
     assert said.startswith("a snapshot is under way since ")
     assert firing(holocron.lake) == []
     monkeypatch.setattr(alerting, "_SNAPSHOT_SECONDS", 60.0)
-    assert tick(holocron, instance, cursor) == (GIVEN_UP, "")
+    said, cursor = tick(holocron, instance, cursor)
+    assert said == GIVEN_UP
+    assert kept_times(cursor).keys() == {"awake_since", "ticked_at"}
     assert [row["rule"] for row in firing(holocron.lake)] == ["exhausted"]
+
+
+def cursor_of(**ago: timedelta) -> str:
+    """A cursor with some times."""
+    return json.dumps({name: (utc_now() - one).isoformat() for name, one in ago.items()})
+
+
+def late(holocron: Holocron) -> list[str]:
+    """What is stuck, as its alerts say."""
+    return [row["subject"] for row in firing(holocron.lake) if row["rule"] == "no_progress"]
+
+
+def test_the_first_check_after_a_night_off_fires_nothing(
+    holocron: Holocron, instance: dg.DagsterInstance
+) -> None:
+    holocron.lake.file(PAGES, SAMPLE_BATCH).unlink()
+    _, cursor = tick(holocron, instance)
+    with time_machine.travel(utc_now() + timedelta(hours=8)):
+        tick(holocron, instance, cursor)
+        assert late(holocron) == []
+    with time_machine.travel(utc_now() + timedelta(hours=9, minutes=2)):
+        tick(holocron, instance, cursor_of(awake_since=timedelta(minutes=62), ticked_at=timedelta(minutes=2)))
+        assert late(holocron) == ["pages of sample"], "it was awake for an hour"
+
+
+def test_checks_that_failed_for_an_hour_are_no_night_off(
+    holocron: Holocron, instance: dg.DagsterInstance
+) -> None:
+    holocron.lake.file(PAGES, SAMPLE_BATCH).unlink()
+    _, cursor = tick(holocron, instance)
+    with time_machine.travel(utc_now() + timedelta(hours=2)):
+        tick(holocron, instance, cursor, failed_at=utc_now() - timedelta(minutes=2))
+        assert late(holocron) == ["pages of sample"]
+
+
+def test_health_knows_from_the_cursor_since_when_the_machine_is_awake(
+    holocron: Holocron, instance: dg.DagsterInstance
+) -> None:
+    _, cursor = tick(holocron, instance)
+    daemon_at_work(instance, utc_now().timestamp(), sensor=raise_alerts.name, cursor=cursor)
+    assert read_dagster_state(instance).awake_since == kept_times(cursor)["awake_since"]
+    with time_machine.travel(utc_now() + timedelta(hours=8), tick=False):
+        assert read_dagster_state(instance).awake_since == utc_now(), "nothing was checked since it woke"
+
+
+def test_health_knows_nothing_of_a_sleep_where_alerts_are_not_checked(instance: dg.DagsterInstance) -> None:
+    at, cursor = utc_now().timestamp(), cursor_of(awake_since=timedelta(hours=2))
+    stopped = InstigatorStatus.STOPPED
+    daemon_at_work(instance, at, sensor=raise_alerts.name, cursor=cursor, status=stopped)
+    assert read_dagster_state(instance).awake_since is None
 
 
 PAPERS = """\
@@ -138,8 +201,9 @@ def test_snapshots_that_never_end_raise_an_alert_even_if_their_processes_were_st
     fires: bool,  # noqa: FBT001 - pytest gives it
 ) -> None:
     monkeypatch.setattr(alerting, "_SNAPSHOT_SECONDS", 0.0)
-    times = {"since": timedelta(hours=2), "ticked_at": timedelta(minutes=silent_minutes)}
-    kept = json.dumps({name: (utc_now() - ago).isoformat() for name, ago in times.items()})
+    kept = cursor_of(
+        awake_since=timedelta(hours=3), since=timedelta(hours=2), ticked_at=timedelta(minutes=silent_minutes)
+    )
     said, cursor = tick(holocron, instance, kept)
     assert ("no snapshot of the status has come to an end for 120 minutes" in said) is fires
     assert (json.loads(cursor)["since"] == json.loads(kept)["since"]) is fires

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
@@ -170,6 +170,7 @@ def findings(
     *,
     models_are_asked: bool,
     sources: Sequence[Source | FileSource] = (),
+    awake_since: datetime | None = None,
 ) -> list[Finding]:
     """All that is wrong with the work.
 
@@ -178,6 +179,7 @@ def findings(
         rules: the rules to check.
         models_are_asked: whether models are asked at all; if not, their work waits by choice.
         sources: the sources; their files say when they rest.
+        awake_since: since when the machine is awake; None if it always was.
     """
     at_work = [queue for queue in status.queues if _is_to_go_on(queue, status, models_are_asked)]
     return [
@@ -185,7 +187,7 @@ def findings(
         *_exhausted(status.queues, rules.exhausted),
         *_pending(at_work, rules.pending),
         *_oldest(at_work, rules.oldest),
-        *_no_progress(at_work, rules.no_progress, status, sources),
+        *_no_progress(at_work, rules.no_progress, status, sources, awake_since),
         *_room(status, rules.room),
     ]
 
@@ -237,12 +239,19 @@ def _oldest(queues: Sequence[Queue], rule: OldestRule | None) -> Iterator[Findin
 
 
 def _no_progress(
-    queues: Sequence[Queue], rule: ProgressRule | None, status: Status, sources: Sequence[Source | FileSource]
+    queues: Sequence[Queue],
+    rule: ProgressRule | None,
+    status: Status,
+    sources: Sequence[Source | FileSource],
+    awake_since: datetime | None,
 ) -> Iterator[Finding]:
     """One finding for each stage of a source, since interrogations wait for each other's turns."""
     if rule is None:
         return
     moment = status.at - timedelta(minutes=rule.minutes)
+    # What fired before the machine slept goes on; nothing begins until there was time to do some work.
+    has_slept = awake_since is not None and awake_since > moment
+    firing = {alert.subject for alert in status.alerts if alert.rule == "no_progress"}
     due = {(one.stage, one.source, one.interrogation) for one in status.stages if one.pending + one.in_flight}
     at_rest = {host.source for host in status.hosts if host.treatment in AS_ITS_FILE_SAYS}
     at_rest |= may_have_rested(sources, moment, status.at)
@@ -261,6 +270,8 @@ def _no_progress(
         ]
         if late and all(queue.last_done_at is None or queue.last_done_at <= moment for queue in group):
             name, depth = _named(stage, source or None), sum(queue.depth for queue in late)
+            if has_slept and name not in firing:
+                continue
             description = f"{depth:,} of {name} wait, and none was done in the last {rule.minutes:g} minutes"
             yield Finding("no_progress", name, depth, rule.minutes, description)
 

@@ -22,6 +22,7 @@ class DagsterState:
         heard_at: when each expected part of the daemon last showed that it lives; None if never.
         ticked_at: when any sensor last ticked; None if none ever did.
         run_times: durations of runs, by job; see `RunTimes.rows`.
+        awake_since: since when the machine is awake; None if no alerts are checked, so that it is not known.
     """
 
     at: datetime
@@ -29,6 +30,7 @@ class DagsterState:
     heard_at: Mapping[str, datetime | None]
     ticked_at: datetime | None
     run_times: Sequence[Mapping[str, Any]] = ()
+    awake_since: datetime | None = None
 
 
 @dataclass(frozen=True)

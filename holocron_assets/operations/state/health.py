@@ -61,14 +61,19 @@ def health_report(checks: Sequence[Check]) -> dict[str, Any]:
     }
 
 
-def lake_checks(taken: Taken[Status]) -> list[Check]:
-    """The checks that follow from a snapshot of the lake."""
+def lake_checks(taken: Taken[Status], awake_since: datetime | None = None) -> list[Check]:
+    """The checks that follow from a snapshot of the lake.
+
+    Args:
+        taken: the snapshot.
+        awake_since: since when the machine is awake; None if that is not known.
+    """
     status = taken.found
     if taken.is_first_under_way:
         return [Check("lake", "degraded", f"nothing is known of it yet: {taken.problem}")]
     if status is None:
         return [Check("lake", "failed", f"it cannot be read: {taken.problem}")]
-    return [_lake(taken), _room(status), _models(status), _progress(status)]
+    return [_lake(taken), _room(status), _models(status, awake_since), _progress(status, awake_since)]
 
 
 def settings_check(broken: Mapping[str, str]) -> Check:
@@ -134,7 +139,7 @@ def _ticks(dagster: DagsterState) -> Check:
     return Check(name, "failed", f"it lives, but no sensor has ticked {when}: {why}")
 
 
-def _models(status: Status) -> Check:
+def _models(status: Status, awake_since: datetime | None) -> Check:
     """Whether models answer, if there is something to ask."""
     name, problem = "models", status.models.problem
     if is_switched_off():
@@ -146,28 +151,29 @@ def _models(status: Status) -> Check:
     if asked and not wanted:
         return Check(name, "ok", f"what is to be asked is held back. Otherwise: {problem}")
     is_gone = status.models.loaded is None
-    return Check(name, "failed" if is_gone and wanted and not _goes_on(status) else "degraded", problem)
+    is_all = is_gone and wanted and not _goes_on(status, awake_since)
+    return Check(name, "failed" if is_all else "degraded", problem)
 
 
 _OF_HOSTS = ("pages", "files")
 """Stages whose work is of hosts, which may be left alone for now."""
 
 
-def _progress(status: Status) -> Check:
+def _progress(status: Status, awake_since: datetime | None) -> Check:
     """Whether due work is being done."""
     name, waiting = "progress", _waiting(status)
     if not waiting:
         return Check(name, "ok", "nothing waits that may be done now")
-    stuck = {stage: rows for stage, rows in waiting.items() if _are_stuck(rows, status.at)}
+    stuck = {stage: rows for stage, rows in waiting.items() if _are_stuck(rows, status.at, awake_since)}
     if not stuck:
         return Check(name, "ok", f"work goes on: {', '.join(sorted(waiting))}")
     message = "; ".join(_in_words(stage, rows, status.at) for stage, rows in sorted(stuck.items()))
     return Check(name, "failed" if len(stuck) == len(waiting) else "degraded", message)
 
 
-def _goes_on(status: Status) -> bool:
+def _goes_on(status: Status, awake_since: datetime | None) -> bool:
     """Whether there is work that needs no model, and is not stuck."""
-    return any(not _are_stuck(rows, status.at) for rows in _waiting(status).values())
+    return any(not _are_stuck(rows, status.at, awake_since) for rows in _waiting(status).values())
 
 
 def _waiting(status: Status) -> dict[str, list[tuple[Stage, Queue | None]]]:
@@ -195,11 +201,16 @@ def _is_excused(status: Status, stage: Stage) -> bool:
     return stage.stage in _OF_HOSTS and stage.source in left_alone
 
 
-def _are_stuck(rows: Sequence[tuple[Stage, Queue | None]], now: datetime) -> bool:
+def _are_stuck(
+    rows: Sequence[tuple[Stage, Queue | None]], now: datetime, awake_since: datetime | None
+) -> bool:
     """Whether some work of a stage has waited for long while nothing of that stage was done.
 
-    One source or model often waits for another, which is no fault.
+    One source or model often waits for another, which is no fault. Nor is it one that all waited while the
+    machine slept.
     """
+    if awake_since and now - awake_since < STUCK:
+        return False
     done = [queue.last_done_at for _, queue in rows if queue and queue.last_done_at]
     if any(now - moment < STUCK for moment in done):
         return False

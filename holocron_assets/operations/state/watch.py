@@ -97,7 +97,9 @@ class Watch(Collector):
             yield from dagster_metrics(dagster.found)
 
     def _checked(self, status: Taken[Status], dagster: Taken[DagsterState]) -> list[Check]:
-        return [*lake_checks(status), settings_check(self._settings()), *dagster_checks(dagster)]
+        awake_since = dagster.found.awake_since if dagster.found else None
+        checks = lake_checks(status, awake_since)
+        return [*checks, settings_check(self._settings()), *dagster_checks(dagster)]
 
     def _snapshot_metrics(self, **kept: Taken[Any]) -> Iterator[Metric]:
         seconds = GaugeMetricFamily(

@@ -10,6 +10,7 @@ from dagster import DagsterInstance, DagsterRunStatus, RunsFilter
 from dagster._core.scheduler.instigation import InstigatorType, SensorInstigatorData
 
 from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.operations.state.awake import CHECK, awake_since, kept_times
 from holocron_assets.operations.state.dagster_state import DagsterState, EndedRun, RunTimes
 from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY
@@ -42,6 +43,7 @@ def read_dagster_state(instance: DagsterInstance, run_times: RunTimes | None = N
         },
         ticked_at=_ticked_at(instance),
         run_times=run_times.rows(),
+        awake_since=_awake_since(instance),
     )
 
 
@@ -59,6 +61,22 @@ def _ended_runs(instance: DagsterInstance, since: datetime) -> list[EndedRun]:
         for record in records
         if record.start_time and record.end_time
     ]
+
+
+def _awake_since(instance: DagsterInstance) -> datetime | None:
+    """Since when the machine is awake; None where a person stopped the sensor that notes it."""
+    # Not the cursor's `ticked_at`: a tick that failed left that as it was, and the machine is awake.
+    noted = [
+        (data.last_tick_timestamp, since)
+        for state in instance.all_instigator_state(instigator_type=InstigatorType.SENSOR)
+        if state.name == CHECK and state.is_running
+        if isinstance(data := state.instigator_data, SensorInstigatorData) and data.last_tick_timestamp
+        if (since := kept_times(data.cursor).get("awake_since"))
+    ]
+    if not noted:
+        return None
+    ticked, since = max(noted)
+    return awake_since(since, datetime.fromtimestamp(ticked, UTC), now=utc_now())
 
 
 def _ticked_at(instance: DagsterInstance) -> datetime | None:

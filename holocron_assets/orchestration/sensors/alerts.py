@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import dagster as dg
 from filelock import Timeout
@@ -25,6 +26,7 @@ from holocron_assets.operations.notifications.alerts import (
 from holocron_assets.operations.notifications.blind_rules import BLIND_RULES, NoSnapshot, blind_findings
 from holocron_assets.operations.notifications.notifications import NoticeBook, open_book
 from holocron_assets.operations.notifications.webhooks import Webhooks, read_webhooks
+from holocron_assets.operations.state.awake import awake_since, kept_times
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runtime.settings_files import broken_settings
 from holocron_assets.orchestration.sensors.snapshots import LastingSnapshot, Sight, lasting_snapshot
@@ -36,10 +38,20 @@ _LOG = logger(__name__)
 
 _SNAPSHOT_SECONDS = 10.0  # with the patience below, a tick ends before Dagster gives it up
 _PATIENCE_SECONDS = 40.0  # a process that sends holds the notices for 35 s at most, even if receivers hang
-_ABSENT = timedelta(minutes=10)
-"""If ticks are further apart, it is not known whether there was a snapshot in between."""
-
 _LASTING = LastingSnapshot()
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known from tick to tick.
+
+    Attributes:
+        awake_since: since when ticks come without a break.
+        missing: the missing snapshot; None if there is one.
+    """
+
+    awake_since: datetime
+    missing: NoSnapshot | None
 
 
 @dg.sensor(
@@ -60,9 +72,9 @@ def raise_alerts(
     sight = _LASTING.see(opened.root, take, patience_seconds=_SNAPSHOT_SECONDS)
     for message in (*sight.repaired, *([sight.problem] if sight.problem else [])):
         context.log.error(message)
-    missing = _no_snapshot(context, sight)
+    known = _known(context, sight)
     try:
-        rows = _raised(opened, sight, missing, broken, sources.of_any_kind())
+        rows = _raised(opened, sight, known, broken, sources.of_any_kind())
     except Timeout:
         return dg.SkipReason("notices are being sent; alerts are checked after that")
     _LASTING.judged(opened.root, sight)
@@ -76,25 +88,32 @@ def raise_alerts(
     return dg.SkipReason("; ".join([*under_way, *messages]) or "nothing is wrong")
 
 
-def _no_snapshot(context: dg.SensorEvaluationContext, sight: Sight) -> NoSnapshot | None:
-    """The missing snapshot, and since when: the cursor keeps that if the process ended meanwhile."""
-    if not sight.is_under_way:
-        context.update_cursor("")
-        return NoSnapshot(sight.since, sight.problem) if sight.problem else None
-    now = utc_now()
-    kept = json.loads(context.cursor) if context.cursor else {}
-    if kept and now - datetime.fromisoformat(kept["ticked_at"]) <= _ABSENT:
-        since = min(sight.since, datetime.fromisoformat(kept["since"]))
-    else:
-        since = sight.since
-    context.update_cursor(json.dumps({"since": since.isoformat(), "ticked_at": now.isoformat()}))
-    return NoSnapshot(since)
+def _known(context: dg.SensorEvaluationContext, sight: Sight) -> _Known:
+    """What this tick knows of earlier ones: the cursor keeps it if the process ended meanwhile."""
+    now, kept = utc_now(), kept_times(context.cursor)
+    awake = awake_since(kept.get("awake_since"), _checked_at(context, kept), now=now)
+    keep, missing = {"awake_since": awake, "ticked_at": now}, None
+    if sight.is_under_way:
+        # Of a break it is not known whether there was a snapshot in between.
+        keep["since"] = max(awake, min(sight.since, kept.get("since", sight.since)))
+        missing = NoSnapshot(keep["since"])
+    elif sight.problem:
+        missing = NoSnapshot(sight.since, sight.problem)
+    context.update_cursor(json.dumps({name: at.isoformat() for name, at in keep.items()}))
+    return _Known(awake, missing)
+
+
+def _checked_at(context: dg.SensorEvaluationContext, kept: Mapping[str, datetime]) -> datetime | None:
+    """When the last check was. Of one that failed, Dagster keeps the time and no cursor."""
+    last = context.last_tick_completion_time
+    times = [kept.get("ticked_at"), datetime.fromtimestamp(last, UTC) if last else None]
+    return max(filter(None, times), default=None)
 
 
 def _raised(
     lake: Lake,
     sight: Sight,
-    missing: NoSnapshot | None,
+    known: _Known,
     broken: Mapping[str, str],
     sources: Sequence[AnySource],
 ) -> list[Row]:
@@ -108,12 +127,18 @@ def _raised(
     found = blind_findings(
         rules,
         now=utc_now(),
-        missing=missing,
+        missing=known.missing,
         broken_settings=broken,
         newest_backup=_newest_backup(lake, rules),
     )
     if sight.status:
-        found += findings(sight.status, rules, models_are_asked=not is_switched_off(), sources=sources)
+        found += findings(
+            sight.status,
+            rules,
+            models_are_asked=not is_switched_off(),
+            sources=sources,
+            awake_since=known.awake_since,
+        )
     with open_book(lake, patience_seconds=_PATIENCE_SECONDS) as book:
         # Notices that a killed process left come first: an alert may begin again in this same tick.
         _note(book, standing_alerts(lake), webhooks)

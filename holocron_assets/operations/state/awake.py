@@ -1,0 +1,29 @@
+"""Since when the machine is awake: no work is late that could not be done, since it slept or was off."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+CHECK = "raise_alerts"
+"""The sensor that checks every two minutes, and keeps the times of that in its cursor."""
+
+_BREAK = timedelta(minutes=10)
+"""If two checks are further apart, nothing ran in between."""
+
+
+def awake_since(since: datetime | None, checked_at: datetime | None, *, now: datetime) -> datetime:
+    """Since when checks come without a break.
+
+    Args:
+        since: the same as of the last check; None if it is not known.
+        checked_at: when the last check was; None if there was none.
+        now: the moment.
+    """
+    if since is None or checked_at is None or now - checked_at > _BREAK:
+        return now
+    return min(since, now)  # the clock may be set back
+
+
+def kept_times(cursor: str | None) -> Mapping[str, datetime]:
+    """The times in the cursor of that sensor, by name: `awake_since`, `ticked_at` and others."""
+    return {name: datetime.fromisoformat(at) for name, at in json.loads(cursor or "{}").items()}
