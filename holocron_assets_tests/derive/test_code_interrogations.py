@@ -28,7 +28,7 @@ from holocron_assets.derive.gpu.turns import Given
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.items.items import Item, wanted_items
 from holocron_assets.derive.items.recipe import derivation_of, recipe_of
-from holocron_assets.derive.results import journaled_answers
+from holocron_assets.derive.results import answers_elsewhere
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.declaration import versions
 from holocron_assets.lake.declaration.versions import module_version
@@ -241,7 +241,7 @@ def test_the_traceback_of_an_item_that_cannot_be_asked_about_is_kept(tmp_path: P
 def test_of_the_same_page_in_another_batch_code_answers_the_same_and_looks_for_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journaled_answers, "answered_scopes", None)
+    monkeypatch.setattr(answers_elsewhere, "answered_scopes", None)
     for asked in (by_sql(), by_python()):
         lake = a_wiki(tmp_path / asked.kind, PILOTS)
         answered(lake, asked)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from holocron_assets.derive.interrogations.loading import load_interrogations
-from holocron_assets.derive.results import journaled_answers, kept_answers
+from holocron_assets.derive.results import answers_elsewhere, kept_answers
 from holocron_assets.derive.results.kept_keys import KeptKeys
 from holocron_assets.lake.place.paths import Lake
 
@@ -54,7 +54,7 @@ def test_files_without_keys_are_bounded_too() -> None:
     assert len(files.read) > 3
 
 
-@pytest.mark.parametrize("module", [kept_answers, journaled_answers])
+@pytest.mark.parametrize("module", [kept_answers, answers_elsewhere])
 def test_keys_of_answers_stay_in_bounded_memories(module: object) -> None:
     assert isinstance(vars(module)["_KEYS"], KeptKeys)
 
@@ -62,5 +62,5 @@ def test_keys_of_answers_stay_in_bounded_memories(module: object) -> None:
 def test_no_file_is_looked_for_where_every_question_is_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journaled_answers, "answered_scopes", None)
-    assert journaled_answers.answers_elsewhere(Lake(tmp_path), load_interrogations()[0], set()) == {}
+    monkeypatch.setattr(answers_elsewhere, "answered_scopes", None)
+    assert answers_elsewhere.answers_elsewhere(Lake(tmp_path), load_interrogations()[0], set()) == {}

@@ -57,12 +57,12 @@ def tick(
     holocron: Holocron,
     instance: dg.DagsterInstance,
     cursor: str | None = None,
-    failed_at: datetime | None = None,
+    last_at: datetime | None = None,
 ) -> tuple[str, str]:
-    """What the sensor says, and its cursor after; the tick before may have failed."""
+    """What the sensor says, and its cursor after; `last_at` is when it was checked before."""
     resources = {"lake": lake_resource(holocron), "sources": sources_resource(holocron)}
     with dg.build_sensor_context(instance=instance, cursor=cursor, resources=resources) as context:
-        vars(context)["_last_tick_completion_time"] = failed_at and failed_at.timestamp()
+        vars(context)["_last_tick_completion_time"] = last_at and last_at.timestamp()
         answer = raise_alerts(context)
         assert isinstance(answer, dg.SkipReason)
         return answer.skip_message or "", context.cursor or ""
@@ -93,7 +93,7 @@ def test_a_tick_leaves_a_long_snapshot_to_the_next_tick_which_evaluates_it(
     monkeypatch.setattr(alerting, "_SNAPSHOT_SECONDS", 60.0)
     said, cursor = tick(holocron, instance, cursor)
     assert said == GIVEN_UP
-    assert kept_times(cursor).keys() == {"awake_since", "ticked_at"}
+    assert kept_times(cursor).keys() == {"awake_since"}
     assert [row["rule"] for row in firing(holocron.lake)] == ["exhausted"]
 
 
@@ -107,26 +107,30 @@ def late(holocron: Holocron) -> list[str]:
     return [row["subject"] for row in firing(holocron.lake) if row["rule"] == "no_progress"]
 
 
+def stuck_pages(holocron: Holocron, instance: dg.DagsterInstance) -> str:
+    """Pages wait for good; the cursor of a first check."""
+    holocron.lake.file(PAGES, SAMPLE_BATCH).unlink()
+    return tick(holocron, instance)[1]
+
+
 def test_the_first_check_after_a_night_off_fires_nothing(
     holocron: Holocron, instance: dg.DagsterInstance
 ) -> None:
-    holocron.lake.file(PAGES, SAMPLE_BATCH).unlink()
-    _, cursor = tick(holocron, instance)
-    with time_machine.travel(utc_now() + timedelta(hours=8)):
-        tick(holocron, instance, cursor)
+    cursor, slept_from = stuck_pages(holocron, instance), utc_now()
+    with time_machine.travel(slept_from + timedelta(hours=8)):
+        _, cursor = tick(holocron, instance, cursor, last_at=slept_from)
         assert late(holocron) == []
-    with time_machine.travel(utc_now() + timedelta(hours=9, minutes=2)):
-        tick(holocron, instance, cursor_of(awake_since=timedelta(minutes=62), ticked_at=timedelta(minutes=2)))
+    with time_machine.travel(slept_from + timedelta(hours=9, minutes=2)):
+        tick(holocron, instance, cursor, last_at=utc_now() - timedelta(minutes=2))
         assert late(holocron) == ["pages of sample"], "it was awake for an hour"
 
 
 def test_checks_that_failed_for_an_hour_are_no_night_off(
     holocron: Holocron, instance: dg.DagsterInstance
 ) -> None:
-    holocron.lake.file(PAGES, SAMPLE_BATCH).unlink()
-    _, cursor = tick(holocron, instance)
+    cursor = stuck_pages(holocron, instance)  # a check that fails has a time, and leaves the cursor as it was
     with time_machine.travel(utc_now() + timedelta(hours=2)):
-        tick(holocron, instance, cursor, failed_at=utc_now() - timedelta(minutes=2))
+        tick(holocron, instance, cursor, last_at=utc_now() - timedelta(minutes=2))
         assert late(holocron) == ["pages of sample"]
 
 
@@ -201,10 +205,8 @@ def test_snapshots_that_never_end_raise_an_alert_even_if_their_processes_were_st
     fires: bool,  # noqa: FBT001 - pytest gives it
 ) -> None:
     monkeypatch.setattr(alerting, "_SNAPSHOT_SECONDS", 0.0)
-    kept = cursor_of(
-        awake_since=timedelta(hours=3), since=timedelta(hours=2), ticked_at=timedelta(minutes=silent_minutes)
-    )
-    said, cursor = tick(holocron, instance, kept)
+    kept = cursor_of(awake_since=timedelta(hours=3), since=timedelta(hours=2))
+    said, cursor = tick(holocron, instance, kept, last_at=utc_now() - timedelta(minutes=silent_minutes))
     assert ("no snapshot of the status has come to an end for 120 minutes" in said) is fires
     assert (json.loads(cursor)["since"] == json.loads(kept)["since"]) is fires
     assert [row["rule"] for row in firing(holocron.lake)] == (["no_look"] if fires else [])

@@ -57,7 +57,7 @@ def compaction_is_due(lake: Lake, source: Source) -> bool:
     """
     if coverage(lake, source).unfinished:
         return enough_is_new(lake, source)
-    return _is_enough_new(lake, source, _SHARE_OF_COVERED) or may_hide_pages(lake, source)
+    return _is_enough_new(lake, source, _SHARE_OF_COVERED) or _may_hide_pages(lake, source)
 
 
 def enough_is_new(lake: Lake, source: Source) -> bool:
@@ -78,8 +78,8 @@ def _is_enough_new(lake: Lake, source: Source, share: int) -> bool:
     return len(held.new_with_links) + _changed(lake, held) >= enough
 
 
-def may_hide_pages(lake: Lake, source: Source) -> bool:
-    """Whether no page seems pending or in flight, but only a new `known_links` can prove that."""
+def _may_hide_pages(lake: Lake, source: Source) -> bool:
+    """Whether no page seems pending, but only a new `known_links` can prove that."""
     held = coverage(lake, source)
     if not held.covered or source.kind == "mediawiki_dump":
         return False

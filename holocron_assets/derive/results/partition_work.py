@@ -20,8 +20,8 @@ from holocron_assets.derive.items.items import Item, wanted_items
 from holocron_assets.derive.items.recipe import recipe_of
 from holocron_assets.derive.items.wanted import Superseded
 from holocron_assets.derive.results.answer_tables import items_with_rows, write_answers
+from holocron_assets.derive.results.answers_elsewhere import answers_elsewhere
 from holocron_assets.derive.results.item_states import ItemState
-from holocron_assets.derive.results.journaled_answers import answers_elsewhere
 from holocron_assets.derive.results.kept_answers import scope_of, state_of
 from holocron_assets.derive.results.llm_rows import run_row, write_attempts, write_runs
 from holocron_assets.derive.results.requeued import letter_key, requeue_times

@@ -85,7 +85,7 @@ def ended(item_id: str, key: str, outcome: Outcome, *, unsupported: int) -> Reco
         "ended",
         item_id,
         key,
-        counts=outcome.counts,  # these two follow the key: `journaled_answers` searches for them
+        counts=outcome.counts,  # these two follow the key: `answers_elsewhere` searches for them
         status=outcome.status,
         answer=outcome.answer,
         parse_strategy=outcome.parse_strategy,

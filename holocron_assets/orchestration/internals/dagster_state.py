@@ -65,7 +65,6 @@ def _ended_runs(instance: DagsterInstance, since: datetime) -> list[EndedRun]:
 
 def _awake_since(instance: DagsterInstance) -> datetime | None:
     """Since when the machine is awake; None where a person stopped the sensor that notes it."""
-    # Not the cursor's `ticked_at`: a tick that failed left that as it was, and the machine is awake.
     noted = [
         (data.last_tick_timestamp, since)
         for state in instance.all_instigator_state(instigator_type=InstigatorType.SENSOR)

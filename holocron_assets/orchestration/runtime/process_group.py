@@ -217,7 +217,7 @@ class ProcessGroup:
 
 
 def _log_options() -> list[str]:
-    """What Dagster's commands are told of the format of their logs."""
+    """The options of Dagster's commands for the format of their logs."""
     return ["--log-format", "json"] if log_format() == "json" else []
 
 

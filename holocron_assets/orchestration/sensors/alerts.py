@@ -90,9 +90,10 @@ def raise_alerts(
 
 def _known(context: dg.SensorEvaluationContext, sight: Sight) -> _Known:
     """What this tick knows of earlier ones: the cursor keeps it if the process ended meanwhile."""
-    now, kept = utc_now(), kept_times(context.cursor)
-    awake = awake_since(kept.get("awake_since"), _checked_at(context, kept), now=now)
-    keep, missing = {"awake_since": awake, "ticked_at": now}, None
+    kept, last = kept_times(context.cursor), context.last_tick_completion_time
+    checked_at = datetime.fromtimestamp(last, UTC) if last else None
+    awake = awake_since(kept.get("awake_since"), checked_at, now=utc_now())
+    keep, missing = {"awake_since": awake}, None
     if sight.is_under_way:
         # Of a break it is not known whether there was a snapshot in between.
         keep["since"] = max(awake, min(sight.since, kept.get("since", sight.since)))
@@ -101,13 +102,6 @@ def _known(context: dg.SensorEvaluationContext, sight: Sight) -> _Known:
         missing = NoSnapshot(sight.since, sight.problem)
     context.update_cursor(json.dumps({name: at.isoformat() for name, at in keep.items()}))
     return _Known(awake, missing)
-
-
-def _checked_at(context: dg.SensorEvaluationContext, kept: Mapping[str, datetime]) -> datetime | None:
-    """When the last check was. Of one that failed, Dagster keeps the time and no cursor."""
-    last = context.last_tick_completion_time
-    times = [kept.get("ticked_at"), datetime.fromtimestamp(last, UTC) if last else None]
-    return max(filter(None, times), default=None)
 
 
 def _raised(
