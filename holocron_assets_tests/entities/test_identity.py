@@ -1,6 +1,6 @@
 import unicodedata
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from holocron_assets.entities.identity.identity import entity_id, holders_of, match_entities, new_ids
@@ -151,6 +151,16 @@ def test_what_another_type_gave_up_hinders_nobody() -> None:
     recreated = page("Varn", 5)
     matched = match_entities([recreated], [left_behind], [holders_of([left_behind])])
     assert matched == {recreated["title_key"]: left_behind}
+
+
+def test_a_new_page_at_the_title_of_a_page_that_was_retyped_and_deleted_gets_no_former_entity() -> None:
+    left_behind = entity(page("Varn", 4), state="suppressed")
+    retyped = {**entity(page("Varn", 4), state="suppressed"), "valid_from": START + timedelta(days=1)}
+    newcomer = page("Varn", 5)
+    assert match_entities([newcomer], [left_behind], [holders_of([retyped])]) == {}
+    assert match_entities([newcomer], [retyped], [holders_of([left_behind])]) == {
+        newcomer["title_key"]: retyped
+    }
 
 
 def test_a_page_that_was_retyped_keeps_its_id_where_one_of_its_title_is_gone() -> None:

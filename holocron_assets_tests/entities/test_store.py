@@ -229,6 +229,27 @@ def test_pages_that_are_moved_and_retyped_keep_their_ids_where_one_takes_the_pla
     assert wiki.stale() == []
 
 
+@pytest.mark.parametrize(("first", "later"), [("Species", "Droid"), ("Droid", "Species")])
+@pytest.mark.parametrize("is_deleted_first", [True, False])
+def test_a_new_page_at_the_title_of_a_page_that_was_retyped_and_deleted_is_another_thing(
+    tmp_path: Path, first: str, later: str, *, is_deleted_first: bool
+) -> None:
+    wiki = wiki_of(tmp_path, Seen("Varn", 4, first))
+    wiki.resolve_all()
+    before = wiki.ids()
+    wiki.crawl(Seen("Varn", 4, later, revision_id=101))
+    wiki.resolve_all()
+    assert wiki.ids() == before
+    if is_deleted_first:
+        wiki.crawl(missing("Varn"))
+        wiki.resolve_all()
+    wiki.crawl(Seen("Varn", 5, first, revision_id=102))
+    wiki.resolve_all()
+    assert wiki.ids().keys() == {"Varn"}
+    assert wiki.ids() != before
+    assert wiki.stale() == []
+
+
 def test_a_page_that_moved_gets_its_id_back_whatever_was_written_at_its_old_title(tmp_path: Path) -> None:
     wiki = wiki_of(tmp_path, Seen("Varn", 4))
     wiki.resolve_all()

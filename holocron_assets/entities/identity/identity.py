@@ -164,7 +164,7 @@ def match_entities(
         candidates: rows of `entity_candidates`.
         current: the current row of every standing entity, suppressed ones included.
         elsewhere: entities of other types. A page that was retyped took its id with it: a new page at its old
-            title does not get that id.
+            title does not get that id, also after the retyped page is deleted.
         away: ids of entities whose page is there, but has another title now, or another type: no other page
             takes its place.
 
@@ -177,7 +177,7 @@ def match_entities(
     stages: _Stages = (*_OF_ITS_OWN, partial(_match_retyped, elsewhere), *_IN_ITS_PLACE)
     for stage in stages:
         if stage in _IN_ITS_PLACE:
-            free = [row for row in free if row["entity_id"] not in away]
+            free = [row for row in free if row["entity_id"] not in away and not _was_retyped(row, elsewhere)]
             waiting = [row for row in waiting if not (free and held_by_page(elsewhere, row))]
         found = stage(waiting, free)
         matched |= found
@@ -189,6 +189,13 @@ def match_entities(
         if standing and not _may_hold(row, _standing(elsewhere, standing["entity_id"])):
             del matched[row["title_key"]]
     return matched
+
+
+def _was_retyped(row: Row, elsewhere: Sequence[Holders]) -> bool:
+    """Whether another type has an entity now, or had it after this one."""
+    if row["state"] != "suppressed":
+        return False
+    return any(_held_last(other) > _held_last(row) for other in held_in(elsewhere, row["entity_id"]))
 
 
 def _match_by(
