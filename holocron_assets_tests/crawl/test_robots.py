@@ -1,10 +1,12 @@
 """robots.txt, clause by clause of RFC 9309, before a fake wiki's API."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import time_machine
@@ -19,6 +21,7 @@ from holocron_assets.crawl.mediawiki.client import MOST_TITLES
 from holocron_assets.crawl.politeness.host_state import HostState
 from holocron_assets.crawl.politeness.limits import HostLimits
 from holocron_assets.crawl.politeness.rules import Decision
+from holocron_assets.telemetry.logs import configure_logs
 
 FORBIDS_US = "User-agent: *\nAllow: /\n\nUser-agent: holocron\nDisallow: /api.php\n"
 
@@ -29,6 +32,14 @@ def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Crawl]:
     with crawling(tmp_path, obey_robots=True) as crawl:
         crawl.wiki.answer = lambda _: {"batchcomplete": True, "query": {"pages": [page_object("A")]}}
         yield crawl
+
+
+@pytest.fixture
+def json_log(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """Gives the lines that were logged since; logs are as they were afterwards."""
+    configure_logs({"HOLOCRON_LOG": "json"})
+    yield lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    configure_logs({})
 
 
 def says(text: str) -> Behaviour:
@@ -164,6 +175,20 @@ def test_a_redirect_that_leads_nowhere_means_that_there_is_none(crawl: Crawl, lo
 
 
 @pytest.mark.fault(4, "robots.txt that is not there")
+@pytest.mark.parametrize(
+    ("status", "level"), [(404, "info"), (410, "info"), (403, "warning"), (500, "warning")]
+)
+def test_only_a_robots_txt_that_should_be_there_is_missed_in_the_log(
+    crawl: Crawl, json_log: Callable[[], list[dict[str, Any]]], status: int, level: str
+) -> None:
+    crawl.wiki.robots = page(status, "no")
+    with suppress(WikiUnavailable):
+        crawl.fetch("A")
+    line = next(line for line in json_log() if line["event"] == "asked a wiki")
+    url = f"http://{crawl.wiki.host}/robots.txt" if level == "warning" else None
+    assert (line["status"], line["level"], line.get("url")) == (status, level, url)
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 418, 451])
 def test_rfc9309_2_3_1_3_without_one_everything_is_allowed(crawl: Crawl, status: int) -> None:
     crawl.wiki.robots = page(status, "for people")

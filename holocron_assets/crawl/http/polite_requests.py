@@ -264,8 +264,9 @@ class PoliteRequests:
     def _note(self, row: Row) -> None:
         """Record the result of a request, and log it."""
         self._record(row)
-        log = _LOG.info if row["outcome"] == "ok" else _LOG.warning
-        log("asked a wiki", **{name: row[name] for name in _LOGGED if row.get(name) is not None})
+        is_fine = row["outcome"] == "ok" or _is_rightly_absent(row)
+        log, names = (_LOG.info, _LOGGED) if is_fine else (_LOG.warning, (*_LOGGED, "url"))
+        log("asked a wiki", **{name: row[name] for name in names if row.get(name) is not None})
 
     def _is_private(self, request: Request, answer: HttpAnswer) -> str:
         return (
@@ -346,6 +347,11 @@ class PoliteRequests:
             **_treatment(self.limits.state(), now),
             "decision": f"not sent before {busy.due_at.isoformat(timespec='seconds')}",
         }
+
+
+def _is_rightly_absent(row: Row) -> bool:
+    """Whether nothing is at the address, and its reader has no problem with that: as for robots.txt."""
+    return row["outcome"] == "client_error" and row.get("error") is None
 
 
 def _reason(reason: str | None, number: int) -> str | None:

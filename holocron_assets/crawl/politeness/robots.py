@@ -183,7 +183,7 @@ class Robots:
 def _read_body(answer: HttpAnswer) -> _Body:
     is_none = answer.status in _THERE_IS_NONE
     walled = not is_none and is_challenge(answer.headers, answer.body)
-    failed = answer.status is None or answer.status >= HTTPStatus.BAD_REQUEST
+    failed = answer.status is None or (answer.status >= HTTPStatus.BAD_REQUEST and not is_none)
     problem = answer.error or (f"HTTP {answer.status}" if failed or walled else None)
     return _Body(is_expected=not walled, problem=problem)
 
