@@ -71,8 +71,18 @@ def test_the_best_turn_of_each_side_makes_the_ratio() -> None:
 
 
 def test_a_rate_is_turned_round_so_that_less_is_better() -> None:
-    rate = compared("crawl", "pages/s", "Scrapy", [(100.0, 300.0), (200.0, 500.0)], more_is_better=True)
+    rate = compared("crawl", "pages/s", "Scrapy", [(100.0, 300.0), (200.0, 500.0)], is_rate=True)
     assert (rate.ours, rate.peer_figure, rate.ratio) == (200.0, 500.0, 2.5)
+
+
+def test_a_rate_by_the_clock_is_shown_and_not_judged_since_it_depends_on_the_machine() -> None:
+    before, now = (
+        compared("crawl's rate", "pages/s", "Scrapy", [(ours, 500.0)], is_rate=True)
+        for ours in (250.0, 100.0)
+    )
+    found = judged([now], [run("aaa", before)], "quick")
+    assert change_of(found[0]) == "+150%"
+    assert complaints(found) == []
 
 
 def test_both_sides_are_measured_in_turns() -> None:

@@ -34,7 +34,7 @@ def measure(scale: Scale) -> list[Row]:
     rates = [(_rate(ours), _rate(peer)) for ours, peer in turns]
     return [
         compared("crawl", "CPU ms a page", _PEER, cpu),
-        compared("crawl's rate", "pages/s", _PEER, rates, more_is_better=True),
+        compared("crawl's rate", "pages/s", _PEER, rates, is_rate=True),
     ]
 
 

@@ -28,6 +28,8 @@ class Row:
         peer_figure: what that took.
         ratio: ours to the peer's, or the peer's to ours where more is better: less is always better.
         repetitions: of both, in turns.
+        of_the_clock: whether the figures are of the clock, not of the processor. A wiki that answers after
+            50 ms does so beside any processor, so the ratio depends on the machine, and is not judged.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Row:
     peer_figure: float
     ratio: float
     repetitions: int
+    of_the_clock: bool = False
 
 
 def in_turns(
@@ -56,13 +59,21 @@ def in_turns(
 
 
 def compared(
-    name: str, unit: str, peer: str, turns: Sequence[tuple[float, float]], *, more_is_better: bool = False
+    name: str, unit: str, peer: str, turns: Sequence[tuple[float, float]], *, is_rate: bool = False
 ) -> Row:
-    """The row of some turns: the best figure of each side, since other work only ever makes them worse."""
-    best = max if more_is_better else min
+    """The row of some turns: the best figure of each side, since other work only ever makes them worse.
+
+    Args:
+        name: of the row.
+        unit: of the figures.
+        peer: what ran beside Holocron.
+        turns: Holocron's figure and the peer's, by turn.
+        is_rate: whether the figures are rates by the clock, of which more is better.
+    """
+    best = max if is_rate else min
     ours, theirs = best(one for one, _ in turns), best(other for _, other in turns)
-    ratio = theirs / ours if more_is_better else ours / theirs
-    return Row(name, unit, _rounded(ours), peer, _rounded(theirs), _rounded(ratio), len(turns))
+    ratio = theirs / ours if is_rate else ours / theirs
+    return Row(name, unit, _rounded(ours), peer, _rounded(theirs), _rounded(ratio), len(turns), is_rate)
 
 
 def _rounded(figure: float) -> float:
