@@ -5,7 +5,7 @@ import os
 import re
 import select
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial, wraps
 from pathlib import Path
@@ -18,6 +18,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.interrogations.loading import left_out, load_interrogations
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.errors import HolocronError
+from holocron_assets.lake.files.damage import DamagedPartitionError, UnreadableFileError
 from holocron_assets.lake.place.known import refuse_gone
 from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.place.paths import Lake
@@ -246,6 +247,15 @@ def waiting_reported(doing: Callable[[], str]) -> AbstractContextManager[None]:
 def counted(number: int, thing: str) -> str:
     """A number of things, in words."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def faults_counted(faults: Sequence[DamagedPartitionError | UnreadableFileError]) -> str:
+    """How many files were found damaged, and how many the system could not read."""
+    unread = sum(isinstance(fault, UnreadableFileError) for fault in faults)
+    damaged = len(faults) - unread
+    said = [f"{counted(damaged, 'file')} found damaged"] if damaged else []
+    said += [f"{counted(unread, 'file')} could not be read"] if unread else []
+    return ", ".join(said)
 
 
 def fail(message: str) -> NoReturn:

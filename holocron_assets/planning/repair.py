@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from holocron_assets.crawl.changes.revision_check import start_pass
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.lake.files.damage import DamagedPartitionError
+from holocron_assets.lake.files.damage import DamagedPartitionError, UnreadableFileError
 from holocron_assets.lake.files.quarantine import set_aside
 from holocron_assets.lake.files.verifying import damage_of
 from holocron_assets.lake.place.clock import utc_now
@@ -93,11 +93,13 @@ def repaired_tick(tick: _Tick) -> _Tick:
     return cast("_Tick", repaired)
 
 
-def repair_all(errors: Sequence[DamagedPartitionError], report: Callable[[str], object]) -> list[str]:
+def repair_all(
+    errors: Sequence[DamagedPartitionError | UnreadableFileError], report: Callable[[str], object]
+) -> list[str]:
     """Set several damaged files aside. Those that cannot be set aside are left and named.
 
     Args:
-        errors: the error of reading each.
+        errors: the error of reading each. A file that the system cannot read may be whole, and is left.
         report: called with a message about each file that was set aside.
 
     Returns:
@@ -105,6 +107,9 @@ def repair_all(errors: Sequence[DamagedPartitionError], report: Callable[[str], 
     """
     left = []
     for error in errors:
+        if isinstance(error, UnreadableFileError):
+            left.append(str(error))
+            continue
         try:
             report(repair(error))
         except DamagedPartitionError as unrepaired:

@@ -1,5 +1,6 @@
 """Damaged files of the lake: each is found, named, moved aside with a note, and never deleted."""
 
+import errno
 import hashlib
 import json
 import os
@@ -10,12 +11,15 @@ from pathlib import Path
 from time import time
 from typing import Any
 
+import dagster as dg
 import pytest
+import time_machine
 from click.testing import CliRunner, Result
 
 from holocron_assets.cli.main import main
 from holocron_assets.decisions.log import new_decision, record, standing
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files import sealing, verifying
 from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError
 from holocron_assets.lake.files.footers import FOOTER_KEY
 from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
@@ -25,7 +29,7 @@ from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.files.verifying import (
     HOURS_OF_A_ROUND,
     damage_of,
-    damaged_files,
+    faulty_files,
     files_due,
     note_verified,
 )
@@ -35,6 +39,8 @@ from holocron_assets.lake.packs.packing import write_pack
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import DECISIONS, PAGE_LINKS, PAGES, TAGS
 from holocron_assets.lake.views.database import connect, query
+from holocron_assets.orchestration.checks.quality import files_are_whole
+from holocron_assets.orchestration.resources.resources import LakeResource
 
 pytestmark = pytest.mark.system
 
@@ -340,7 +346,7 @@ def test_every_file_has_its_turn_within_a_week_and_damage_is_found_then(tmp_path
     turns = [turn(lake, start + timedelta(hours=hour)) for hour in range(HOURS_OF_A_ROUND)]
     assert sorted(file for files in turns for file in files) == lake.files()
     assert turn(lake, start + timedelta(hours=HOURS_OF_A_ROUND - 1)) == [], "once an hour is enough"
-    found = [error.file for files in turns for error in damaged_files(files)]
+    found = [error.file for files in turns for error in faulty_files(files)]
     assert found == [damaged]
 
 
@@ -362,6 +368,14 @@ def turn(lake: Lake, now: datetime) -> list[Path]:
     return files
 
 
+def check_of_the_hour(lake: Lake, hour: int) -> bool:
+    """Whether the check of an hour passes."""
+    with time_machine.travel(datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=hour), tick=False):
+        result = files_are_whole(dg.build_asset_check_context(), lake=LakeResource(folder=str(lake.root)))
+    assert isinstance(result, dg.AssetCheckResult)
+    return bool(result.passed)
+
+
 def verify(lake: Lake) -> Result:
     return CliRunner().invoke(main, ["verify"], env={"HOLOCRON_DATA": str(lake.root), "COLUMNS": "200"})
 
@@ -376,6 +390,29 @@ def test_a_script_learns_by_the_exit_code_whether_anything_was_damaged(tmp_path:
     assert f"{lake.file(PAGE_LINKS, BATCH).relative_to(tmp_path)} is damaged" in found.stdout
     assert "1 file found damaged" in found.stderr
     assert verify(lake).exit_code == 0, "what was set aside is no damage any more"
+
+
+@pytest.mark.fault(3, "a bad sector below a file, met by a script")
+def test_a_file_that_the_disk_cannot_read_is_named_and_the_files_after_it_are_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = lake_of(tmp_path, BATCH, "wiki-000002", "wiki-000003")
+    bad, damaged = lake.file(PAGE_LINKS, "wiki-000002"), lake.file(PAGE_LINKS, "wiki-000003")
+    flip(damaged, 300)
+
+    def on_a_bad_sector(file: Path) -> bool | None:
+        if file == bad:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))  # as a read: it does not name the file
+        return sealing.is_as_sealed(file)
+
+    monkeypatch.setattr(verifying, "is_as_sealed", on_a_bad_sector)
+    found = verify(lake)
+    assert found.exit_code == 1
+    assert f"{bad} cannot be read (Input/output error): check its disk" in found.stderr
+    assert "1 file found damaged, 1 file could not be read" in found.stderr
+    assert (bad.exists(), damaged.exists()) == (True, False)
+    checked = [check_of_the_hour(lake, hour) for hour in range(0, HOURS_OF_A_ROUND + 1, 24)]
+    assert sorted(checked) == [False, *[True] * 7], "a failed check keeps no later one from its files"
 
 
 @pytest.mark.fault(3, "a damaged file of people's decisions, searched for by a script")
@@ -402,7 +439,8 @@ def test_a_damaged_object_is_noticed_within_a_week_and_set_aside(tmp_path: Path)
     due = {
         path for hour in range(HOURS_OF_A_ROUND) for path in files_due(lake, now + timedelta(hours=hour))[0]
     }
-    (damage,) = damaged_files(sorted(due))
+    (damage,) = faulty_files(sorted(due))
+    assert isinstance(damage, DamagedPartitionError)
     assert damage.file == file
     aside = set_aside(lake, damage)
     assert aside is not None

@@ -20,7 +20,7 @@ else:
 
 from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.files.quarantine import all_set_aside, set_aside
-from holocron_assets.lake.files.verifying import damaged_files, files_to_verify
+from holocron_assets.lake.files.verifying import faulty_files, files_to_verify
 from holocron_assets.lake.journals import packing as journal_packing
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.journals.packed import packed_part
@@ -226,7 +226,7 @@ def test_a_damaged_packed_part_is_named_and_never_shorter_in_silence(
     whole = packed.read_bytes()
     for _ in range(100):
         packed.write_bytes(damaged := damage(whole, chance))
-        found = [one.file for one in damaged_files(files_to_verify(lake))]
+        found = [one.file for one in faulty_files(files_to_verify(lake))]
         if not found:
             assert damage is flip, "only a bit of the frame's header may mean nothing"
             assert numbers(journal) == list(range(110))

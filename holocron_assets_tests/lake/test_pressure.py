@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import pytest
@@ -141,6 +142,22 @@ def test_a_bound_of_zero_is_none_and_a_wrong_one_is_named(
     for wrong in ("-1", "much", "nan", "inf"):
         with pytest.raises(SettingError, match="HOLOCRON_FREE_GB must be a number from 0 on"):
             bounds({"HOLOCRON_FREE_GB": wrong})
+
+
+def test_the_disk_behind_a_linked_lake_is_measured_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with TemporaryDirectory(dir="/dev/shm") as memory:
+        if Path(memory).stat().st_dev == tmp_path.stat().st_dev:
+            pytest.skip("this machine has one disk")
+        (tmp_path / "lake").symlink_to(memory)
+        free = {tmp_path / "lake": 0.5 * GB, tmp_path: 100 * GB}
+        monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free[folder]))
+        monkeypatch.setattr(pressure, "_GAUGES", {})
+        found = pressure_on(tmp_path)
+        assert found is not None
+        assert found.reason.startswith(f"0.50 GB are free on the disk of {tmp_path / 'lake'}, and ")
+        assert list(Path(memory).iterdir()) == []
 
 
 def test_the_real_disk_is_measured_and_nothing_is_left_behind(root: Path) -> None:

@@ -19,6 +19,7 @@ import pytest
 import sqlalchemy
 from postgres_server import postgres_server
 
+from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.files.quarantine import all_set_aside, set_aside
 from holocron_assets.lake.files.verifying import damage_of
@@ -44,6 +45,8 @@ from holocron_assets.settings import PROJECT_FOLDER, written_by_people
 
 THREE_DAYS = timedelta(days=3)
 SCOPE = "kinds-wiki-000001"
+ANSWERS = dataclasses.replace(SEED_TITLES, name="derived_kinds")
+"""As of an interrogation: only the settings, which come back with the lake, declare its table."""
 
 
 @pytest.fixture
@@ -178,7 +181,7 @@ def test_rows_that_move_from_a_journal_into_a_partition_are_in_a_backup(
 
         monkeypatch.setattr(module, name, then_it_ends)
     copy, result = restored(places, back_up(places, tmp_path / "backups"), tmp_path / "other")
-    assert result.damaged == []
+    assert result.faulty == []
     assert not journal.exists(), "the batch ended"
     assert [row["title_key"] for row in read_partition(copy, SEED_TITLES, "wiki")] == list(range(10))
     kept = [record["number"] for record in Journal(copy.journal(SEED_TITLES, "wiki")).records()]
@@ -400,7 +403,7 @@ def test_a_restore_that_was_cut_off_is_finished_by_the_same_restore_and_by_no_ot
     with pytest.raises(BackupError, match=f"Finish it by `holocron restore {first.folder}`, or empty that"):
         restore_backup(other, second.folder)
     before = filled.stat()
-    assert restore_backup(other, first.folder).damaged == []
+    assert restore_backup(other, first.folder).faulty == []
     assert filled.stat().st_ino == before.st_ino, "what was restored stays"
     assert read_partition(other.lake, SEED_TITLES, "wiki") == read_partition(places.lake, SEED_TITLES, "wiki")
     for file in (other.dagster_home / "storage" / "kept", other.lake.root / "quarantine" / "kept"):
@@ -444,6 +447,25 @@ def test_a_lake_that_began_where_a_restore_was_cut_off_is_not_taken_for_the_rest
     assert marker_of(lake) == marker_of(places.lake.root / "lake")
 
 
+def test_a_second_restore_is_refused_while_the_first_goes_on(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_partition(places.lake, SEED_TITLES, "wiki", [seed(1)])
+    backup, other = back_up(places, tmp_path / "backups"), elsewhere(places, tmp_path / "other")
+    put_back, refused = restore._restore_settings, list[str]()  # noqa: SLF001 - a moment in the middle
+
+    def beside_another(*given: Any) -> Any:
+        with pytest.raises(BackupError, match=r"another restore to .* is under way") as caught:
+            restore_backup(other, backup.folder)
+        refused.append(str(caught.value))
+        return put_back(*given)
+
+    monkeypatch.setattr(restore, "_restore_settings", beside_another)
+    assert restore_backup(other, backup.folder).faulty == []
+    assert len(refused) == 1
+    assert [row["title_key"] for row in read_partition(other.lake, SEED_TITLES, "wiki")] == [1]
+
+
 def test_a_restore_into_a_linked_place_is_refused_before_anything_is_copied(
     places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -459,8 +481,8 @@ def test_a_restore_into_a_linked_place_is_refused_before_anything_is_copied(
         patched.setattr(Path, "is_mount", lambda path: path == lake)
         with pytest.raises(BackupError, match=f"{lake} is a link or a mount point"):
             restore_backup(other, backup.folder)
-    assert [*other.lake.root.iterdir(), *disk.iterdir()] == []
-    assert restore_backup(other, backup.folder).damaged == []
+    assert [*other.lake.root.iterdir(), *disk.iterdir()] == [other.lake.locks]
+    assert restore_backup(other, backup.folder).faulty == []
 
 
 @pytest.mark.full
@@ -477,7 +499,7 @@ def test_a_restore_that_was_cut_off_after_its_database_goes_on_with_the_rest(
             restore_backup(other, backup.folder)
         run_sql(server.url, "drop table runs")
         cut_off(monkeypatch, other, backup)
-        assert restore_backup(other, backup.folder).damaged == []
+        assert restore_backup(other, backup.folder).faulty == []
         assert read_partition(other.lake, SEED_TITLES, "wiki")
         run_sql(server.url, "delete from runs where id = 7")
 
@@ -510,7 +532,7 @@ def test_a_backup_that_fails_leaves_nothing_but_the_earlier_ones(places: Places,
     (places.dagster_home / "history" / "broken.db").write_bytes(b"no database at all" * 100)
     with pytest.raises(BackupError, match=r"broken\.db cannot be copied"):
         back_up(places, tmp_path / "backups", second=1)
-    assert list((tmp_path / "backups").iterdir()) == [first.folder]
+    assert set((tmp_path / "backups").iterdir()) == {first.folder, tmp_path / "backups" / ".lock"}
 
 
 def test_settings_that_are_there_are_left_alone_and_named(places: Places, tmp_path: Path) -> None:
@@ -552,7 +574,7 @@ def test_settings_of_another_user_keep_no_lake_back_and_are_named_with_where_the
         ),
         tmp_path / "other" / "tags.yaml": (settings / "tags.yaml", "Permission denied"),
     }
-    assert (result.kept, result.damaged) == ({}, [])
+    assert (result.kept, result.faulty) == ({}, [])
     assert [row["title_key"] for row in read_partition(other.lake, SEED_TITLES, "wiki")] == [1]
     assert (other.dagster_home / "history" / "runs.db").is_file()
     assert list((tmp_path / "other" / "sources").iterdir()) == []
@@ -566,14 +588,17 @@ def test_all_that_people_write_is_in_a_backup() -> None:
     assert all(path == data / name for name, path in written_by_people({}).items())
 
 
-def test_a_damaged_file_of_a_backup_is_named(places: Places, tmp_path: Path) -> None:
-    write_partition(places.lake, SEED_TITLES, "wiki", [seed(1)])
+@pytest.mark.parametrize(
+    "table", [SEED_TITLES, ANSWERS], ids=["of a table of ours", "of an interrogation's answers"]
+)
+def test_a_damaged_file_of_a_backup_is_named(places: Places, tmp_path: Path, table: Table) -> None:
+    write_partition(places.lake, table, "wiki", [seed(1)])
     backup = back_up(places, tmp_path / "backups")
-    file = backup.folder / places.lake.file(SEED_TITLES, "wiki").relative_to(places.lake.root)
+    file = backup.folder / places.lake.file(table, "wiki").relative_to(places.lake.root)
     content = file.read_bytes()
     file.write_bytes(content[:100] + bytes([content[100] ^ 4]) + content[101:])
     _, result = restored(places, backup, tmp_path / "other")
-    assert [damage.file.name for damage in result.damaged] == ["data.parquet"]
+    assert [damage.file.name for damage in result.faulty] == ["data.parquet"]
 
 
 def test_the_password_of_the_database_is_on_no_command_line(

@@ -1,5 +1,8 @@
 """Older backups go once a new one is there: only finished ones of the same lake, never the last good one."""
 
+import errno
+import fcntl
+import os
 import subprocess
 import sys
 from datetime import timedelta
@@ -63,7 +66,7 @@ def several(places: Places, into: Path, count: int) -> list[Path]:
 
 
 def in_folder(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+    return sorted(path.name for path in folder.iterdir() if path.name != ".lock")
 
 
 def test_backups_of_one_second_are_all_made(places: Places, backups: Path) -> None:
@@ -93,7 +96,7 @@ def test_files_that_a_removed_backup_shared_with_the_next_are_still_whole(
     newest = back_up(places, backups, 2, keep=1)
     assert newest.linked > 0
     other = places_in(tmp_path / "other")
-    assert list(restore_backup(other, newest.folder).damaged) == []
+    assert list(restore_backup(other, newest.folder).faulty) == []
     assert [row["title"] for row in read_partition(other.lake, SEED_TITLES, "wiki")] == ["Lamp"]
 
 
@@ -189,6 +192,21 @@ def test_two_at_once_do_not_remove_what_the_other_makes(places: Places, backups:
         with pytest.raises(BackupError, match="another backup is being made"):
             back_up(places, backups, 2, keep=1)
         assert in_folder(backups) == [making.name, name_of(0)]
+
+
+def test_without_locks_a_second_backup_removes_nothing_of_the_first(
+    places: Places, backups: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(_file: int, _how: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))  # as some network disks
+
+    several(places, backups, 1)
+    making = unfinished(backups / name_of(1))
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with alone_in(backups):
+        making.mkdir()
+        back_up(places, backups, 2)
+    assert in_folder(backups) == [making.name, name_of(0), name_of(2)]
 
 
 def test_a_backup_that_cannot_be_removed_prevents_no_new_one(places: Places, backups: Path) -> None:

@@ -14,7 +14,7 @@ from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.files import load_file_source
 from holocron_assets.crawl.sources.lists import Item, item_of, read_list_file
 from holocron_assets.lake.files.store import FileStore
-from holocron_assets.lake.files.verifying import damaged_files
+from holocron_assets.lake.files.verifying import faulty_files
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.planning.repair import repair_all
@@ -123,7 +123,7 @@ def verify(*, as_json: bool) -> None:
             "select source, name, sha256 from files where sha256 is not null order by sha256, name",
         )
     wrong = [file for file in held if not store.verify(file["sha256"])]
-    damaged = list(damaged_files(sorted({store.path(file["sha256"]) for file in wrong})))
+    damaged = list(faulty_files(sorted({store.path(file["sha256"]) for file in wrong})))
     repair_all(damaged, partial(click.echo, err=True))
     if as_json:
         click.echo(to_json(wrong))

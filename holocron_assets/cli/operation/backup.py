@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from holocron_assets.cli.shared import Folder, bare_lake, clear_errors, counted, fail
+from holocron_assets.cli.shared import Folder, bare_lake, clear_errors, counted, fail, faults_counted
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.backups.backup import make_backup
@@ -50,9 +50,10 @@ def backup(folder: Path, keep: int | None) -> None:
 def restore(folder: Path) -> None:
     """Bring the backup in FOLDER back into a data folder that is empty, and verify every file of it.
 
-    Exits with 1 if a file is damaged: it is named, and `holocron verify` lets it be made again. Settings
-    that exist stay as they are; those that differ from the backup are named. If this user may not write a
-    setting, all else is restored, the setting is named with its copy in the backup; this also exits with 1.
+    Exits with 1 if a file is damaged or cannot be read: it is named, and `holocron verify` lets a damaged one
+    be made again. Settings that exist stay as they are; those that differ from the backup are named. If this
+    user may not write a setting, all else is restored, the setting is named with its copy in the backup; this
+    also exits with 1.
     """
     # Dagster takes seconds to load, and `backup` does not need it.
     from holocron_assets.orchestration.internals.instance import reap_without_daemon
@@ -64,8 +65,8 @@ def restore(folder: Path) -> None:
     for there, (kept, why) in restored.unwritten.items():
         click.echo(f"not put back: {there} ({why}); as a user who may write it, copy {kept}", err=True)
     reap_without_daemon()
-    if restored.damaged:
-        fail("\n".join([*map(str, restored.damaged), f"{counted(len(restored.damaged), 'file')} damaged"]))
+    if restored.faulty:
+        fail("\n".join([*map(str, restored.faulty), faults_counted(restored.faulty)]))
     if restored.unwritten:
         fail(
             f"{counted(len(restored.unwritten), 'file')} of settings not put back: see above. All else is "

@@ -1,5 +1,6 @@
 """Files of the lake that are there but cannot be read."""
 
+import errno
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,8 @@ OUTLOOK: Mapping[str, str] = {
     ),
 }
 """What happens to damaged files of some tables. Other files are set aside."""
+
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM)
 
 DATA_FILE = "data.parquet"
 PACK_FOLDER = ".packs"
@@ -52,6 +55,21 @@ class DamagedPartitionError(HolocronError, RuntimeError):
     def is_for_good(self) -> bool:
         """Whether nothing can make the file's content again."""
         return self.file.parts[-3] in OUTLOOK
+
+
+class UnreadableFileError(HolocronError, RuntimeError):
+    """The system cannot read a file. It may be whole, so it stays where it is.
+
+    Attributes:
+        file: the file.
+    """
+
+    def __init__(self, file: Path, error: OSError) -> None:
+        """Name the file, and say what to do."""
+        advice = "let this user read and write it" if error.errno in _NOT_ALLOWED else "check its disk"
+        why = error.strerror or str(error)
+        super().__init__(f"{file} cannot be read ({why}): {advice}, then run `holocron verify`")
+        self.file = file
 
 
 def damaged_file(file: Path, error: Exception) -> DamagedPartitionError:

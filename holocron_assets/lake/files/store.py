@@ -63,7 +63,8 @@ class FileStore:
     def verify(self, sha256: str) -> bool:
         """Read the bytes, and say whether they are the ones that their name promises; False without any."""
         try:
-            with self.bring(sha256).open("rb") as opened:
+            path = self.bring(sha256)
+            with trouble_named(path), path.open("rb") as opened:
                 return hashlib.file_digest(opened, "sha256").hexdigest() == sha256
         except FileNotFoundError:
             return False

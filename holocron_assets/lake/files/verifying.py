@@ -6,13 +6,18 @@ Of journals, only the packed parts are checked: lines in a journal's own file ha
 import hashlib
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError, damage_named
+from holocron_assets.lake.files.damage import (
+    PACK_FOLDER,
+    DamagedPartitionError,
+    UnreadableFileError,
+    damage_named,
+)
 from holocron_assets.lake.files.footers import stored_footer
 from holocron_assets.lake.files.sealing import is_as_sealed
 from holocron_assets.lake.journals.notes import FileNote
@@ -69,23 +74,33 @@ def _damage_of_object(file: Path) -> DamagedPartitionError | None:
     return None if found == file.name else DamagedPartitionError(file, "its bytes are not those of its name")
 
 
-def damaged_files(files: list[Path]) -> Iterator[DamagedPartitionError]:
-    """What is wrong with each damaged file; files that were removed meanwhile are left out."""
+def faulty_files(files: Iterable[Path]) -> Iterator[DamagedPartitionError | UnreadableFileError]:
+    """What is wrong with each damaged file, and each that the system cannot read.
+
+    Files that were removed meanwhile are left out.
+    """
     for file in files:
         try:
-            error = damage_of(file)
+            error: DamagedPartitionError | UnreadableFileError | None = damage_of(file)
         except FileNotFoundError:
             continue
+        except OSError as trouble:  # the others are checked all the same
+            error = UnreadableFileError(file, trouble)
         if error:
             yield error
+
+
+def files_of_all_tables(lake: Lake) -> list[Path]:
+    """Every file that can be checked by itself, also of tables that are not declared, and every object."""
+    objects = sorted(file for file in lake.objects.glob("??/*") if is_object(file))
+    return [*lake.files(), *lake.packed_journals(), *objects]
 
 
 def files_to_verify(lake: Lake) -> list[Path]:
     """Every file of the present tables that can be checked by itself, and every object that is here."""
     folders = {lake.folder(table) for table in lake.tables}
-    files = [*lake.files(), *lake.packed_journals()]
-    objects = [file for file in lake.objects.glob("??/*") if is_object(file)]
-    return [*(file for file in files if file.parent.parent in folders), *sorted(objects)]
+    files = files_of_all_tables(lake)
+    return [file for file in files if is_object(file) or file.parent.parent in folders]
 
 
 def files_due(lake: Lake, now: datetime) -> tuple[list[Path], int]:

@@ -89,11 +89,20 @@ class _Gauge:
         return Pressure("; ".join(found.values()), datetime.fromisoformat(min(since.values())))
 
     def _full(self, limits: Bounds, noted: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-        there = next(folder for folder in (self.root, *self.root.parents) if folder.exists())
-        free = shutil.disk_usage(there).free / _GB
-        if free < limits.free_gb * (_ROOM_AGAIN if "room" in noted else 1):
+        folders = self._folders()
+        frees = {folder: shutil.disk_usage(_that_is_there(folder)).free / _GB for folder in folders}
+        fullest = min(folders, key=frees.__getitem__)
+        if frees[fullest] < limits.free_gb * (_ROOM_AGAIN if "room" in noted else 1):
             bound = f"{limits.free_gb:g} GB must be (HOLOCRON_FREE_GB)"
-            yield "room", f"{free:.2f} GB are free on the disk of {self.root}, and {bound}"
+            yield "room", f"{frees[fullest]:.2f} GB are free on the disk of {fullest}, and {bound}"
+
+    def _folders(self) -> list[Path]:
+        """A folder of each disk that takes data: `lake` may be a link to another disk."""
+        lake = self.root / "lake"
+        with suppress(FileNotFoundError):  # there is no lake yet, or its disk is not mounted
+            if lake.stat().st_dev != self.root.stat().st_dev:
+                return [self.root, lake]
+        return [self.root]
 
     def _slow(self, limits: Bounds, noted: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         mirror = mirror_of(self.root)
@@ -112,20 +121,29 @@ class _Gauge:
             self._was_slow[kind] = is_slow
 
     def _write(self) -> None:
-        """Write a small file, and wait for the disk."""
-        probe = self.root / "locks" / f".probe-{os.getpid()}"
-        try:
-            opened = os.open(probe, os.O_CREAT | os.O_WRONLY, 0o600)
-            try:
-                os.write(opened, _PROBE)
-                os.fsync(opened)
-            finally:
-                os.close(opened)
-        finally:
-            probe.unlink(missing_ok=True)
+        """Write a small file on each disk, and wait for it."""
+        for folder in self._folders():
+            _probe(folder / "locks" if folder == self.root else folder)
 
 
 _GAUGES: dict[Path, _Gauge] = {}
+
+
+def _that_is_there(folder: Path) -> Path:
+    return next(one for one in (folder, *folder.parents) if one.exists())
+
+
+def _probe(folder: Path) -> None:
+    probe = folder / f".probe-{os.getpid()}"
+    try:
+        opened = os.open(probe, os.O_CREAT | os.O_WRONLY, 0o600)
+        try:
+            os.write(opened, _PROBE)
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+    finally:
+        probe.unlink(missing_ok=True)
 
 
 def _seconds_of(write: Callable[[], object]) -> float:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.durable import replacing
 from holocron_assets.lake.files.rows import rows_at_any_time, rows_of, write_columns
-from holocron_assets.lake.files.verifying import damaged_files
+from holocron_assets.lake.files.verifying import faulty_files
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.public_views import View, all_behind, public_views
 from holocron_assets.lake.views.spilling import Kind, spilling_database
@@ -210,6 +210,7 @@ def damaged_files_named(connection: duckdb.DuckDBPyConnection) -> Iterator[None]
 
     Raises:
         DamagedPartitionError: there was an error, and a file is damaged. Without one, the error is raised.
+        UnreadableFileError: the same, and the system cannot read a file.
     """
     try:
         yield
@@ -218,6 +219,6 @@ def damaged_files_named(connection: duckdb.DuckDBPyConnection) -> Iterator[None]
         every_file = Lake(Path(root)).files() if root else []
         # Only by the part within the lake: its folder may be a link, and DuckDB knows where that leads.
         named = [file for file in every_file if "/".join(file.parts[-4:]) in str(error)]
-        for damage in damaged_files(named or (every_file if type(error) in _NAMELESS else [])):
-            raise damage from error
+        for fault in faulty_files(named or (every_file if type(error) in _NAMELESS else [])):
+            raise fault from error
         raise

@@ -37,9 +37,7 @@ def copy_home(home: Path, copier: Copier) -> None:
 
 def _copy_database(file: Path, copier: Copier) -> None:
     mark = FileMark.of(file.stat())
-    log = file.with_name(f"{file.name}-wal")
-    is_at_rest = not log.exists() or not log.stat().st_size
-    if is_at_rest and copier.take_earlier(file, mark):
+    if _is_at_rest(file) and copier.take_earlier(file, mark):
         return
     target = copier.target / file.relative_to(copier.start)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -55,6 +53,14 @@ def _copy_database(file: Path, copier: Copier) -> None:
         advice = "; free some space on the disk of the copy" if is_full else ""
         raise BackupError(f"{file} cannot be copied to {target}: {error}{advice}") from error
     copier.count(target, mark)
+
+
+def _is_at_rest(file: Path) -> bool:
+    """Whether nothing of a database is in its log, which its last connection removes."""
+    try:
+        return not file.with_name(f"{file.name}-wal").stat().st_size
+    except FileNotFoundError:
+        return True
 
 
 def dump_database(url: str, file: Path) -> None:

@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holocron_assets.lake.files.damage import DamagedPartitionError
+from filelock import Timeout
+
+from holocron_assets.lake.files.damage import DamagedPartitionError, UnreadableFileError
 from holocron_assets.lake.files.durable import make_folder, replacing, sync_folder
-from holocron_assets.lake.files.verifying import damaged_files, files_to_verify
+from holocron_assets.lake.files.verifying import faulty_files, files_of_all_tables
 from holocron_assets.lake.place.presence import marker_of
 from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.operations.backups.begun import Begun
@@ -42,13 +44,13 @@ class Restored(NamedTuple):
         manifest: the backup's manifest.
         kept: existing settings that differ from the backup's, each with the backup's file.
         unwritten: settings that could not be restored, each with the backup's file and why.
-        damaged: files of the lake whose checksum is wrong.
+        faulty: files of the lake whose checksum is wrong, or that cannot be read.
     """
 
     manifest: Mapping[str, Any]
     kept: Mapping[Path, Path]
     unwritten: Mapping[Path, tuple[Path, str]]
-    damaged: list[DamagedPartitionError]
+    faulty: list[DamagedPartitionError | UnreadableFileError]
 
 
 def restore_backup(places: Places, backup: Path) -> Restored:
@@ -63,14 +65,24 @@ def restore_backup(places: Places, backup: Path) -> Restored:
         backup: its folder. It is only read.
 
     Raises:
-        BackupError: it is no finished backup, or one of its places is not empty. Nothing was changed.
+        BackupError: it is no finished backup, one of its places is not empty, or another process restores to
+            them. Nothing was changed.
     """
-    manifest, begun = _manifest_of(backup), Begun(places.lake.root, backup)
+    manifest = _manifest_of(backup)
     _refuse_another_storage(places, manifest)
-    _refuse_taken(places, begun)
-    _refuse_another_lake(places.lake.root / "lake", manifest)
     if mirror := mirror_of(places.lake.root):
         raise BackupError(f"machines share this lake: restore {mirror.url} instead, as its store provides")
+    try:
+        with places.lake.lock("restore", blocking=False):
+            return _restored(places, backup, manifest)
+    except Timeout:
+        raise BackupError(f"another restore to {places.lake.root} is under way: wait until it ends") from None
+
+
+def _restored(places: Places, backup: Path, manifest: Mapping[str, Any]) -> Restored:
+    begun = Begun(places.lake.root, backup)
+    _refuse_taken(places, begun)
+    _refuse_another_lake(places.lake.root / "lake", manifest)
     left = [(target, source) for target, source in _moved(places, backup) if not _is_taken(target)]
     _refuse_fixed(target for target, _ in left)
     with _emptied_aside(target for target, _ in _moved(places, backup)):
@@ -86,7 +98,8 @@ def restore_backup(places: Places, backup: Path) -> Restored:
             _aside(target).replace(target)
             sync_folder(target.parent)
         begun.end()
-    return Restored(manifest, kept, unwritten, list(damaged_files(files_to_verify(places.lake))))
+    # Whatever the tables: those of interrogations are known only with the settings that were put back.
+    return Restored(manifest, kept, unwritten, list(faulty_files(files_of_all_tables(places.lake))))
 
 
 def _manifest_of(backup: Path) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from holocron_assets.lake.files.durable import sync_folder
+from holocron_assets.lake.files.durable import sync_folder, trouble_named
 from holocron_assets.operations.backups.places import BackupError, finished_backups, read_manifest
 
 NAME = "%Y%m%dT%H%M%SZ"
 """The name of a backup: its time."""
 
+_LOCK = ".lock"
 _NAME = re.compile(r"\d{8}T\d{6}Z")
 _UNFINISHED = re.compile(r"\.\d{8}T\d{6}Z\.unfinished")
 
@@ -31,27 +32,32 @@ def unfinished(backup: Path) -> Path:
 def alone_in(folder: Path) -> Iterator[None]:
     """Keep other backups out of a folder, and remove unfinished ones of killed processes.
 
+    A network disk may have no locks. Then no other process is kept out, and what one has not finished stays:
+    it may still be made.
+
     Raises:
         BackupError: another is being made there.
     """
-    opened = os.open(folder, os.O_RDONLY)
+    with trouble_named(folder / _LOCK):  # NFS locks only what is open for writing
+        opened = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o666)
     try:
-        _lock(opened, folder)
-        for leftover in folder.iterdir():
-            if _UNFINISHED.fullmatch(leftover.name):
-                shutil.rmtree(leftover, ignore_errors=True)
+        if _is_locked(opened, folder):
+            for leftover in folder.iterdir():
+                if _UNFINISHED.fullmatch(leftover.name):
+                    shutil.rmtree(leftover, ignore_errors=True)
         yield
     finally:
         os.close(opened)
 
 
-def _lock(opened: int, folder: Path) -> None:
+def _is_locked(opened: int, folder: Path) -> bool:
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise BackupError(f"another backup is being made in {folder}; try again once it is made") from None
     except OSError:
-        return  # a network disk may have no locks of folders: then no other process is kept out
+        return False
+    return True
 
 
 def backups_of(folder: Path, lake: str | None) -> list[Path]:

@@ -9,7 +9,7 @@ import dagster as dg
 from holocron_assets.crawl.dumps.check import check_dumps
 from holocron_assets.crawl.frontier.views import frontier_tables_of
 from holocron_assets.crawl.sources.source import Source
-from holocron_assets.lake.files.verifying import damaged_files, files_due, note_verified
+from holocron_assets.lake.files.verifying import faulty_files, files_due, note_verified
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES, PAGE_TYPES, PAGES
 from holocron_assets.lake.views.database import connect, query
@@ -146,7 +146,7 @@ def files_are_whole(context: dg.AssetCheckExecutionContext, lake: LakeResource) 
     opened = lake.open()
     files, hour = files_due(opened, utc_now())
     messages: list[str] = []
-    left = repair_all(list(damaged_files(files)), messages.append)
+    left = repair_all(list(faulty_files(files)), messages.append)
     note_verified(opened, hour)
     for message in messages:
         context.log.error(message)
