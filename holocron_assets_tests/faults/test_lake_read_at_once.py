@@ -127,7 +127,7 @@ def test_an_old_answer_that_comes_late_does_not_replace_a_newer_one(
     one, other = machines
     monkeypatch.setattr(mirrors, "_OLDEST_LISTING_SECONDS", 600.0)
     write(other, "fleet-1")
-    one.read_anew()
+    mirror(one).read_anew()
     ask = mirror(one).session.writes
 
     def old(may_answer: threading.Event) -> dict[str, int]:
@@ -137,7 +137,7 @@ def test_an_old_answer_that_comes_late_does_not_replace_a_newer_one(
 
     with asking_slowly(one, monkeypatch, old) as asked:
         write(other, "fleet-2")
-        one.read_anew()
+        mirror(one).read_anew()
         assert one.partitions(SHIPS) == ["fleet-1", "fleet-2"]
         assert asked == [0]
     one.partitions(RAFTS)
@@ -157,12 +157,12 @@ def test_a_file_that_another_machine_removed_before_its_writer_listed_the_lake_i
     aside.parent.mkdir(parents=True)
     with mirror(one).moving(write(one, "fleet-3"), aside):
         one.file(SHIPS, "fleet-3").replace(aside)
-    other.read_anew()
+    mirror(other).read_anew()
     for path in (file, segment, aside):
         mirror(other).bring_up_to_date(other.root / path.relative_to(one.root).parent)
         assert (other.root / path.relative_to(one.root)).is_file()
         mirror(other).remove(other.root / path.relative_to(one.root))
-    one.read_anew()
+    mirror(one).read_anew()
     mirror(one).bring_up_to_date(aside.parent)
     assert one.partitions(SHIPS) == []
     assert [path for path in (file, segment, aside) if path.exists()] == []
@@ -175,10 +175,10 @@ def test_what_another_process_of_the_machine_wrote_and_another_machine_removed_i
     assert one.partitions(SHIPS) == []
     with place.machine(one.root) as process:
         write(process, "fleet-1")
-    other.read_anew()
+    mirror(other).read_anew()
     assert other.partitions(SHIPS) == ["fleet-1"]
     mirror(other).remove(other.file(SHIPS, "fleet-1"))
-    one.read_anew()
+    mirror(one).read_anew()
     assert one.partitions(SHIPS) == []
     assert one.partitions(SHIPS) == []
 
@@ -198,6 +198,6 @@ def test_a_file_put_while_the_whole_lake_is_listed_stays(
         thread.join()
         return found
 
-    one.read_anew()
+    mirror(one).read_anew()
     monkeypatch.setattr(Objects, "list", list_before_a_write)
     assert {file.parent.name for file in one.files()} == {"fleet-1", "fleet-2"}

@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
@@ -32,6 +32,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.place.presence import FolderGoneError
 from holocron_assets.lake.shared import mirror as mirrors
 from holocron_assets.lake.shared.mirror import Mirror
+from holocron_assets.lake.shared.objects import Stored
 from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.lake.shared.segments import segments_of
 from holocron_assets.lake.shared.sessions import LocksLostError
@@ -92,7 +93,7 @@ def mirror(lake: Lake) -> Mirror:
 def test_what_one_machine_writes_others_read_the_same(machines: list[Lake]) -> None:
     one, other = machines
     write_partition(one, SHIPS, "fleet-1", ships("fleet-1", 1, 2))
-    other.read_anew()
+    mirror(other).read_anew()
     assert read_partition(other, SHIPS, "fleet-1") == ships("fleet-1", 1, 2)
     assert other.file(SHIPS, "fleet-1").read_bytes() == one.file(SHIPS, "fleet-1").read_bytes()
     assert other.listing(SHIPS).own == one.listing(SHIPS).own, "all machines give a file the same mark"
@@ -103,11 +104,11 @@ def test_a_rewrite_or_a_removal_is_seen_on_all_machines(machines: list[Lake]) ->
     one, other = machines
     write_partition(one, SHIPS, "fleet-1", ships("fleet-1", 1))
     write_partition(one, SHIPS, "fleet-2", ships("fleet-2", 2))
-    other.read_anew()
+    mirror(other).read_anew()
     assert other.partitions(SHIPS) == ["fleet-1", "fleet-2"]
     write_partition(one, SHIPS, "fleet-1", ships("fleet-1", 3))
     mirror(one).remove(one.file(SHIPS, "fleet-2"))
-    other.read_anew()
+    mirror(other).read_anew()
     assert other.partitions(SHIPS) == ["fleet-1"]
     assert read_partition(other, SHIPS, "fleet-1") == ships("fleet-1", 3)
     with pytest.raises(MissingPartitionError):
@@ -118,7 +119,7 @@ def test_sql_sees_the_files_of_all_machines(machines: list[Lake]) -> None:
     for number, lake in enumerate(machines):
         shared = replace(lake, derived_tables=(SHIPS,))
         write_partition(shared, SHIPS, f"fleet-{number}", ships(f"fleet-{number}", number))
-    shared.read_anew()
+    mirror(shared).read_anew()
     with connect(shared, tables=[SHIPS]) as connection:
         assert query(connection, "select hull from lake.ships order by 1") == [{"hull": 0}, {"hull": 1}]
 
@@ -177,11 +178,11 @@ def test_a_process_that_lost_its_locks_writes_nothing(place: SharedPlace, machin
             journal.append({"hull": 2})
         with pytest.raises(LocksLostError):
             one.lock("another").acquire()
-    other.read_anew()
+    mirror(other).read_anew()
     assert read_partition(other, SHIPS, "fleet-1") == ships("fleet-1", 1)
     assert not Journal(other.journal(SHIPS, "fleet-1")).exists()
     write_partition(one, SHIPS, "fleet-1", ships("fleet-1", 3))  # it has given back what it lost
-    other.read_anew()
+    mirror(other).read_anew()
     assert read_partition(other, SHIPS, "fleet-1") == ships("fleet-1", 3)
 
 
@@ -198,12 +199,12 @@ def test_both_machines_append_to_one_journal_and_read_all_of_it(machines: list[L
     for number in range(20):
         journals[number % 2].append({"number": number})
     for lake, journal in zip(machines, journals, strict=True):
-        lake.read_anew()
+        mirror(lake).read_anew()
         assert sorted(record["number"] for record in journal.records()) == list(range(20))
         own = [record["number"] for record in journal.records() if record["number"] % 2]
         assert own == sorted(own), "a writer's records stay in order"
     journals[0].remove()
-    machines[1].read_anew()
+    mirror(machines[1]).read_anew()
     assert not journals[1].exists()
     assert list(journals[1].records()) == []
 
@@ -213,7 +214,7 @@ def test_a_record_is_in_the_store_once_it_is_appended(machines: list[Lake]) -> N
     with Journal(one.journal(SHIPS, "fleet-1")) as journal:
         for number in range(3):
             journal.append({"number": number})
-            other.read_anew()
+            mirror(other).read_anew()
             assert [record["number"] for record in Journal(other.journal(SHIPS, "fleet-1")).records()][
                 -1
             ] == number
@@ -226,7 +227,7 @@ def test_a_packed_journal_holds_every_record_once_though_packing_was_killed(mach
         with Journal(lake.journal(LLM_ATTEMPTS, scope)) as journal:
             for number in range(first, first + 50):
                 journal.append({"number": number, "question": "What is said of the harbour? " * 9})
-    one.read_anew()
+    mirror(one).read_anew()
     parts = segments_of(one.journal(LLM_ATTEMPTS, scope))
     kept = {part: part.read_bytes() for part in parts}
     assert pack_journals(one, now=utc_now() + timedelta(days=3)).journals == 1
@@ -234,7 +235,7 @@ def test_a_packed_journal_holds_every_record_once_though_packing_was_killed(mach
     with mirror(one).publishing_grown(content, part):  # as if it was killed before this one was removed
         part.write_bytes(content)
     for lake in machines:
-        lake.read_anew()
+        mirror(lake).read_anew()
         records = Journal(lake.journal(LLM_ATTEMPTS, scope)).records()
         assert sorted(record["number"] for record in records) == list(range(100))
     assert pack_journals(other, now=utc_now() + timedelta(days=3)).journals == 1
@@ -298,7 +299,7 @@ def test_damage_of_the_store_itself_is_set_aside_for_all(machines: list[Lake]) -
     error = damage_of(file)
     assert error
     assert set_aside(one, error)
-    other.read_anew()
+    mirror(other).read_anew()
     assert not other.has(PAGE_LINKS, "wiki-000001")
     assert [aside.table for aside in all_set_aside(other)] == ["page_links"]
 
@@ -311,10 +312,10 @@ def test_a_write_whose_machine_died_before_it_was_counted_is_found(
     assert other.partitions(SHIPS) == ["fleet-1"]
     monkeypatch.setattr(type(mirror(one).session), "count_write", lambda *_: None)
     write_partition(one, SHIPS, "fleet-2", ships("fleet-2", 1))
-    other.read_anew()
+    mirror(other).read_anew()
     assert other.partitions(SHIPS) == ["fleet-1"], "the write was not counted"
     monkeypatch.setattr(mirrors, "_UNCOUNTED_WRITE_SECONDS", 0.0)
-    other.read_anew()
+    mirror(other).read_anew()
     assert other.partitions(SHIPS) == ["fleet-1", "fleet-2"]
 
 
@@ -325,10 +326,35 @@ def test_packs_of_one_machine_are_read_on_others(machines: list[Lake]) -> None:
         write_partition(one, SHIPS, name, ships(name, number))
     before = other.mark([SHIPS])
     assert compact(one, now=utc_now() + timedelta(days=2)).packed == 50
-    other.read_anew()
+    mirror(other).read_anew()
     assert all(other.listing(SHIPS).is_packed(name) for name in names)
     assert other.mark([SHIPS]) == before
     assert [row["hull"] for name in names for row in read_partition(other, SHIPS, name)] == list(range(50))
+
+
+def test_twice_as_many_packed_files_take_twice_as_many_listed_objects_to_remove(
+    machines: list[Lake], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = replace(machines[0], derived_tables=(SHIPS,))
+    objects, now = mirror(one)._objects, utc_now()  # noqa: SLF001 - what is asked of the store
+    listed = list[int]()
+    real = objects.list
+
+    def counted(folder: str) -> Mapping[str, Stored]:
+        found = real(folder)
+        listed.append(len(found))
+        return found
+
+    monkeypatch.setattr(objects, "list", counted)
+    costs = []
+    for count, day in ((40, 2), (80, 6)):
+        for number in range(count):
+            write_partition(one, SHIPS, f"fleet-{day}-{number:02d}", ships(f"fleet-{day}-{number:02d}", 1))
+        assert compact(one, now=now + timedelta(days=day)).packed == count
+        listed.clear()
+        assert compact(one, now=now + timedelta(days=day + 2)).removed == count
+        costs.append(sum(listed))
+    assert costs[1] < 3 * costs[0]
 
 
 @pytest.mark.fault(7, "a worker's machine gone with a run under way")

@@ -14,7 +14,7 @@ from filelock import Timeout
 
 from holocron_assets.errors import HolocronError
 from holocron_assets.lake.declaration.schema import Table
-from holocron_assets.lake.files.damage import PACK_FOLDER
+from holocron_assets.lake.files.damage import DATA_FILE, PACK_FOLDER
 from holocron_assets.lake.files.durable import holding, remove, remove_abandoned
 from holocron_assets.lake.files.listing import JOURNAL_FILE, Listing
 from holocron_assets.lake.files.rows import NUMBERED, WRITTEN_ONCE
@@ -228,19 +228,18 @@ def _pack(lake: Lake, plan: Plan, done: Compacted, report: Callable[[str], None]
 
 
 def _remove(lake: Lake, plan: Plan, done: Compacted) -> None:
-    listing = lake.listing(plan.table)
+    listing, folder = lake.listing(plan.table), lake.folder(plan.table)
     for name in plan.own_to_remove:
-        done.removed += _remove_own(lake, plan.table, listing.packed[name].mark, name)
+        done.removed += _remove_own(lake, folder / name / DATA_FILE, listing.packed[name].mark)
     for pack in plan.packs_to_remove:
         remove(pack)
         done.removed += 1
 
 
-def _remove_own(lake: Lake, table: Table, packed: FileMark, name: str) -> bool:
+def _remove_own(lake: Lake, file: Path, packed: FileMark) -> bool:
     """Remove a partition's own file, unless it was written again, and its folder, if it is empty."""
-    with suppress(FileNotFoundError), holding(lake.partition_folder(table, name)):
-        lake.read_anew()
-        file = lake.file(table, name)
+    with suppress(FileNotFoundError), holding(file.parent):
+        lake.read_file_anew(file)
         if FileMark.of(file.stat()) != packed:
             return False
         remove(file)

@@ -124,10 +124,10 @@ class Lake:
             return mirror.note(name)
         return FileNote(self.locks / name)
 
-    def read_anew(self) -> None:
-        """See everything that was written before now, also on other machines. Taking a lock does this too."""
+    def read_file_anew(self, file: Path) -> None:
+        """See what was last written to one file, also on other machines, without a listing of its table."""
         if mirror := mirror_of(self.root):
-            mirror.read_anew()
+            mirror.bring_if_new(file)
 
     def folder(self, table: Table) -> Path:
         """The folder that holds a table's present partitions."""

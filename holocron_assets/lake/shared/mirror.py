@@ -12,9 +12,10 @@ import fcntl
 import os
 import threading
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -191,12 +192,20 @@ class Mirror:
 
     def bring_again(self, file: Path) -> None:
         """Bring one file from the store again, in place of the mirror's file."""
+        self._bring_one(file, lambda _: True)
+
+    def bring_if_new(self, file: Path) -> None:
+        """Bring one file from the store, if it has another version; remove the mirror's if it has none."""
+        self._bring_one(file, partial(_differs, file))
+
+    def _bring_one(self, file: Path, is_wanted: Callable[[Stored], bool]) -> None:
         with self._alone(self._table_of(file), fcntl.LOCK_EX):
             name = self._name(file)
             stored = self._objects.list(self._name(file.parent)).get(name)
-            self._get({name: stored} if stored else {})
             if stored is None:
                 file.unlink(missing_ok=True)
+            elif is_wanted(stored):
+                self._get({name: stored})
 
     def contents(self, folder: Path) -> SharedContents:
         """The files of a folder that are named by their content, as all machines share them.
