@@ -55,7 +55,8 @@ def review_reason(
     if target := page.get("redirect_target"):
         return f"{_REDIRECTED} {target!r}"
     moved, retyped = _moved(before, page), _retyped(before, page, kept)
-    restored = "page restored" if was_absent and not moved else None
+    is_another = retyped is not None and _is_another_at_its_title(before, page)
+    restored = "page restored" if was_absent and not moved and not is_another else None
     return "; ".join(reason for reason in (moved, restored, retyped) if reason) or None
 
 
@@ -181,4 +182,13 @@ def _retyped(before: Row, page: Row, kept: AbstractSet[str]) -> str | None:
     same_revision = before["revision_id"] == page["revision_id"]
     if before["entity_type"] == page["entity_type"] or same_revision or page["method"] == _BY_A_PERSON:
         return None
+    if _is_another_at_its_title(before, page):
+        return f"another page stands at its title, and is {page['entity_type']}"
     return f"type changed from {before['entity_type']} to {page['entity_type']}"
+
+
+def _is_another_at_its_title(before: Row, page: Row) -> bool:
+    """Whether a page has the title that another page had; of one of the same type it may be restored."""
+    if before["title_key"] != page["title_key"] or None in {before["page_id"], page["page_id"]}:
+        return False
+    return bool(before["page_id"] != page["page_id"])

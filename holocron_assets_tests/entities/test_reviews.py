@@ -33,6 +33,14 @@ def page(title: str = "Varn", **changes: Any) -> dict[str, Any]:
         (page(), True, "page restored"),
         (page(page_id=9), True, "page restored"),
         (page(revision_id=101, entity_type="Droid"), False, "type changed from Species to Droid"),
+        *(
+            (
+                page(page_id=9, revision_id=101, entity_type="Droid"),
+                was_absent,
+                "another page stands at its title, and is Droid",
+            )
+            for was_absent in (False, True)
+        ),
         (
             page("Varnite", revision_id=101, entity_type="Droid"),
             False,
