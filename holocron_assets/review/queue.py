@@ -323,12 +323,9 @@ def item_titled(lake: Lake, title: str, source: str | None) -> Row | None:
 
 def _settler(decided: Standing) -> Callable[[Row], Row | None]:
     """A function that returns the decision that settles an item, or None."""
-    merges = {
-        entity_id: row
-        for row in sorted(decided.pairs.values(), key=by_time)
-        if row["kind"] == "merge"
-        for entity_id in (row["entity_id"], row["other_id"])
-    }
+    merges = sorted((row for row in decided.pairs.values() if row["kind"] == "merge"), key=by_time)
+    gone = {row["entity_id"]: row for row in merges}
+    joined = {name: row for row in merges for name in (row["entity_id"], row["other_id"])}
 
     def typed(item: Row) -> Row | None:
         return decided.type_of(item["source"], item["title_key"], item["page_id"])
@@ -346,7 +343,8 @@ def _settler(decided: Standing) -> Callable[[Row], Row | None]:
         decisions = (
             typed(item),
             decided.states.get(item["entity_id"]),
-            merges.get(item["entity_id"]),
+            # A candidate that another was merged into is a candidate still.
+            (gone if item["kind"] == "promotion" else joined).get(item["entity_id"]),
         )
         later = (row for row in decisions if row is not None and _is_later(row["decided_at"], item["since"]))
         return next(later, None)

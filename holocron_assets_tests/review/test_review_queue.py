@@ -149,6 +149,13 @@ def test_a_merge_that_a_split_replaced_settles_nothing(lake: Lake) -> None:
     assert open_ids(lake) == ITEMS
 
 
+def test_a_candidate_that_another_was_merged_into_is_still_asked_about(lake: Lake) -> None:
+    said(lake, "merge", entity_id=QUAY, other_id=OSK)
+    assert open_ids(lake) == ITEMS - {f"entity-{QUAY}"}
+    store_review(lake, SOURCE)
+    assert open_ids(lake) == ITEMS - {f"entity-{QUAY}"}
+
+
 def test_what_was_decided_stays_out_when_the_queue_is_made_anew(lake: Lake) -> None:
     said(lake, "promote", entity_id=OSK)
     assert stale_review(lake, [SOURCE]) == [SOURCE]
