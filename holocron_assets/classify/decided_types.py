@@ -142,19 +142,26 @@ def decide_type(  # noqa: PLR0913 - each is a column
         DecisionError: there is no such type, page, author or reason, or several pages have the title.
     """
     _refuse_unknown(type_name, author, reason)
-    [row] = _recorded(lake, [_one_page(lake, title, source)], type_name, author, reason)
+    [row] = _recorded(lake, [(*_one_page(lake, title, source), None)], type_name, author, reason)
     return row
 
 
 def decide_types(  # noqa: PLR0913 - each is a column
-    lake: Lake, *, source: str, titles: Sequence[str], type_name: str, author: str, reason: str
+    lake: Lake,
+    *,
+    source: str,
+    pages: Sequence[tuple[str, int | None]],
+    type_name: str,
+    author: str,
+    reason: str,
 ) -> Sequence[Row]:
-    """Decide that several pages of a source are of one type, with one answer: all is written, or nothing.
+    """Decide that pages of a source are of one type, with one answer: all is written, or nothing.
 
     Args:
         lake: where the decisions go.
         source: the pages' source.
-        titles: their titles.
+        pages: the title of each, and the id of the page that the person saw; None for the page that has the
+            title now.
         type_name: one of the taxonomy's types.
         author: who decides.
         reason: why.
@@ -166,9 +173,12 @@ def decide_types(  # noqa: PLR0913 - each is a column
         DecisionError: one of the decisions cannot be made.
     """
     _refuse_unknown(type_name, author, reason)
-    exact = titles_there(lake, source, titles)
-    pages = [(source, title) if title in exact else _one_page(lake, title, source) for title in titles]
-    return _recorded(lake, pages, type_name, author, reason)
+    exact = titles_there(lake, source, [title for title, _ in pages])
+    named = [
+        (*((source, title) if title in exact else _one_page(lake, title, source)), page_id)
+        for title, page_id in pages
+    ]
+    return _recorded(lake, named, type_name, author, reason)
 
 
 def decide_shared(  # noqa: PLR0913 - each is a column
@@ -272,9 +282,10 @@ def _refuse_unknown(type_name: str, author: str, reason: str) -> None:
 
 
 def _recorded(
-    lake: Lake, pages: Sequence[tuple[str, str]], type_name: str, author: str, reason: str
+    lake: Lake, pages: Sequence[tuple[str, str, int | None]], type_name: str, author: str, reason: str
 ) -> Sequence[Row]:
-    now, ids = decided_now(lake), page_ids(lake, [title_key(*page) for page in pages])
+    unseen = [title_key(source, title) for source, title, page_id in pages if page_id is None]
+    now, ids = decided_now(lake), page_ids(lake, unseen) if unseen else {}
     rows = one_answer(
         [
             new_decision(
@@ -283,11 +294,11 @@ def _recorded(
                 reason=reason,
                 source=source,
                 title=title,
-                page_id=ids.get(title_key(source, title)),
+                page_id=ids.get(title_key(source, title)) if page_id is None else page_id,
                 value=type_name,
                 now=now,
             )
-            for source, title in pages
+            for source, title, page_id in pages
         ]
     )
     record(lake, rows)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from holocron_assets.classify.decided_types import decide_shared, decide_type, decide_types
+from holocron_assets.classify.decided_types import decide_shared, decide_types
 from holocron_assets.decisions.log import (
     LONGEST,
     SHARED,
@@ -83,7 +83,7 @@ def decide(lake: Lake, choice: Choice, *, author: str, reason: str) -> Row:
         case "accept" | "reject":
             return decide_statement(lake, choice.kind, **arguments)
         case _:
-            return decide_type(lake, **arguments)
+            return decide_types(lake, **arguments)[0]
 
 
 def _decide_alike(lake: Lake, choice: Choice, arguments: dict[str, Any]) -> Row:
@@ -117,7 +117,7 @@ def choices_of_alike(lake: Lake, question: Row, types: Sequence[str]) -> list[Ch
         types: the taxonomy's types.
     """
     members, source = question["members"], question["source"]
-    pages = {"source": source, "titles": [item["title"] for item in members]}
+    pages = {"source": source, "pages": [(item["title"], item["page_id"]) for item in members]}
     if question["kind"] in SHARED:
         found = _shared_choices(question, types)
     elif question["kind"] == "page":
@@ -180,11 +180,11 @@ def type_choices(about: Row, page: Page | None, types: Sequence[str]) -> list[Ch
     """A choice for each type. Types with any evidence come first.
 
     Args:
-        about: a row with the page's `source` and `title`.
+        about: a row with `source`, `title` and `page_id` of the page that a person sees.
         page: the page with its evidence, if known.
         types: the taxonomy's types.
     """
-    pages = {"source": about["source"], "title": about["title"]}
+    pages = {"source": about["source"], "pages": [(about["title"], about["page_id"])]}
     return _type_choices(pages, _reasons_by_type(page.type) if page and page.type else {}, types)
 
 

@@ -231,8 +231,8 @@ def _asked_of_all(item: Row) -> str:
 
 
 def fingerprint(question: Row) -> str:
-    """A text that changes with the members of a question, and with what is asked of them."""
-    members = sorted(item["item_id"] for item in question["members"])
+    """A text that changes with the members of a question, their pages, and with what is asked of them."""
+    members = sorted(f"{item['item_id']} {item['page_id']}" for item in question["members"])
     return content_hash("\n".join([question["alike"], *members]))
 
 

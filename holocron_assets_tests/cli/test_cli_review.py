@@ -190,7 +190,14 @@ def test_what_people_said_before_is_shown(lake: Lake) -> None:
     [
         (
             ("classify", "Gone", "--type", "Droid"),
-            Choice("", "", "", "classify", {"source": SOURCE, "title": "Gone", "type_name": "Droid"}, ""),
+            Choice(
+                "",
+                "",
+                "",
+                "classify",
+                {"source": SOURCE, "pages": [("Gone", None)], "type_name": "Droid"},
+                "",
+            ),
         ),
         (("merge", NEM, NEM), Choice("", "", "", "merge", {"gone": NEM, "into": NEM}, "")),
         (("split", NEM, NEM), Choice("", "", "", "split", {"one": NEM, "other": NEM}, "")),

@@ -66,9 +66,8 @@ def rows_open(rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def decide(holocron: Holocron, titles: list[str]) -> None:
-    decide_types(
-        holocron.lake, source=SAMPLE, titles=titles, type_name="Concept", author="Bo", reason="It says so"
-    )
+    said = {"type_name": "Concept", "author": "Bo", "reason": "It says so"}
+    decide_types(holocron.lake, source=SAMPLE, pages=[(title, None) for title in titles], **said)
 
 
 def test_the_model_is_asked_about_what_the_rules_leave_open(sample: Holocron) -> None:

@@ -28,7 +28,7 @@ from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITIES, PAGES
+from holocron_assets.lake.tables import ENTITIES, PAGE_TYPES, PAGES
 from holocron_assets.review.choices import Choice, choices_of, choices_of_alike, decide
 from holocron_assets.review.item_detail import item_detail
 from holocron_assets.review.queue import asked_now, asked_still, fingerprint, read_questions, read_queue
@@ -51,7 +51,7 @@ def answer(lake: Lake, subject: str, name: str, reason: str = "I read them") -> 
 
 
 def answer_alone(lake: Lake, title: str, type_name: str) -> Row:
-    about = {"source": SOURCE, "title": title, "type_name": type_name}
+    about = {"source": SOURCE, "pages": [(title, None)], "type_name": type_name}
     return decide(lake, Choice("", "", "", "classify", about, ""), author="Ada", reason="I read it")
 
 
@@ -133,6 +133,21 @@ def test_an_answer_is_a_decision_about_each_with_the_reason_that_it_was_for_all(
     assert SYSTEM_QUESTION not in subjects(lake)
     store_review(lake, SOURCE)
     assert not set(SYSTEMS) & set(subjects(lake))
+
+
+def test_an_answer_for_all_is_about_the_pages_that_were_shown(lake: Lake) -> None:
+    types = read_partition(lake, PAGE_TYPES, SECOND_BATCH)
+    ids = {row["title_key"]: 300 + place for place, row in enumerate(types)}
+    known = [{**row, "page_id": ids[row["title_key"]]} for row in types]
+    write_partition(lake, PAGE_TYPES, SECOND_BATCH, known)
+    shown = fingerprint(asked(lake, SYSTEM_QUESTION))
+    store_review(lake, SOURCE)
+    answer(lake, SYSTEM_QUESTION, f"classify.{PLACE}")
+    made = all_decisions(lake)
+    assert {row["page_id"] for row in made} == {ids[title_key(SOURCE, title)] for title in SYSTEMS}
+    undo_answer(lake, made[0]["decision_id"], author="Ada", reason="Too quick")
+    with pytest.raises(DecisionError, match="other items are alike now"):
+        asked_still(lake, asked(lake, SYSTEM_QUESTION)["item_id"], shown)
 
 
 @pytest.mark.parametrize("length", [980, 1000])

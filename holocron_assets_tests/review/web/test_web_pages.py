@@ -446,6 +446,32 @@ def test_an_entity_whose_page_is_gone_does_not_hide_a_new_page_of_its_title(
     assert page.get("/page?title=Osk").headers["location"] == text
 
 
+def test_a_page_that_moved_while_its_form_was_open_gets_the_answer_and_what_came_to_its_title_gets_nothing(
+    page: TestClient, lake: Lake
+) -> None:
+    types = read_partition(lake, PAGE_TYPES, BATCH)
+    known = [{**row, "page_id": 100 if row["title"] == "Shoal-chess" else None} for row in types]
+    write_partition(lake, PAGE_TYPES, BATCH, known)
+    store_review(lake, SOURCE)
+    shown = hidden(page, CHESS)
+    put_page(lake, "Shoal-chess", 999)
+    assert page.post(CHESS, data={**shown, "choice": "classify.WorkMedia"}).status_code == 303
+    assert [row["page_id"] for row in all_decisions(lake)] == [100]
+    assert CHESS not in page.get("/").text
+
+
+def test_on_an_entitys_page_the_type_of_the_page_that_it_was_read_from_is_decided(
+    page: TestClient, lake: Lake
+) -> None:
+    places = read_partition(lake, ENTITIES, "LocationPlace")
+    write_partition(lake, ENTITIES, "LocationPlace", [{**row, "page_id": 105} for row in places])
+    shown = hidden(page, f"/entity/{OSK}")
+    put_page(lake, "Osk", 900)
+    answer = page.post(f"/entity/{OSK}", data={**shown, "choice": "classify.Droid"})
+    assert answer.status_code == 303
+    assert [row["page_id"] for row in all_decisions(lake)] == [105]
+
+
 def put_page(lake: Lake, title: str, page_id: int) -> str:
     """Put a page of which nothing is made into the lake, and give the address of its text."""
     named = {"title": title, "requested_title": title, "requested_key": title_key(SOURCE, title)}
