@@ -257,7 +257,7 @@ def _of_pair(detail: ItemDetail) -> Iterator[Choice]:
 
 def _merge(key: str, gone: Row, into: Row) -> Choice:
     """Merging two entities. The label names the one that stays, with its source if both have one title."""
-    # The name says which one stays too: while a form is open, decisions of others may turn the two round.
+    # The name says which one stays too: while a form is open, a run may turn the two round.
     name = f"merge.{into['entity_id']}"
     stays = into["title"] if into["title"] != gone["title"] else f"{into['title']} of {into['source']}"
     about = {"gone": gone["entity_id"], "into": into["entity_id"]}

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from holocron_assets.decisions.log import standing
-from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
@@ -19,7 +18,7 @@ from holocron_assets.lake.tables import (
 from holocron_assets.lake.views.named_pages import page_ids
 from holocron_assets.languages.language import language_code
 from holocron_assets.review.about import Mention, Summary, mentions_of, summary_of
-from holocron_assets.review.past_decisions import PastDecision, decisions_about
+from holocron_assets.review.past_decisions import PastDecision, decisions_about, fingerprint_of
 from holocron_assets.review.pictures import Picture, pictures_of
 from holocron_assets.review.queue import read_queue
 from holocron_assets.review.reading import Reader, reading
@@ -98,7 +97,7 @@ class EntityDetail:
     @property
     def fingerprint(self) -> str:
         """A text that changes with the decisions that count about it or about one of its statements."""
-        return content_hash("\n".join(one.row["decision_id"] for one in self.decisions if not one.is_undone))
+        return fingerprint_of(self.decisions)
 
     @property
     def statements(self) -> list[Statement]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from holocron_assets.decisions.log import Standing, standing
 from holocron_assets.entities.deciding import default_survivor, merge_warning
-from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.keys import content_hash, title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
@@ -22,7 +22,7 @@ from holocron_assets.lake.tables import (
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.lake.views.named_pages import titles_there
 from holocron_assets.review.highlights import Mark, apart, found_in
-from holocron_assets.review.past_decisions import PastDecision, decisions_about
+from holocron_assets.review.past_decisions import PastDecision, decisions_about, fingerprint_of
 from holocron_assets.review.pictures import files_shown_by
 from holocron_assets.review.reading import Reader, reading
 from holocron_assets.review.statements import Statement, statements_of
@@ -98,6 +98,11 @@ class ItemDetail:
     survivor_id: str | None = None
     has_page: bool = True
     tracebacks: Sequence[Row] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """A text that changes with the item's page, and with the decisions that count about any of it."""
+        return content_hash(f"{self.item['page_id']} {fingerprint_of(self.decisions)}")
 
     def marks(self, page: Page) -> list[Mark]:
         """Evidence in the text of one of its pages, in order and apart."""

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from holocron_assets.decisions.log import all_decisions, answered_with, concerns, undone
 from holocron_assets.entities.deciding import in_words
+from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 
@@ -50,6 +51,11 @@ def decisions_about(
             or (row["kind"] in {"classify", "requeue"} and any(concerns(row, page) for page in pages))
         )
     ]
+
+
+def fingerprint_of(decisions: Collection[PastDecision]) -> str:
+    """A text that changes with those of some decisions that count."""
+    return content_hash("\n".join(one.row["decision_id"] for one in decisions if not one.is_undone))
 
 
 def decision_of(lake: Lake, decision_id: str) -> PastDecision | None:

@@ -111,6 +111,22 @@ class Desk:
         return decision_of(self.lake, decision_id) if decision_id else None
 
 
+def refuse_stale(form: FormData, fingerprint: str, what: str) -> None:
+    """Raise HTTPException if a form was shown before what it is about changed.
+
+    Args:
+        form: it names the fingerprint that it was shown with.
+        fingerprint: what it is about has this one now.
+        what: what it is about, for the message.
+    """
+    if form.get("shown") != fingerprint:
+        raise HTTPException(
+            HTTPStatus.CONFLICT,
+            f"Nothing was recorded: {what}, or what people decided about it or its statements, "
+            "changed since this page was shown. Look at it again, then decide.",
+        )
+
+
 def see_other(address: str) -> RedirectResponse:
     """Send the browser to another page after a form, so that loading that page again decides nothing."""
     return RedirectResponse(address, HTTPStatus.SEE_OTHER)

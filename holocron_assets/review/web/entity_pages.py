@@ -35,7 +35,7 @@ from holocron_assets.review.pictures import SHOWN_TYPES, file_of
 from holocron_assets.review.queue import item_titled
 from holocron_assets.review.reading import reading
 from holocron_assets.review.statements import by_predicate
-from holocron_assets.review.web.desk import Desk
+from holocron_assets.review.web.desk import Desk, refuse_stale
 from holocron_assets.review.web.guard import checked_form
 from holocron_assets.review.web.relation_graph import relation_graph
 from holocron_assets.review.web.review_pages import address_of
@@ -161,12 +161,7 @@ class EntityPages:
     def _decided(self, request: Request, form: FormData) -> Response:
         with one_step(self.desk.lake):  # of two equal forms, the second finds that it is decided
             detail = self._detail(request)
-            if form.get("shown") != detail.fingerprint:
-                raise HTTPException(
-                    HTTPStatus.CONFLICT,
-                    "Nothing was recorded: the entity, or what people decided about it or its statements, "
-                    "changed since this page was shown. Look at it again, then decide.",
-                )
+            refuse_stale(form, detail.fingerprint, "the entity")
             decision_id = self.desk.choose(form, self._choices(detail))
         return self.desk.decided(form, f"/entity/{quote(detail.entity['entity_id'])}?done={decision_id}")
 

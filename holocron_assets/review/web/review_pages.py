@@ -33,7 +33,7 @@ from holocron_assets.review.queue import (
     read_queue,
     settled_by,
 )
-from holocron_assets.review.web.desk import Desk, see_other
+from holocron_assets.review.web.desk import Desk, refuse_stale, see_other
 from holocron_assets.review.web.guard import checked_form
 
 _A_PAGE = 50
@@ -91,6 +91,7 @@ class ReviewPages:
             "detail": detail,
             "texts": _texts(detail, is_whole="whole" in request.query_params),
             "warning": detail.warning,
+            "shown": detail.fingerprint,
         }
         offers = _offers(choices_of(detail, self.desk.types))
         return self.desk.show(request, "item.html", {**values, **offers, **about})
@@ -119,10 +120,12 @@ class ReviewPages:
         return self.desk.decided(form, f"{address}?{given}")
 
     def _choices(self, item: Row, form: FormData) -> list[Choice]:
-        """The choices of a form; raises HTTPException if its question is about other items by now."""
+        """The choices of a form; raises HTTPException if its question is another by now than was shown."""
         lake, types = self.desk.lake, self.desk.types
         if not item.get("members"):
-            return choices_of(item_detail(lake, item), types)
+            detail = item_detail(lake, item)
+            refuse_stale(form, detail.fingerprint, "the item")
+            return choices_of(detail, types)
         try:
             question = asked_still(lake, item["item_id"], str(form.get("shown", "")))
         except DecisionError as error:

@@ -38,6 +38,7 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     ENTITIES,
+    ENTITY_FACTS,
     ENTITY_RELATIONS,
     FILE_LIST,
     FILE_USES,
@@ -216,7 +217,7 @@ def test_an_empty_reason_is_the_one_that_the_button_stands_for(page: TestClient,
 
 
 def test_who_decides_is_remembered_also_when_a_link_of_another_site_is_followed(page: TestClient) -> None:
-    fields = {"token": token_on(page, CHESS), "choice": "classify.Droid", "author": "Bo"}
+    fields = {**hidden(page, CHESS), "choice": "classify.Droid", "author": "Bo"}
     cookie = page.post(CHESS, data=fields).headers["set-cookie"].lower()
     assert cookie.startswith("holocron-author=bo;")
     assert ("httponly" in cookie, "samesite=lax" in cookie) == (True, True)
@@ -229,7 +230,7 @@ def test_a_type_is_chosen_from_the_list(page: TestClient, lake: Lake) -> None:
 
 def test_what_cannot_be_chosen_is_refused(page: TestClient, lake: Lake) -> None:
     for choice in ("merge", "classify.Nothing", "", "accept.fact-varn"):
-        answer = page.post(CHESS, data={"token": token_on(page, CHESS), "choice": choice, "author": "Ada"})
+        answer = page.post(CHESS, data={**hidden(page, CHESS), "choice": choice, "author": "Ada"})
         assert answer.status_code == 400
     assert list(all_decisions(lake)) == []
 
@@ -262,9 +263,9 @@ def test_an_item_shows_why_a_file_of_its_page_failed(page: TestClient, lake: Lak
 def test_for_an_item_that_somebody_else_decided_meanwhile_the_page_says_so(
     page: TestClient, lake: Lake
 ) -> None:
-    token = token_on(page, CHESS)
+    shown = hidden(page, CHESS)
     send(page, CHESS, choice="classify.Droid", author="Ada")
-    late = page.post(CHESS, data={"token": token, "choice": "classify.WorkMedia", "author": "Bo"})
+    late = page.post(CHESS, data={**shown, "choice": "classify.WorkMedia", "author": "Bo"})
     assert late.status_code == 404
     assert "Ada decided on" in late.text
     assert "is of type Droid" in late.text
@@ -388,6 +389,33 @@ def test_a_form_that_shows_what_was_decided_otherwise_since_overrules_nobody(
     assert [row["author"] for row in all_decisions(lake)] == ["Ada"]
     send(page, address, choice=stale, author="Bo")
     assert [row["author"] for row in all_decisions(lake)] == ["Ada", "Bo"], "who saw it may overrule it"
+
+
+def test_an_older_form_about_disputed_values_overrules_no_rejection_of_another_person(
+    page: TestClient, lake: Lake
+) -> None:
+    facts = read_partition(lake, ENTITY_FACTS, PERSON)
+    third = next({**row, "fact_id": "fact-osk", "value": "Osk"} for row in facts if row["value"] == "Varn")
+    write_partition(lake, ENTITY_FACTS, PERSON, [*facts, third])
+    store_review(lake, SOURCE)
+    address = f"/item/statement-{NEM}.homeworld"
+    shown = hidden(page, address)
+    send(page, address, choice="reject.fact-osk", author="Ada")
+    answer = page.post(address, data={**shown, "choice": "accept.fact-osk", "author": "Bo"})
+    assert answer.status_code == 409
+    assert "Nothing was recorded: the item, or what people decided about it" in answer.text
+    assert [row["author"] for row in all_decisions(lake)] == ["Ada"]
+    send(page, address, choice="accept.fact-osk", author="Bo")
+    assert [row["author"] for row in all_decisions(lake)] == ["Ada", "Bo"], "who saw it may overrule it"
+
+
+def test_a_form_about_another_page_that_had_the_title_is_refused(page: TestClient, lake: Lake) -> None:
+    shown = hidden(page, CHESS)
+    types = read_partition(lake, PAGE_TYPES, BATCH)
+    write_partition(lake, PAGE_TYPES, BATCH, [{**row, "page_id": place} for place, row in enumerate(types)])
+    store_review(lake, SOURCE)
+    assert page.post(CHESS, data={**shown, "choice": "classify.WorkMedia"}).status_code == 409
+    assert list(all_decisions(lake)) == []
 
 
 def test_a_form_that_shows_a_decision_that_was_taken_back_since_is_refused(
@@ -535,9 +563,9 @@ def test_what_fails_after_a_form_does_not_claim_that_nothing_was_recorded(
 
     desk = Desk(lake, "Ada", ("Concept", "Droid"))
     with TestClient(make_app(desk), base_url=HERE, raise_server_exceptions=False) as client:
-        token = token_on(client, CHESS)
+        shown = hidden(client, CHESS)
         monkeypatch.setattr(Desk, "decided", fail)
-        answer = client.post(CHESS, data={"token": token, "choice": "classify.Droid", "author": "Ada"})
+        answer = client.post(CHESS, data={**shown, "choice": "classify.Droid", "author": "Ada"})
     assert answer.status_code == 500
     assert len(all_decisions(lake)) == 1
     assert "may have been recorded: see `holocron decisions list`" in answer.text
@@ -587,7 +615,7 @@ def test_of_a_page_of_unknown_type_none_is_chosen_by_default(page: TestClient, l
     first = next(item for tag, item in by_itself if tag == "option")
     assert first["value"] == ""
     assert "disabled" in first
-    given = {"token": token_on(page, UNKNOWN), "choice": "type", "author": "Ada"}
+    given = {**hidden(page, UNKNOWN), "choice": "type", "author": "Ada"}
     answer = page.post(UNKNOWN, data=given)
     assert (answer.status_code, "Choose a type in the list first" in answer.text) == (400, True)
     assert list(all_decisions(lake)) == []
@@ -605,19 +633,17 @@ def test_the_other_of_a_pair_can_be_the_one_that_stays(page: TestClient, lake: L
     assert (second["entity_id"], second["other_id"]) == (ALSO_NEM, NEM)
 
 
-def test_a_merge_is_recorded_as_its_form_showed_it_whatever_was_decided_meanwhile(
+def test_a_merge_is_of_the_entities_that_its_button_named_or_is_refused_if_people_decided_about_them(
     page: TestClient, lake: Lake
 ) -> None:
     address = f"/item/pair-{quote(PAIR)}"
-    shown = read(page.get(address).text)
+    stale, shown = hidden(page, address), read(page.get(address).text)
     first = next(item for tag, item in shown.elements if tag == "button" and item.get("data-key") == "m")
     assert "One thing: Nem Six-Finger stays" in shown.text
     send(page, f"/entity/{NEM}", choice="promote", author="Bo")  # by the rule, this one stays from now on
     choice = first["value"] or ""
-    answer = page.post(
-        address, data={"token": token_on(page, address), "choice": choice, "author": "Ada", "reason": "Seen"}
-    )
-    assert answer.status_code == 303
+    assert page.post(address, data={**stale, "choice": choice, "author": "Ada"}).status_code == 409
+    send(page, address, choice=choice, author="Ada", reason="Seen")
     assert all_decisions(lake)[-1]["other_id"] == ALSO_NEM
 
 
