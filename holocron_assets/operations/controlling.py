@@ -11,7 +11,7 @@ from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.interrogations.unread import refuse_broken
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.views.named_pages import find_files, find_page
+from holocron_assets.lake.views.named_pages import find_files, find_pages
 from holocron_assets.settings import sources_folder
 
 
@@ -118,10 +118,9 @@ def try_again(
         author: who decides.
         reason: why.
     """
-    known = {
-        title: find_page(lake, title, source) + find_files(lake, title, source)
-        for title in sorted(set(titles))
-    }
+    asked = sorted(set(titles))
+    pages, files = find_pages(lake, asked, source), find_files(lake, asked, source)
+    known = {title: pages[title] + files[title] for title in asked}
     names = {title: {title, *(name for _, name in found)} for title, found in known.items()}
     wanted = sorted({name for of_title in names.values() for name in of_title})
     rows = requeue(lake, source=source, titles=wanted or None, author=author, reason=reason)

@@ -17,6 +17,8 @@ from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.doors import control
 from holocron_assets.doors.control import control_routes
 from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.views import named_pages
+from holocron_assets.lake.views.database import connect
 from holocron_assets.review.web.app import make_app
 from holocron_assets.review.web.desk import Desk
 
@@ -204,6 +206,23 @@ def test_what_was_given_up_is_tried_again_and_unknown_titles_are_named(web: Test
     assert web.post("/requeue", json={**WHO, "all": True}).json()["requeued"] == []
     assert web.post("/requeue", json=WHO).status_code == 400
     assert web.post("/requeue", json={**WHO, "all": True, "source": ""}).status_code == 400
+
+
+def test_many_titles_are_looked_up_with_one_reading_of_the_lake(
+    web: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    def counted(*about: Any, **columns: Any) -> Any:
+        made.append(columns["relations"])
+        return connect(*about, **columns)
+
+    monkeypatch.setattr(named_pages, "connect", counted)
+    titles = ["Page wiki1 0", "page_WIKI1 1", *(f"Nowhere {number:02}" for number in range(60))]
+    done = web.post("/requeue", json={**WHO, "titles": titles}).json()
+    assert [row["title"] for row in done["due_now"]] == ["Page wiki1 0", "Page wiki1 1"]
+    assert done["unknown"] == titles[2:]
+    assert made == [("lake.seed_titles", "last_attempts", "page_links"), ["file_list"]]
 
 
 def test_an_unknown_id_says_that_a_kept_answer_makes_no_call(web: TestClient) -> None:

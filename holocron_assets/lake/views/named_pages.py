@@ -1,7 +1,8 @@
 """Finds the page that a person means by a title, or those that a misspelt title may mean."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
@@ -9,17 +10,21 @@ from holocron_assets.lake.views.database import connect, query
 _EXACT = """
     select distinct source, title
     from (select source, title from lake.seed_titles union all select source, title from last_attempts)
-    where title in (select unnest($titles)) and source = $source
+    where title in (select unnest($titles::varchar[])) and source = $source
 """
 _ALIKE = """
-    select distinct source, title, title = $title as exact
+    with asked as (select unnest($titles::varchar[]) as title)
+    select distinct asked.title as asked, named.source, named.title
     from (
         select source, title from lake.seed_titles
         union all select source, title from last_attempts
-        union all select source, target from page_links where lower(target) = lower($title)
-    )
-    where lower(title) = lower($title) and coalesce(source = $source, true)
-    order by exact desc, source, title
+        union all
+        select source, target from page_links where lower(target) in (select lower(title) from asked)
+    ) as named
+    join asked on lower(named.title) = lower(asked.title)
+    where coalesce(named.source = $source, true)
+    qualify rank() over (partition by asked.title order by named.title <> asked.title) = 1
+    order by named.source, named.title
 """
 _NEAREST = """
     select source, title
@@ -42,15 +47,29 @@ def find_page(lake: Lake, title: str, source: str | None) -> list[tuple[str, str
         title: as the person wrote it; an exact match wins over one that differs in upper or lower case.
         source: only in this source.
     """
-    wanted = composed(title).replace("_", " ")
+    return find_pages(lake, [title], source)[title]
+
+
+def find_pages(
+    lake: Lake, titles: Collection[str], source: str | None
+) -> Mapping[str, list[tuple[str, str]]]:
+    """What `find_page` finds for each of some titles, with one reading for all.
+
+    Args:
+        lake: the lake.
+        titles: as for `find_page`.
+        source: only in this source.
+    """
+    wanted = {title: composed(title).replace("_", " ") for title in titles}
+    found: Mapping[str, list[tuple[str, str]]] = defaultdict(list)
     with connect(lake, relations=("lake.seed_titles", "last_attempts", "page_links")) as connection:
         if source:  # what only links name is looked up last: there are many links
-            asked = {"titles": [wanted], "source": source}
-            if found := query(connection, _EXACT, asked):
-                return [(row["source"], row["title"]) for row in found]
-        found = query(connection, _ALIKE, {"title": wanted, "source": source})
-    exact = [row for row in found if row["exact"]]
-    return [(row["source"], row["title"]) for row in exact or found]
+            for row in query(connection, _EXACT, {"titles": sorted(set(wanted.values())), "source": source}):
+                found[row["title"]].append((row["source"], row["title"]))
+        if left := sorted(set(wanted.values()) - found.keys()):
+            for row in query(connection, _ALIKE, {"titles": left, "source": source}):
+                found[row["asked"]].append((row["source"], row["title"]))
+    return {title: found[name] for title, name in wanted.items()}
 
 
 def nearest_pages(lake: Lake, title: str, source: str | None = None) -> str:
@@ -72,19 +91,23 @@ def composed(title: str) -> str:
     return unicodedata.normalize("NFC", title).strip()
 
 
-def find_files(lake: Lake, name: str, source: str | None) -> list[tuple[str, str]]:
-    """Sources and names of files that are listed under exactly this name.
+def find_files(lake: Lake, names: Collection[str], source: str | None) -> Mapping[str, list[tuple[str, str]]]:
+    """Sources and names of files that are listed under exactly these names, by name.
 
     Args:
         lake: the lake.
-        name: a title, or an address, as a source lists it.
+        names: titles, or addresses, as a source lists them.
         source: only in this source.
     """
-    sql = "select source, name from file_list where name = $name and coalesce(source = $source, true)"
+    sql = """
+        select source, name from file_list
+        where name in (select unnest($names::varchar[])) and coalesce(source = $source, true)
+    """
+    found: dict[str, list[tuple[str, str]]] = {name: [] for name in names}
     with connect(lake, relations=["file_list"]) as connection:
-        return [
-            (row["source"], row["name"]) for row in query(connection, sql, {"name": name, "source": source})
-        ]
+        for row in query(connection, sql, {"names": sorted(names), "source": source}):
+            found[row["name"]].append((row["source"], row["name"]))
+    return found
 
 
 def page_ids(lake: Lake, title_keys: Sequence[int]) -> Mapping[int, int]:
