@@ -1,7 +1,7 @@
 """People's decisions: an append-only log. A decision is never changed, only undone by another one."""
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -290,6 +290,8 @@ def record(lake: Lake, rows: Sequence[Row]) -> int:
 def undo(lake: Lake, decision_id: str, *, author: str, reason: str) -> Row:
     """Undo a decision. The decision before it counts again; undoing the undo restores the decision.
 
+    `entities.deciding.decide_undo` first checks what that would restore.
+
     Args:
         lake: where the log is.
         decision_id: the decision.
@@ -317,6 +319,8 @@ def undo(lake: Lake, decision_id: str, *, author: str, reason: str) -> Row:
 
 def undo_answer(lake: Lake, decision_id: str, *, author: str, reason: str) -> Sequence[Row]:
     """Undo a decision, and all others of the same answer that still count.
+
+    `entities.deciding.decide_undo_of_answer` first checks what that would restore.
 
     Args:
         lake: where the log is.
@@ -415,6 +419,12 @@ def standing_of(made: Sequence[Row]) -> Standing:
     """The decisions that count among all that were made, in the order in which they were made."""
     gone = undone(made)
     return Standing([row for row in made if row["kind"] != "undo" and row["decision_id"] not in gone])
+
+
+def standing_without(made: Sequence[Row], decision_ids: Collection[str]) -> Standing:
+    """The decisions that would count if some of all that were made were undone now."""
+    undos = [{"kind": "undo", "decision_id": None, "undoes": name} for name in decision_ids]
+    return standing_of([*made, *undos])
 
 
 def undone(made: Sequence[Row]) -> set[str]:

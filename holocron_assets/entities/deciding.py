@@ -1,17 +1,23 @@
 """Decisions that people make about entities and statements: what can be decided, and what is refused."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Literal
 
 from holocron_assets.decisions.log import (
     DecisionError,
     Standing,
+    all_decisions,
+    answered_with,
     decided_now,
     new_decision,
     one_answer,
     one_step,
     record,
     standing,
+    standing_without,
+    undo,
+    undo_answer,
 )
 from holocron_assets.entities.identity.clusters import Member, survivor_of
 from holocron_assets.entities.names.named import described, named_entity, named_statement, survivor
@@ -281,6 +287,29 @@ def decide_statement(lake: Lake, kind: StatementKind, *, statement_id: str, auth
         )
 
 
+def decide_undo(lake: Lake, decision_id: str, *, author: str, reason: str) -> Row:
+    """Undo a decision, as `decisions.log.undo` does.
+
+    Raises:
+        DecisionError: as there; or that would restore a merge or split that other decisions contradict.
+    """
+    with one_step(lake):
+        _refuse_restored(lake, [decision_id])
+        return undo(lake, decision_id, author=author, reason=reason)
+
+
+def decide_undo_of_answer(lake: Lake, decision_id: str, *, author: str, reason: str) -> Sequence[Row]:
+    """Undo a decision and all others of the same answer, as `decisions.log.undo_answer` does.
+
+    Raises:
+        DecisionError: as there; or that would restore a merge or split that other decisions contradict.
+    """
+    with one_step(lake):
+        answer = answered_with(all_decisions(lake), decision_id)
+        _refuse_restored(lake, [row["decision_id"] for row in answer])
+        return undo_answer(lake, decision_id, author=author, reason=reason)
+
+
 def _of_two(lake: Lake, kind: str, one: Row, other: Row, *, author: str, reason: str) -> Row:  # noqa: PLR0913 - a row's columns
     return new_decision(
         kind,
@@ -321,12 +350,17 @@ def _refuse_repeated(lake: Lake, kind: str, one: Row, other: Row) -> None:
 
 def _refuse_joined(lake: Lake, one: Row, other: Row) -> None:
     """Refuse to split entities that people's merges join through a third."""
-    merges = _people_s(lake, "merge", frozenset((one["entity_id"], other["entity_id"])))
-    together = one_with(one["entity_id"], merges)
-    if other["entity_id"] in together:
-        made = ", ".join(row["decision_id"] for pair, row in merges.items() if pair <= together)
+    pair = frozenset((one["entity_id"], other["entity_id"]))
+    _refuse_merged(pair, _people_s(standing(lake), "merge", pair), described(one), described(other))
+
+
+def _refuse_merged(pair: frozenset[str], merges: Mapping[frozenset[str], Row], one: str, other: str) -> None:
+    """Refuse a split if merges join its pair; the message has the two in words."""
+    together = one_with(next(iter(pair)), merges)
+    if pair <= together:
+        made = ", ".join(row["decision_id"] for merged, row in merges.items() if merged <= together)
         raise DecisionError(
-            f"people merged {described(one)} and {described(other)} with others that they also merged: "
+            f"people merged {one} and {other} with others that they also merged: "
             f"undo one of the decisions {made} first"
         )
 
@@ -341,11 +375,17 @@ def _refuse_kept_apart(lake: Lake, leaving: Row, target: Row, named: Row) -> Non
         named: what the person named as that: `target`, or what was merged into it. Then no older decision is
             replaced: the one on the named pair would stand, and the other was not asked about.
     """
+    decided = standing(lake)
     pair = frozenset((leaving["entity_id"], target["entity_id"]))
-    merges = _people_s(lake, "merge", pair)
+    merges = _people_s(decided, "merge", pair)
     together = set().union(*(one_with(row["entity_id"], merges) for row in (leaving, target, named)))
     replaced = pair if target["entity_id"] == named["entity_id"] else frozenset()
-    for apart, row in _people_s(lake, "split", replaced).items():
+    _refuse_split(together, _people_s(decided, "split", replaced))
+
+
+def _refuse_split(together: AbstractSet[str], splits: Mapping[frozenset[str], Row]) -> None:
+    """Refuse to make entities one if splits keep any two of them apart."""
+    for apart, row in splits.items():
         if apart <= together:
             raise DecisionError(
                 f"{row['author']} keeps {row['title']!r} and {row['other_title']!r} apart, which this would "
@@ -353,7 +393,22 @@ def _refuse_kept_apart(lake: Lake, leaving: Row, target: Row, named: Row) -> Non
             )
 
 
-def _people_s(lake: Lake, kind: str, but: frozenset[str]) -> Mapping[frozenset[str], Row]:
+def _refuse_restored(lake: Lake, decision_ids: Collection[str]) -> None:
+    """Refuse to undo decisions if that would restore a merge or split that others contradict."""
+    before, after = standing(lake), standing_without(all_decisions(lake), decision_ids)
+    merges, splits = _people_s(after, "merge"), _people_s(after, "split")
+    for pair, row in after.pairs.items():
+        if row == before.pairs.get(pair):
+            continue
+        if row["kind"] == "merge":
+            _refuse_split(one_with(row["entity_id"], merges), splits)
+        else:
+            _refuse_merged(pair, merges, repr(row["title"]), repr(row["other_title"]))
+
+
+def _people_s(
+    decided: Standing, kind: str, but: frozenset[str] = frozenset()
+) -> Mapping[frozenset[str], Row]:
     """People's last decisions about pairs of this kind, without those about one pair."""
-    pairs = standing(lake).pairs.items()
+    pairs = decided.pairs.items()
     return {pair: row for pair, row in pairs if row["kind"] == kind and pair != but}

@@ -20,6 +20,8 @@ from holocron_assets.entities.deciding import (
     decide_split,
     decide_state,
     decide_statement,
+    decide_undo,
+    decide_undo_of_answer,
     kinds_for_entity,
     merge_warning,
 )
@@ -171,6 +173,35 @@ def test_a_split_of_two_that_people_joined_through_a_third_names_the_decisions(l
         split(lake, "Varn", "Osk")
     undo(lake, second["decision_id"], **WORD)
     split(lake, "Varn", "Osk")
+
+
+@pytest.mark.parametrize("take_back", [decide_undo, decide_undo_of_answer])
+def test_an_undo_that_would_restore_what_contradicts_a_later_decision_is_refused_and_names_it(
+    lake: Lake, take_back: Callable[..., object]
+) -> None:
+    undone = undo(lake, merge(lake, "Varn", "Gort")["decision_id"], **WORD)["decision_id"]
+    merge(lake, "Gort", "Osk")
+    apart = split(lake, "Varn", "Osk")
+    with pytest.raises(DecisionError, match=f"keeps 'Varn' and 'Osk' apart.* {apart['decision_id']} first"):
+        take_back(lake, undone, **WORD)
+    assert all_decisions(lake)[-1] == apart
+    take_back(lake, apart["decision_id"], **WORD)
+    take_back(lake, undone, **WORD)
+    assert len(standing(lake).pairs) == 2
+
+
+def test_an_undo_that_would_restore_an_older_word_on_a_pair_is_refused_if_others_contradict_that(
+    lake: Lake,
+) -> None:
+    split(lake, "Varn", "Osk")
+    last = merge(lake, "Varn", "Osk")
+    first, second = merge(lake, "Varn", "Gort"), merge(lake, "Osk", "Gort")
+    joined = f"'Varn' and 'Osk' with others.* {first['decision_id']}, {second['decision_id']} first"
+    with pytest.raises(DecisionError, match=joined):
+        decide_undo(lake, last["decision_id"], **WORD)
+    decide_undo(lake, second["decision_id"], **WORD)
+    decide_undo(lake, last["decision_id"], **WORD)
+    assert [row["kind"] for row in standing(lake).pairs.values()] == ["split", "merge"]
 
 
 def test_a_state_is_decided_once_until_it_is_decided_otherwise(lake: Lake) -> None:

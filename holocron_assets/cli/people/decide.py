@@ -16,12 +16,13 @@ from holocron_assets.cli.shared import (
     opened_lake,
     reason_option,
 )
-from holocron_assets.decisions.log import standing, undo
+from holocron_assets.decisions.log import standing
 from holocron_assets.entities.deciding import (
     decide_merge,
     decide_split,
     decide_state,
     decide_statement,
+    decide_undo,
     in_words,
     merge_warning,
 )
@@ -175,7 +176,7 @@ def reject(statement_id: str, **signed: Any) -> None:
 def undo_decision(decision_id: str, **signed: Any) -> None:
     """Take a decision back. What was decided before it counts again; an undo can be undone too."""
     lake = opened_lake()
-    _print(undo(lake, named_decision(lake, decision_id)["decision_id"], **signed))
+    _print(decide_undo(lake, named_decision(lake, decision_id)["decision_id"], **signed))
 
 
 def _decide_shared(

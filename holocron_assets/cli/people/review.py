@@ -18,7 +18,8 @@ from holocron_assets.cli.shared import (
     opened_lake,
     source_option,
 )
-from holocron_assets.decisions.log import DecisionError, one_step, undo_answer
+from holocron_assets.decisions.log import DecisionError, one_step
+from holocron_assets.entities.deciding import decide_undo_of_answer
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.choices import Choice, choices_of, choices_of_alike, decide
@@ -202,7 +203,9 @@ class _Walk:
         """Take the last answer back and return its item. If it is refused, print why and return None."""
         item, decision_id = self.made[-1]
         try:
-            undo_answer(self.lake, decision_id, author=self.author, reason="Taken back on the same walk")
+            decide_undo_of_answer(
+                self.lake, decision_id, author=self.author, reason="Taken back on the same walk"
+            )
         except DecisionError as error:
             self.console.print(f"Nothing was undone: {escape(str(error))}.")
             return None

@@ -11,7 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from holocron_assets.decisions.log import DecisionError, undo_answer
+from holocron_assets.decisions.log import DecisionError
+from holocron_assets.entities.deciding import decide_undo_of_answer
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.choices import Choice, decide
 from holocron_assets.review.past_decisions import PastDecision, decision_of
@@ -80,7 +81,7 @@ class Desk:
         """Take back the answer whose decision a form names, and go back to where it was made."""
         decision_id, back = str(form.get("decision", "")), str(form.get("back", "/"))
         try:
-            undo_answer(
+            decide_undo_of_answer(
                 self.lake, decision_id, author=self._author_of(form), reason="Taken back on the review page"
             )
         except DecisionError as error:

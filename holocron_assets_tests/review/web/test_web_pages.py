@@ -29,8 +29,9 @@ from review_lake import (
 from starlette.testclient import TestClient
 
 from holocron_assets.crawl.files.artifact import artifact_key
-from holocron_assets.decisions.log import all_decisions
+from holocron_assets.decisions.log import all_decisions, undo
 from holocron_assets.derive.interrogations.loading import derived_tables
+from holocron_assets.entities.deciding import decide_merge, decide_split
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.files.store import FileStore
@@ -645,6 +646,21 @@ def test_a_merge_is_of_the_entities_that_its_button_named_or_is_refused_if_peopl
     assert page.post(address, data={**stale, "choice": choice, "author": "Ada"}).status_code == 409
     send(page, address, choice=choice, author="Ada", reason="Seen")
     assert all_decisions(lake)[-1]["other_id"] == ALSO_NEM
+
+
+def test_an_undo_that_later_decisions_contradict_is_refused_with_the_decision_to_undo_first(
+    page: TestClient, lake: Lake
+) -> None:
+    said = {"author": "Ada", "reason": "I know"}
+    merged = decide_merge(lake, gone=NEM, into=ALSO_NEM, **said)
+    undone = undo(lake, merged["decision_id"], **said)
+    apart = decide_split(lake, one=MENTIONED, other=ALSO_NEM, **said)
+    decide_merge(lake, gone=MENTIONED, into=NEM, **said)
+    token = token_on(page, f"/entity/{NEM}")
+    answer = page.post("/undo", data={"token": token, "decision": undone["decision_id"]})
+    assert answer.status_code == 409
+    assert "Nothing was undone: Ada keeps" in answer.text
+    assert f"undo decision {apart['decision_id']} first" in answer.text
 
 
 def address_undone(page: TestClient, lake: Lake) -> str:
