@@ -2,6 +2,7 @@
 
 from holocron_assets.decisions.controls import DRAIN, MACHINE, HeldBackError, Hold, standing_controls
 from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import FILE_LIST, FILES, PAGES, SEED_TITLES
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
@@ -40,7 +41,7 @@ def refuse_launch(lake: Lake, job: str, source: str | None) -> None:
 
 def is_begun(lake: Lake, partition: str, table: Table = PAGES) -> bool:
     """Whether rows of a partition were read, or are being read."""
-    return lake.journal(table, partition).exists() or lake.has(table, partition)
+    return Journal(lake.journal(table, partition)).exists() or lake.has(table, partition)
 
 
 def _is_begun(lake: Lake, work: Work) -> bool:
@@ -53,7 +54,7 @@ def _is_begun(lake: Lake, work: Work) -> bool:
     if work.job == FILES_JOB:
         return is_begun(lake, work.partition, FILES)
     listed = {SEEDS_JOB: SEED_TITLES, LIST_FILES_JOB: FILE_LIST}.get(work.job)
-    return listed is not None and lake.journal(listed, work.partition).exists()
+    return listed is not None and Journal(lake.journal(listed, work.partition)).exists()
 
 
 def holds_named(lake: Lake) -> list[str]:

@@ -19,6 +19,7 @@ from shared_lakes import SharedPlace, environment_of, shared_place
 from whole_holocron import until
 
 from holocron_assets.crawl.files.transfers.parts import Part
+from holocron_assets.decisions.controls import DRAIN, Scope, control
 from holocron_assets.lake.declaration.schema import Column, Table, type_int, type_string
 from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition, write_partition
 from holocron_assets.lake.files.quarantine import all_set_aside, set_aside
@@ -36,10 +37,13 @@ from holocron_assets.lake.shared.objects import Stored
 from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.lake.shared.segments import segments_of
 from holocron_assets.lake.shared.sessions import LocksLostError
-from holocron_assets.lake.tables import LLM_ATTEMPTS, PAGE_LINKS
+from holocron_assets.lake.tables import FILE_LIST, FILES, LLM_ATTEMPTS, PAGE_LINKS, PAGES, SEED_TITLES
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.resources.known_lake import expect_lake
 from holocron_assets.orchestration.runs.reaper import held_by_run, reap_dead_runs
+from holocron_assets.planning.holding import hold_on
+from holocron_assets.planning.job_names import BATCH_JOB, FILES_JOB, LIST_FILES_JOB, SEEDS_JOB
+from holocron_assets.planning.work import Work
 
 SHIPS = Table(
     "ships",
@@ -207,6 +211,20 @@ def test_both_machines_append_to_one_journal_and_read_all_of_it(machines: list[L
     mirror(machines[1]).read_anew()
     assert not journals[1].exists()
     assert list(journals[1].records()) == []
+
+
+def test_what_one_machine_began_is_begun_for_another_so_a_drain_lets_it_be_finished(
+    machines: list[Lake],
+) -> None:
+    one, other = machines
+    begun = [(BATCH_JOB, PAGES, "wiki-000001"), (FILES_JOB, FILES, "art-000001")]
+    begun += [(SEEDS_JOB, SEED_TITLES, "wiki"), (LIST_FILES_JOB, FILE_LIST, "art")]
+    for _, table, partition in begun:
+        Journal(one.journal(table, partition)).append({"began": True})
+    control(other, DRAIN, Scope("all"), author="Kim", reason="enough")
+    mirror(other).read_anew()
+    assert [hold_on(other, Work(job, partition, "1")) for job, _, partition in begun] == [None] * len(begun)
+    assert hold_on(other, Work(BATCH_JOB, "wiki-000002", "1")), "nobody began it"
 
 
 def test_a_record_is_in_the_store_once_it_is_appended(machines: list[Lake]) -> None:

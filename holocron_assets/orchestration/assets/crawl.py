@@ -17,6 +17,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import refuse_held, safe_point
 from holocron_assets.lake.files.durable import replaced_files
 from holocron_assets.lake.files.parquet import read_footer
+from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES, SITES
@@ -80,7 +81,7 @@ def seed_titles(
     tally, opened = Tally(), lake.open()
     with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
         source = sources.get(partition_of(context))
-        begun = opened.journal(SEED_TITLES, source.name).exists()
+        begun = Journal(opened.journal(SEED_TITLES, source.name)).exists()
         refuse_held(opened, source=source.name, is_begun=begun)
         with client_for("seeds", opened, source, sources, tally) as client:
             listing = store_seeds(opened, source, client, safe_point(opened, source=source.name))

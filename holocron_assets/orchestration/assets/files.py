@@ -14,6 +14,7 @@ from holocron_assets.crawl.sources.file_list import LIST_VERSION, store_file_lis
 from holocron_assets.decisions.controls import refuse_held, safe_point
 from holocron_assets.lake.files.durable import replaced_files
 from holocron_assets.lake.files.parquet import read_footer
+from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.paths import source_of
 from holocron_assets.lake.tables import FILE_BATCHES, FILE_LIST, FILES
 from holocron_assets.orchestration.assets.crawl import CRAWL_POOL, client_for
@@ -51,7 +52,8 @@ def file_list(
     started, tally, opened = perf_counter(), Tally(), lake.open()
     with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
         name = partition_of(context)
-        refuse_held(opened, source=name, is_begun=opened.journal(FILE_LIST, name).exists())
+        begun = Journal(opened.journal(FILE_LIST, name)).exists()
+        refuse_held(opened, source=name, is_begun=begun)
         source = sources.get_files(name)
         stop = safe_point(opened, source=source.name)
         with (
