@@ -370,6 +370,23 @@ def test_what_one_process_computed_of_the_same_tables_the_next_one_reads(
     assert next_process(wanted=False) == newer
 
 
+def test_a_persons_question_leaves_the_digests_that_a_process_kept_as_they_are(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLOCRON_STATE", str(tmp_path / "state"))
+    kinds, chosen = chain({**READS, "wants": {"sql": "title_key in (select title_key from derived_kinds)"}})
+    answer(lake, kinds, ["Ash"])
+    found = query_digests.query_digests(lake, chosen)
+    assert found
+    with FakeOllama(answer=lambda _: {"kind": "place"}) as fake:
+        [answered] = asyncio.run(Question(lake, chosen, "wiki", "Ash").answers(fake.url))
+    assert answered.answer
+    monkeypatch.setattr(query_digests, "_computed", pytest.fail)
+    assert query_digests.query_digests(lake, chosen) == found
+    query_digests._KNOWN.clear()  # noqa: SLF001 - as in a new process
+    assert query_digests.query_digests(lake, chosen) == found
+
+
 def test_a_chain_of_three_goes_on_in_one_run_of_one_model(lake: Lake) -> None:
     third = {
         **READS,

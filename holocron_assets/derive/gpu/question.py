@@ -155,6 +155,8 @@ class Question:
     def _work(self, chosen: ChosenModel) -> PartitionWork:
         partition, about_it = self._entity() if self.interrogation.over == "entities" else self._page()
         asked = self.interrogation.model_copy(update={"wants": about_it})
+        # It publishes nothing, and digests of its queries would replace those of the whole interrogation.
+        asked = asked.reading(asked.upstream, ())
         model, digest = chosen
         return PartitionWork(self.lake, asked, partition, model=model, digest=digest)
 
