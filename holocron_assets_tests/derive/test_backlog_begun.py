@@ -14,14 +14,24 @@ from wiki_lake import BATCH, a_wiki, write_wiki
 
 from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.derive.dispatch import backlog as backlog_module
-from holocron_assets.derive.dispatch.backlog import REQUEUED, StalePartition, backlog, stale_partitions
+from holocron_assets.derive.dispatch.backlog import (
+    OUTCOMES_LOST,
+    REQUEUED,
+    StalePartition,
+    backlog,
+    stale_partitions,
+)
 from holocron_assets.derive.dispatch.tallies import interrogation_rows, stale_rows
+from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results import partition_work
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.derive.results.superseded import superseded_pages
+from holocron_assets.lake.files.parquet import DamagedPartitionError, read_partition
+from holocron_assets.lake.files.quarantine import set_aside
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import LLM_RUNS
 
 pytestmark = pytest.mark.system
 
@@ -183,6 +193,35 @@ def test_a_dead_letter_that_a_person_brought_back_is_work_again(lake: Lake) -> N
         clock.shift(timedelta(minutes=1))
         assert ask(lake) == 1
     assert stale_partitions(lake, [KINDS], digests=DIGESTS) == []
+
+
+def test_a_damaged_file_of_llm_runs_comes_back_from_its_journal_without_a_call(lake: Lake) -> None:
+    work = PartitionWork(lake, KINDS, BATCH, model=SMALL, digest=DIGEST)
+    for item in work.ready(datetime.now(UTC)):
+        work.start(item)
+        work.record(item, Outcome("dead", error="no") if item.subject == "Birch" else Outcome("ok", GOOD))
+    work.publish("run-1")
+    assert stale_partitions(lake, [KINDS], digests=DIGESTS) == []
+    file, scope = lake.file(LLM_RUNS, work.scope), work.scope
+    before = read_partition(lake, LLM_RUNS, scope)
+    assert [row["subject"] for row in before if row["status"] == "dead"] == ["Birch"]
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(DamagedPartitionError) as damaged:
+        read_partition(lake, LLM_RUNS, scope)
+    set_aside(lake, damaged.value)
+    part = one(lake)
+    assert (part.differences, part.is_to_write) == (OUTCOMES_LOST, True)
+    assert ask(lake) == 0
+    assert read_partition(lake, LLM_RUNS, scope) == before, "what was given up is still a dead letter"
+    assert stale_partitions(lake, [KINDS], digests=DIGESTS) == []
+
+
+def test_a_partition_whose_journal_is_about_nothing_that_is_wanted_now_is_not_stale(lake: Lake) -> None:
+    work = PartitionWork(lake, KINDS, BATCH, model=SMALL, digest=DIGEST)
+    work.start(work.items[0])
+    nothing = interrogation(rows={}, wants={"sql": "false"})
+    assert ask(lake, asked=nothing) == 0
+    assert stale_partitions(lake, [nothing], digests=DIGESTS) == []
 
 
 def test_the_tally_adds_up(lake: Lake) -> None:

@@ -47,6 +47,9 @@ REQUEUED = ("requeued",)
 OTHER_COLUMNS = ("schema",)
 """The reason to do a partition again: its table has other columns than answers have now."""
 
+OUTCOMES_LOST = (LLM_RUNS.name,)
+"""The reason to do a partition again: only its journal has the outcomes of its items, as after damage."""
+
 _NANOSECONDS = 10**9
 
 _NEVER = FileMark(0, 0)
@@ -107,7 +110,7 @@ class StalePartition:
         partition: its name.
         model: the model to ask.
         digest: the model's digest; `ANY_MODEL` if no model can be asked.
-        differences: why it is stale; see `Recipe.differences`, and `REQUEUED`.
+        differences: why it is stale; see `Recipe.differences`, `REQUEUED` and `OUTCOMES_LOST`.
         possible_since: since when all its inputs exist, so that it can be worked on.
         state: marks of all that was read; the result is remembered under them.
         counts: what is left of it; None if it was never begun, not opened yet, or cannot be opened.
@@ -277,6 +280,8 @@ def _stale(
             differences = OTHER_COLUMNS
         if not differences and (interrogation.name, partition) in listings.requeued:
             differences = REQUEUED
+        if not differences and _lacks_outcomes(listings, interrogation, partition):
+            differences = OUTCOMES_LOST
         if differences:
             # Answers that are being given do not make the rest of them young.
             is_finished = made and UNANSWERED not in differences
@@ -284,6 +289,12 @@ def _stale(
             since = datetime.fromtimestamp(newest / _NANOSECONDS, UTC)
             known_by = (*state, listings.requeues)
             yield StalePartition(interrogation, partition, model, digest, differences, since, known_by)
+
+
+def _lacks_outcomes(listings: _LakeListings, interrogation: Interrogation, partition: str) -> bool:
+    if listings.listing(LLM_RUNS).mark(scope_of(interrogation.name, partition)):
+        return False
+    return _journal_mark(listings, interrogation, partition) is not None
 
 
 def _differences(
@@ -307,7 +318,10 @@ def _counted(
     begun = {
         place: mark or _NEVER
         for place, part in enumerate(stale)
-        if part.digest != ANY_MODEL and ((mark := _journal_mark(listings, part)) or _may_wait(listings, part))
+        if part.digest != ANY_MODEL
+        and (
+            (mark := _journal_mark(listings, part.interrogation, part.partition)) or _may_wait(listings, part)
+        )
     }
     counted = list(stale)
     opened, until = 0, monotonic() + OPENING_SECONDS
@@ -349,11 +363,10 @@ def _by_inputs(lake: Lake, part: StalePartition) -> Counts | None:
     return found and Counts(found.answered, found.dead, untried=found.changed, dues=())
 
 
-def _journal_mark(listings: _LakeListings, part: StalePartition) -> FileMark | None:
-    if scope_of(part.interrogation.name, part.partition) not in listings.begun:
+def _journal_mark(listings: _LakeListings, interrogation: Interrogation, partition: str) -> FileMark | None:
+    if not listings.is_begun(interrogation.name, [partition]):
         return None
-    marks = Journal(journal_path(listings.lake, part.interrogation, part.partition)).marks()
-    return max(marks, default=None)
+    return max(Journal(journal_path(listings.lake, interrogation, partition)).marks(), default=None)
 
 
 def count(lake: Lake, part: StalePartition) -> Counts | None:

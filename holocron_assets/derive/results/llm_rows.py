@@ -8,6 +8,7 @@ from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.results.item_states import SUMMED, ItemState
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_footer, rows_there, write_partition
+from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
 
@@ -64,7 +65,9 @@ def write_runs(lake: Lake, scope: str, rows: Sequence[Row], inputs: Mapping[str,
     kept = [row for row in before if row["status"] == "ok" and row["item_id"] not in written]
     after = [_clean(row) for row in [*rows, *kept]]
     footer = read_footer(lake, LLM_RUNS, scope)
-    if after != before or (footer and footer.inputs != inputs):
+    # A scope with a journal has a file, also one without rows: if it lacked one, that would count as lost.
+    is_of_now = footer.inputs == inputs if footer else not Journal(lake.journal(LLM_RUNS, scope)).marks()
+    if after != before or not is_of_now:
         write_partition(lake, LLM_RUNS, scope, after, inputs=inputs)
 
 
