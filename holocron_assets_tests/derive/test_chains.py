@@ -153,6 +153,22 @@ def test_a_partition_never_begun_is_opened_to_be_counted_while_its_inputs_lack_a
     assert part.counts is None, "all of it can be asked about, however much it is"
 
 
+def test_an_input_that_is_given_up_lets_the_process_that_counted_before_count_what_builds_on_it(
+    lake: Lake,
+) -> None:
+    answer(lake, KINDS, ["Ash"])
+    answer(lake, SAYINGS)
+    (part,) = stale_partitions(lake, [SAYINGS], digests={SMALL: DIGEST})
+    assert part.counts == Counts(1, 0, 0, (), awaiting=3)
+    work = work_of(lake, KINDS)
+    birch = next(item for item in work.items if item.subject == "Birch")
+    work.start(birch)
+    work.record(birch, Outcome("dead", error="no"))
+    work.publish("run")
+    (part,) = stale_partitions(lake, [SAYINGS], digests={SMALL: DIGEST})
+    assert part.counts == Counts(1, 0, 1, (), awaiting=2)
+
+
 def test_a_drain_begins_no_partition_whose_inputs_lack_answers(lake: Lake) -> None:
     answer(lake, KINDS, ["Ash"])
     control(lake, DRAIN, Scope("interrogation", SAYINGS.name), author="Kim", reason="enough")

@@ -327,7 +327,7 @@ def _counted(
     opened, until = 0, monotonic() + OPENING_SECONDS
     for place in sorted(begun, key=lambda place: begun[place], reverse=True):
         part = stale[place]
-        state = (*part.state, begun[place])
+        state = (*part.state, begun[place], *_outcomes_of_inputs(listings, part))
         key = (lake.root, part.interrogation.name, part.partition)
         known = _COUNTS.get(key)
         if most_opened is None and (counts := _by_inputs(lake, part)):
@@ -353,6 +353,12 @@ def _may_wait(listings: LakeListings, part: StalePartition) -> bool:
     """Whether some inputs of a partition lack answers: perhaps none of its items can be asked about."""
     inputs = [listings.footer(one.table, part.partition) for one in part.interrogation.upstream]
     return any(footer is None or UNANSWERED in footer.inputs for footer in inputs)
+
+
+def _outcomes_of_inputs(listings: LakeListings, part: StalePartition) -> Iterator[FileMark | None]:
+    """The marks of what says which items wait. An input's table stays as it is when an item is given up."""
+    runs = listings.listing(LLM_RUNS)
+    return (runs.mark(scope_of(one.name, part.partition)) for one in part.interrogation.upstream)
 
 
 def _by_inputs(lake: Lake, part: StalePartition) -> Counts | None:
