@@ -9,7 +9,7 @@ from typing import Any
 from weakref import WeakSet
 
 import pytest
-from asked import interrogation
+from asked import BATCH, interrogation
 from fake_ollama import FakeOllama
 from interrogation_files import read_interrogations
 from test_code_interrogations import by_python
@@ -21,6 +21,7 @@ from holocron_assets.derive.dispatch import scale, standing_controls
 from holocron_assets.derive.dispatch.backlog import backlog, stale_partitions
 from holocron_assets.derive.dispatch.choosing import Waiting, decide
 from holocron_assets.derive.dispatch.pools import CODE_POOL
+from holocron_assets.derive.dispatch.scale import reached_limit
 from holocron_assets.derive.dispatch.served import served_by_code
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.gpu.model_run import ModelRun, Session, work_on
@@ -28,6 +29,9 @@ from holocron_assets.derive.gpu.turns import Agenda, Given
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.items.recipe import recipe_of
 from holocron_assets.derive.results.partition_work import PartitionWork
+from holocron_assets.derive.results.result_journals import StateJournal, abandoned, begun, journal_path
+from holocron_assets.lake.journals import following, packing
+from holocron_assets.lake.journals.journal import record_of
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 
@@ -57,7 +61,7 @@ def at(monkeypatch: pytest.MonkeyPatch, moment: datetime) -> None:
 def restart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget what this process knows of journals, as a new one does."""
     monkeypatch.setattr(scale, "_LOOKS", {})
-    monkeypatch.setattr(scale, "_MOMENTS", {})
+    monkeypatch.setattr(scale, "_TRIES", {})
 
 
 def work(run: ModelRun, agenda: Agenda) -> Session:
@@ -161,6 +165,53 @@ def test_answers_that_are_known_already_take_nothing_of_a_limit(lake: Lake, now:
         limited = interrogation(rows={}, scale_limit={"hour": 5})
         assert work(model_run(lake, fake.url), Given(limited, names)).remaining == 0
         assert len(fake.chats) == 4
+
+
+def test_counting_tries_reads_each_line_of_a_journal_once_however_often_it_is_asked(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limited, now, read = interrogation(scale_limit={"day": 3}), utc_now(), list[bytes]()
+
+    def reading(line: bytes) -> dict[str, Any] | None:
+        read.append(line)
+        return record_of(line)
+
+    monkeypatch.setattr(following, "record_of", reading)
+    path = journal_path(lake, limited, BATCH)
+    journal = StateJournal(path)
+
+    def is_reached() -> bool:
+        return reached_limit(lake, limited, now, BATCH) is not None
+
+    def lines() -> int:
+        return path.read_bytes().count(b"\n")
+
+    journal.add(begun("1", "a"), abandoned("1", "a"), begun("1", "a"))
+    assert not is_reached()
+    for key in "bc":
+        assert not is_reached()
+        journal.add(begun(key, key))
+        assert len(read) < lines()
+    assert is_reached()
+    assert len(read) == lines() == 5
+    journal.add(abandoned("c", "c"))
+    assert not is_reached()
+    with path.open("rb+") as file:
+        *_, last = file
+        file.truncate(path.stat().st_size - 9)
+    assert is_reached(), "a kill tore the last line"
+    with path.open("ab") as end:
+        end.write(last[-9:])
+    assert not is_reached()
+    read.clear()
+    journal.add(begun("d", "d"))
+    assert is_reached()
+    assert read == [path.read_bytes().splitlines(keepends=True)[-1]]
+    journal.close()
+    monkeypatch.setattr(packing, "_WORTH_BYTES", 0)
+    monkeypatch.setattr(scale, "_LOOKS", {})
+    assert packing.pack_journals(lake, now=now + timedelta(days=2)).journals == 1
+    assert is_reached(), "lines that were packed count too"
 
 
 def test_what_code_answers_keeps_to_its_limit_too(lake: Lake, now: datetime) -> None:

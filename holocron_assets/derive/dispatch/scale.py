@@ -4,16 +4,17 @@ Journals record each try before it begins, so restarts and other processes count
 already takes no try.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from threading import Lock
 from time import monotonic
 
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.kept_answers import scope_of
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.journals.following import Followed
 from holocron_assets.lake.journals.journal import Journal
-from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
 
@@ -95,7 +96,9 @@ class _Look:
 
 
 _LOOKS: dict[tuple[Path, str], _Look] = {}
-_MOMENTS: dict[Path, tuple[list[FileMark], list[datetime]]] = {}
+_Tries = dict[str, list[datetime]]
+_TRIES: dict[Path, Followed[_Tries]] = {}
+_READING = Lock()
 
 
 def _touched(lake: Lake, name: str, since: datetime) -> set[Path]:
@@ -111,20 +114,14 @@ def _touched(lake: Lake, name: str, since: datetime) -> set[Path]:
 
 
 def _moments(path: Path) -> list[datetime]:
-    journal = Journal(path)
-    marks = journal.marks()
-    known = _MOMENTS.get(path)
-    if known is None or known[0] != marks:
-        known = _MOMENTS[path] = (marks, list(_tries_of(journal)))
-    return known[1]
-
-
-def _tries_of(journal: Journal) -> Iterator[datetime]:
     """When each try of a journal began, unless it was broken off."""
-    begun: dict[str, list[datetime]] = {}
-    for record in journal.records():
-        if record["what"].startswith("begun"):
-            begun.setdefault(record["key"], []).append(datetime.fromisoformat(record["at"]))
-        elif record["what"] == "abandoned" and begun.get(record["key"]):
-            begun[record["key"]].pop()
-    return (moment for moments in begun.values() for moment in moments)
+    with _READING:
+        tries = _TRIES.setdefault(path, Followed(path, _Tries, _take)).value()
+        return [moment for moments in tries.values() for moment in moments]
+
+
+def _take(tries: _Tries, record: Row) -> None:
+    if record["what"].startswith("begun"):
+        tries.setdefault(record["key"], []).append(datetime.fromisoformat(record["at"]))
+    elif record["what"] == "abandoned" and tries.get(record["key"]):
+        tries[record["key"]].pop()

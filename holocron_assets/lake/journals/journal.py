@@ -92,7 +92,7 @@ class Journal:
             DamagedPartitionError: the packed part cannot be read. Some records may have been given before.
         """
         for line in self.lines():
-            record = _parse(line)
+            record = record_of(line)
             if record is not None:
                 yield record
 
@@ -215,7 +215,8 @@ def _as_json(value: object) -> str:
     raise TypeError(f"a journal holds text, numbers, truth values and times, not {value!r:.100}")
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
+def record_of(line: bytes) -> dict[str, Any] | None:
+    """The record of a line; None if the line is damaged, or holds none."""
     checksum, body = line[:_CHECKSUM_LENGTH], line[_CHECKSUM_LENGTH + 1 :].rstrip(b"\n")
     if not body or checksum != b"%08x" % zlib.crc32(body):  # an empty body has eight zeros
         return None
