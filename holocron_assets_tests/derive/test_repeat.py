@@ -10,13 +10,13 @@ import pytest
 import yaml
 from asked import GOOD, interrogation
 from click.testing import CliRunner, Result
-from fake_ollama import LARGE, SMALL, FakeOllama, drops_the_connection, malformed
+from fake_ollama import LARGE, SMALL, Chat, FakeOllama, drops_the_connection, malformed
 from interrogation_files import read_interrogations
 from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
 from holocron_assets.cli.main import main
 from holocron_assets.derive.repeat.sample import sample_items
-from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.files.parquet import read_partition, rows_there, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS, LLM_ATTEMPTS, LLM_RUNS, PAGE_TYPES, REPEAT_ANSWERS
 
@@ -205,6 +205,32 @@ def test_an_interrupted_experiment_goes_on_where_it_was(lake: Lake) -> None:
         done(lake, "kinds", "--sample", "3", "--times", "2", "--tag", "T", fake=fake)
         assert len(fake.chats) == 3
     assert compared(lake, "T")["items"] == 3
+
+
+def test_answers_are_kept_while_others_are_asked_for_so_that_a_kill_loses_few(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holocron_assets.derive.repeat.experiments.WRITE_SECONDS", 0.0)
+    kept = []
+
+    def answer(_: Chat) -> dict[str, Any]:
+        kept.append(len(rows_there(lake, REPEAT_ANSWERS, "T")))
+        return GOOD
+
+    with FakeOllama(answer=answer, slots=1) as fake:
+        done(lake, "kinds", "--sample", "8", "--times", "1", "--tag", "T", fake=fake)
+    assert kept[-1] >= 4, "as a process finds it that starts after a kill"
+    assert len(read_partition(lake, LLM_ATTEMPTS, "REPEAT-T")) == 8
+
+
+def test_a_second_process_with_the_tag_of_a_first_is_refused(lake: Lake) -> None:
+    with FakeOllama(answer=lambda _: GOOD) as fake:
+        with lake.lock("repeat-T"):
+            result = holocron(lake, "kinds", "--sample", "1", "--tag", "T", fake=fake)
+        assert result.exit_code == 1
+        assert "another process asks for tag 'T'" in result.output
+        assert fake.chats == []
+        done(lake, "kinds", "--sample", "1", "--tag", "T", fake=fake)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,13 @@ kept apart from work: they answer no item, and items with an answer are asked ab
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
+
+from filelock import Timeout
 
 from holocron_assets.derive.code.answering import CodeAnswerer
 from holocron_assets.derive.dispatch.pools import DispatchSettings
@@ -33,6 +36,9 @@ from holocron_assets.lake.views.database import connect, query
 
 # No interrogation's name has capitals, so that no work is ever kept in such a partition
 _SCOPE = "REPEAT-{tag}"
+WRITE_SECONDS = 30.0
+"""How often answers are written while items are asked about; what a kill loses is asked again."""
+
 _LOADED = "select sum(load_seconds) as seconds from lake.gpu_runs where run_id = $run"
 
 
@@ -90,7 +96,8 @@ def run_experiment(
 ) -> list[dict[str, Any]]:
     """Ask about every item, as often as the experiment says.
 
-    Answers are written after each time, so that an interrupted experiment goes on where it stopped.
+    Answers are written during each time and after it, so that an interrupted experiment goes on where it
+    stopped.
 
     Args:
         lake: where answers go.
@@ -102,13 +109,27 @@ def run_experiment(
         All answers: rows of `repeat_answers`.
 
     Raises:
-        RepeatError: the tag is another experiment's.
+        RepeatError: the tag is another experiment's, or another process asks it.
         ModelMissingError: the server has none of the models.
         ModelServerUnavailable: the server does not answer.
         SlotTakenError: another process asks models, and does not stop.
     """
-    asking = _Asking(lake, experiment)
-    return asyncio.run(asking.call(report) if server is None else asking.ask(server, report))
+    with _alone(lake, experiment.tag):
+        asking = _Asking(lake, experiment)
+        return asyncio.run(asking.call(report) if server is None else asking.ask(server, report))
+
+
+@contextmanager
+def _alone(lake: Lake, tag: str) -> Iterator[None]:
+    """Keep other processes from asking for a tag: each would replace what the other wrote."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(lake.lock(f"repeat-{tag}", blocking=False))
+        except Timeout as error:
+            raise RepeatError(
+                f"another process asks for tag {tag!r}: wait for its end, or choose another tag"
+            ) from error
+        yield
 
 
 class _Asking:
@@ -119,6 +140,7 @@ class _Asking:
         self._experiment = experiment
         self._answers = answers_of(lake, experiment.tag)
         self._calls = calls_of(lake, experiment.tag)
+        self._written_at = monotonic()
         self._tally = Tally()
         # Functions are called one after the other, so that each one's time is its own.
         self._at_once = asyncio.Semaphore(1 if experiment.interrogation.is_of_code else len(experiment.items))
@@ -192,10 +214,14 @@ class _Asking:
         except* (PermanentError, TransientError) as errors:
             raise _first(errors) from None
         finally:
-            write_partition(self._lake, REPEAT_ANSWERS, self._experiment.tag, self._answers)
-            if self._calls:
-                write_partition(self._lake, LLM_ATTEMPTS, self._experiment.scope, self._calls)
+            self._write()
         return sum(row["time"] == time and row["output"] is not None for row in self._answers)
+
+    def _write(self) -> None:
+        write_partition(self._lake, REPEAT_ANSWERS, self._experiment.tag, self._answers)
+        if self._calls:
+            write_partition(self._lake, LLM_ATTEMPTS, self._experiment.scope, self._calls)
+        self._written_at = monotonic()
 
     def _drop_outdated(self, model: ChosenModel) -> None:
         """Forget answers to what would be asked in another way now: a page or an option has changed."""
@@ -222,6 +248,8 @@ class _Asking:
         self._tally.failed_items += outcome.status != "ok"
         row = self._row(item, outcome, model, time)
         self._answers.append({**row, "seconds": _seconds_of(item, outcome, passed)})
+        if monotonic() - self._written_at >= WRITE_SECONDS:
+            self._write()
 
     def _row(self, item: Item, outcome: Outcome, model: ChosenModel, time: int) -> dict[str, Any]:
         return {
