@@ -42,6 +42,8 @@ from holocron_assets.review.web.review_pages import address_of
 
 _TITLE_KEYS = range(-(2**63), 2**63)
 """Whole numbers of 64 bits: DuckDB cannot compare others to a key."""
+_MOST_DIGITS = 9
+"""Of a place in a text. Python makes no number of thousands of digits."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class EntityPages:
         asked = request.query_params
         start, end = (asked.get(name, "") for name in ("start", "end"))
         label = "What was read here"
-        if start.isdecimal() and end.isdecimal():
+        if all(place.isdecimal() and len(place) <= _MOST_DIGITS for place in (start, end)):
             marks = [Mark(int(start), int(end), label)]
         else:
             marks = found_in(page.wikitext, [(words, label)])
