@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from filelock import Timeout
-
 from holocron_assets.lake.files.damage import DamagedPartitionError, UnreadableFileError
 from holocron_assets.lake.files.durable import make_folder, replacing, sync_folder
 from holocron_assets.lake.files.verifying import faulty_files, files_of_all_tables
@@ -31,6 +29,7 @@ from holocron_assets.operations.backups.places import (
     finished_backups,
     read_manifest,
 )
+from holocron_assets.operations.backups.rotation import alone_by
 
 _ASIDE = ".restoring"
 _DATABASE = "the database of HOLOCRON_POSTGRES_URL"
@@ -72,11 +71,10 @@ def restore_backup(places: Places, backup: Path) -> Restored:
     _refuse_another_storage(places, manifest)
     if mirror := mirror_of(places.lake.root):
         raise BackupError(f"machines share this lake: restore {mirror.url} instead, as its store provides")
-    try:
-        with places.lake.lock("restore", blocking=False):
-            return _restored(places, backup, manifest)
-    except Timeout:
-        raise BackupError(f"another restore to {places.lake.root} is under way: wait until it ends") from None
+    root = places.lake.root
+    make_folder(root)
+    with alone_by(root / ".restore-lock", f"another restore to {root} is under way: wait until it ends"):
+        return _restored(places, backup, manifest)
 
 
 def _restored(places: Places, backup: Path, manifest: Mapping[str, Any]) -> Restored:

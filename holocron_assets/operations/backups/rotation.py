@@ -18,7 +18,6 @@ from holocron_assets.operations.backups.places import BackupError, finished_back
 NAME = "%Y%m%dT%H%M%SZ"
 """The name of a backup: its time."""
 
-_LOCK = ".lock"
 _NAME = re.compile(r"\d{8}T\d{6}Z")
 _UNFINISHED = re.compile(r"\.\d{8}T\d{6}Z\.unfinished")
 
@@ -38,25 +37,46 @@ def alone_in(folder: Path) -> Iterator[None]:
     Raises:
         BackupError: another is being made there.
     """
-    with trouble_named(folder / _LOCK):  # NFS locks only what is open for writing
-        opened = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o666)
-    try:
-        if _is_locked(opened, folder):
+    refusal = f"another backup is being made in {folder}; try again once it is made"
+    with alone_by(folder / ".lock", refusal) as is_locked:
+        if is_locked:
             for leftover in folder.iterdir():
                 if _UNFINISHED.fullmatch(leftover.name):
                     shutil.rmtree(leftover, ignore_errors=True)
         yield
+
+
+@contextmanager
+def alone_by(file: Path, refusal: str) -> Iterator[bool]:
+    """Keep other processes out by a lock file, which is there only meanwhile.
+
+    Returns:
+        Whether they are kept out: the disk may have no locks.
+
+    Raises:
+        BackupError: another process has the lock; with this message.
+    """
+    with trouble_named(file):  # NFS locks only what is open for writing
+        opened = os.open(file, os.O_CREAT | os.O_RDWR, 0o666)
+    try:
+        is_locked = _is_locked(opened, file, refusal)
+        try:
+            yield is_locked
+        finally:
+            file.unlink(missing_ok=True)
     finally:
         os.close(opened)
 
 
-def _is_locked(opened: int, folder: Path) -> bool:
+def _is_locked(opened: int, file: Path, refusal: str) -> bool:
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise BackupError(f"another backup is being made in {folder}; try again once it is made") from None
+        raise BackupError(refusal) from None
     except OSError:
         return False
+    if not file.exists() or not os.path.samestat(file.stat(), os.fstat(opened)):
+        raise BackupError(refusal)  # it was another's, who has just removed it
     return True
 
 
