@@ -100,11 +100,12 @@ settled as (
     select item_id
     from lake.review_items as items
     join (
-        select entity_id, decided_at from decided where kind in ('promote', 'suppress', 'merge')
+        select entity_id, decided_at, false as stays from decided where kind in ('promote', 'suppress', 'merge')
         union all
-        select other_id, decided_at from decided where kind = 'merge'
+        select other_id, decided_at, true from decided where kind = 'merge'
     ) using (entity_id)
-    where items.kind in ('entity', 'promotion') and coalesce(decided_at > since, true)
+    -- A candidate that another was merged into is a candidate still.
+    where (items.kind = 'entity' or (items.kind = 'promotion' and not stays)) and coalesce(decided_at > since, true)
 )
 from lake.review_items
 anti join settled using (item_id)
