@@ -18,7 +18,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.interrogations.loading import left_out, load_interrogations
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.errors import HolocronError
-from holocron_assets.lake.files.damage import DamagedPartitionError, UnreadableFileError
+from holocron_assets.lake.files.damage import FileFault, UnreadableFileError
 from holocron_assets.lake.place.known import refuse_gone
 from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.place.paths import Lake
@@ -249,7 +249,7 @@ def counted(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-def faults_counted(faults: Sequence[DamagedPartitionError | UnreadableFileError]) -> str:
+def faults_counted(faults: Sequence[FileFault]) -> str:
     """How many files were found damaged, and how many the system could not read."""
     unread = sum(isinstance(fault, UnreadableFileError) for fault in faults)
     damaged = len(faults) - unread

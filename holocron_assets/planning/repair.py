@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from holocron_assets.crawl.changes.revision_check import start_pass
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.lake.files.damage import DamagedPartitionError, UnreadableFileError
+from holocron_assets.lake.files.damage import DamagedPartitionError, FileFault, UnreadableFileError
 from holocron_assets.lake.files.quarantine import set_aside
 from holocron_assets.lake.files.verifying import damage_of
 from holocron_assets.lake.place.clock import utc_now
@@ -93,9 +93,7 @@ def repaired_tick(tick: _Tick) -> _Tick:
     return cast("_Tick", repaired)
 
 
-def repair_all(
-    errors: Sequence[DamagedPartitionError | UnreadableFileError], report: Callable[[str], object]
-) -> list[str]:
+def repair_all(errors: Sequence[FileFault], report: Callable[[str], object]) -> list[str]:
     """Set several damaged files aside. Those that cannot be set aside are left and named.
 
     Args:

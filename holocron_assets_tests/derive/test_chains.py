@@ -363,14 +363,21 @@ def test_what_was_answered_can_choose_the_pages(lake: Lake, sql: str) -> None:
     assert wanted_counts(lake, [chosen]) == {("sayings", BATCH): 2}
 
 
-def test_what_one_process_computed_of_the_same_tables_the_next_one_reads(
-    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def read_by_a_query(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Interrogation, ...]:
+    """Two interrogations: a query over the first's answers chooses the second's pages. Digests are kept."""
     monkeypatch.setenv("HOLOCRON_STATE", str(tmp_path / "state"))
     kinds, chosen = chain({**READS, "wants": {"sql": "title_key in (select title_key from derived_kinds)"}})
     answer(lake, kinds, ["Ash"])
+    assert query_digests.query_digests(lake, chosen)
+    return kinds, chosen
+
+
+def test_what_one_process_computed_of_the_same_tables_the_next_one_reads(
+    lake: Lake, read_by_a_query: tuple[Interrogation, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds, chosen = read_by_a_query
     found = query_digests.query_digests(lake, chosen)
-    assert found
 
     def next_process(*, wanted: bool) -> query_digests.Digests:
         query_digests._KNOWN.clear()  # noqa: SLF001 - as in a new process
@@ -387,13 +394,10 @@ def test_what_one_process_computed_of_the_same_tables_the_next_one_reads(
 
 
 def test_a_persons_question_leaves_the_digests_that_a_process_kept_as_they_are(
-    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lake: Lake, read_by_a_query: tuple[Interrogation, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOLOCRON_STATE", str(tmp_path / "state"))
-    kinds, chosen = chain({**READS, "wants": {"sql": "title_key in (select title_key from derived_kinds)"}})
-    answer(lake, kinds, ["Ash"])
+    _, chosen = read_by_a_query
     found = query_digests.query_digests(lake, chosen)
-    assert found
     with FakeOllama(answer=lambda _: {"kind": "place"}) as fake:
         [answered] = asyncio.run(Question(lake, chosen, "wiki", "Ash").answers(fake.url))
     assert answered.answer

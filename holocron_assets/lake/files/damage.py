@@ -72,6 +72,10 @@ class UnreadableFileError(HolocronError, RuntimeError):
         self.file = file
 
 
+FileFault = DamagedPartitionError | UnreadableFileError
+"""What is wrong with a file."""
+
+
 def damaged_file(file: Path, error: Exception) -> DamagedPartitionError:
     """The error to raise for a file that cannot be read."""
     return DamagedPartitionError(file, str(error))

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from holocron_assets.lake.files.damage import (
     PACK_FOLDER,
     DamagedPartitionError,
+    FileFault,
     UnreadableFileError,
     damage_named,
 )
@@ -74,14 +75,14 @@ def _damage_of_object(file: Path) -> DamagedPartitionError | None:
     return None if found == file.name else DamagedPartitionError(file, "its bytes are not those of its name")
 
 
-def faulty_files(files: Iterable[Path]) -> Iterator[DamagedPartitionError | UnreadableFileError]:
+def faulty_files(files: Iterable[Path]) -> Iterator[FileFault]:
     """What is wrong with each damaged file, and each that the system cannot read.
 
     Files that were removed meanwhile are left out.
     """
     for file in files:
         try:
-            error: DamagedPartitionError | UnreadableFileError | None = damage_of(file)
+            error: FileFault | None = damage_of(file)
         except FileNotFoundError:
             continue
         except OSError as trouble:  # the others are checked all the same

@@ -105,9 +105,9 @@ class _Gauge:
         return [self.root]
 
     def _slow(self, limits: Bounds, noted: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-        mirror = mirror_of(self.root)
+        mirror, places = mirror_of(self.root), " or ".join(map(str, self._folders()))
         for kind, limit, what, write in (
-            ("disk", limits.disk_seconds, f"the disk of {self.root}", self._write),
+            ("disk", limits.disk_seconds, f"the disk of {places}", self._write),
             ("store", limits.store_seconds, mirror.url if mirror else "", mirror.probe if mirror else None),
         ):
             if not limit or write is None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holocron_assets.lake.files.damage import DamagedPartitionError, UnreadableFileError
+from holocron_assets.lake.files.damage import FileFault
 from holocron_assets.lake.files.durable import make_folder, replacing, sync_folder
 from holocron_assets.lake.files.verifying import faulty_files, files_of_all_tables
 from holocron_assets.lake.place.presence import marker_of
@@ -49,7 +49,7 @@ class Restored(NamedTuple):
     manifest: Mapping[str, Any]
     kept: Mapping[Path, Path]
     unwritten: Mapping[Path, tuple[Path, str]]
-    faulty: list[DamagedPartitionError | UnreadableFileError]
+    faulty: list[FileFault]
 
 
 def restore_backup(places: Places, backup: Path) -> Restored:

@@ -76,7 +76,7 @@ def _is_locked(opened: int, file: Path, refusal: str) -> bool:
     except OSError:
         return False
     if not file.exists() or not os.path.samestat(file.stat(), os.fstat(opened)):
-        raise BackupError(refusal)  # it was another's, who has just removed it
+        raise BackupError(refusal)  # the process that had the lock has just removed this file
     return True
 
 
