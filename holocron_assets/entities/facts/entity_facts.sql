@@ -1,4 +1,4 @@
--- Facts about the entities of one type, or of all if $type is null: what infoboxes say, then what sentences and models say.
+-- Facts about the entities of some types: what infoboxes say, then what sentences and models say.
 with stated as (
     select
         kind, entity_id, entity_type, key as fact_key, value, qualifier, number, unit, calendar, date_from, date_to,
@@ -6,7 +6,7 @@ with stated as (
         'infobox' as method, rule_id, null::varchar as model, confidence, position,
         '' as subject, true as is_mapped, null::varchar as failed_checks
     from infobox_facts
-    where ($type::varchar is null or entity_type = $type) and kind in ('fact', 'external_id')
+    where list_contains($types, entity_type) and kind in ('fact', 'external_id')
     union all
     select
         'fact', entity_id, entity_type, fact_key, value, null, number_of(value, source), unit,
@@ -17,7 +17,7 @@ with stated as (
             array_to_string(list_filter([nullif(failed, ''), case when not fits then 'types' end], lambda one: one is not null), ', ')
         end
     from model_facts
-    where $type::varchar is null or entity_type = $type
+    where list_contains($types, entity_type)
 ),
 identified as (
     select

@@ -1,7 +1,7 @@
--- Relations of one type's entities, or of all if $type is null, from what `entity_relations.sql` has of all.
+-- Relations of some types' entities, from what `entity_relations.sql` has of all.
 with said as (
     from said_relations
-    where $type::varchar is null or entity_type = $type
+    where list_contains($types, entity_type)
     qualify row_number() over (
         partition by entity_type, relation_id order by supported desc, position, revision_id desc, confidence desc, model
     ) = 1

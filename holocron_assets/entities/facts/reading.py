@@ -9,7 +9,7 @@ fact those of other types. What people reject verifies nothing, so a rejected re
 other end may be of any.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
@@ -82,11 +82,16 @@ _ROWS = {
     for table, file in ((ENTITY_FACTS, "entity_facts.sql"), (ENTITY_RELATIONS, "entity_relation_rows.sql"))
 }
 _COUNTED = """
-    select (select count(*) from infobox_facts) + (select count(*) from model_facts)
-        + (select count(*) from model_relations) as statements
+    select entity_type, count(*) as statements
+    from (
+        select entity_type from infobox_facts
+        union all select entity_type from model_facts
+        union all select entity_type from model_relations
+    )
+    group by entity_type
 """
-MOST_AT_ONCE = 20_000
-"""Statements about all types that a process holds at once: about 20 MB."""
+MOST_AT_ONCE = 60_000
+"""Statements that are made in one query, if they are about several types: about 25 MB."""
 _STATUS = {"accept": "accepted", "reject": "rejected"}
 
 _Partition = tuple[str, str]
@@ -104,7 +109,8 @@ class _Reading:
         holders: by entity type, a mark of the titles that its entities hold; and one of all names.
         made_from: a mark of the data that the other temporary tables were made from.
         placed: the partition that has each statement that people decided about; None before they are read.
-        made: by table, the statements of all types that were made from those tables, unless they are many.
+        counted: by entity type, how many statements there are.
+        made: by table, the statements that were made last from those tables.
     """
 
     pages: Mapping[str, str]
@@ -113,7 +119,16 @@ class _Reading:
     holders: Mapping[str, str] = field(default_factory=dict)
     made_from: str | None = field(default=None)
     placed: dict[str, _Partition] | None = field(default=None)
-    made: dict[str, pa.Table] = field(default_factory=dict)
+    counted: Mapping[str, int] = field(default_factory=dict)
+    made: dict[str, "_Made"] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """The statements of a table about entities of some types."""
+
+    types: Sequence[str]
+    rows: pa.Table
 
 
 _NAMES = "names"
@@ -169,31 +184,45 @@ def read_statements(snapshot: Snapshot) -> None:
     _clean_names(snapshot, models["listed"])
     query(snapshot.connection, _MODEL_FACTS.format(**models, mentions=rows_of(lake, ENTITY_MENTIONS)))
     query(snapshot.connection, _RELATIONS)
+    counted = query(snapshot.connection, _COUNTED)
+    reading.counted = {row["entity_type"]: row["statements"] for row in counted}
     reading.made_from, reading.made = mark, {}
 
 
-def statements_of_type(snapshot: Snapshot, table: Table, entity_type: str, run_id: str) -> pa.Table:
+def statements_of_type(
+    snapshot: Snapshot, table: Table, entity_type: str, run_id: str, find_next: Callable[[], Sequence[str]]
+) -> pa.Table:
     """The statements about one type's entities, in the order of their file.
 
-    DuckDB plans such a query for longer than it takes for the statements of some thousand pages. So those
-    about entities of all types are made at once, unless they are many.
+    DuckDB plans such a query for longer than it takes for the statements of some thousand pages. So those of
+    the types that are asked for next are made with it, as long as all are not many.
 
     Args:
         snapshot: of the lake.
         table: `entity_facts` or `entity_relations`.
         entity_type: the type.
         run_id: the run that makes them: one for each snapshot.
+        find_next: names the types whose statements are asked for next.
     """
     read_statements(snapshot)
     reading = _reading(snapshot)
     made = reading.made.get(table.name)
-    if made is None:
-        is_for_all = query(snapshot.connection, _COUNTED)[0]["statements"] <= MOST_AT_ONCE
-        asked = {"type": None if is_for_all else entity_type, "run": run_id}
-        made = arrow(snapshot.connection, _ROWS[table.name], asked)
-        if is_for_all:
-            reading.made[table.name] = made
-    return made.filter(pc.field("entity_type") == entity_type)
+    if made is None or entity_type not in made.types:
+        types = _together(entity_type, find_next(), reading.counted)
+        rows = arrow(snapshot.connection, _ROWS[table.name], {"types": types, "run": run_id})
+        made = reading.made[table.name] = _Made(types, rows)
+    return made.rows.filter(pc.field("entity_type") == entity_type)
+
+
+def _together(entity_type: str, others: Sequence[str], counted: Mapping[str, int]) -> list[str]:
+    """The type, and those of the others whose statements fit in one query with its own."""
+    together, statements = [entity_type], counted.get(entity_type, 0)
+    for name in others:
+        more = counted.get(name, 0)
+        if name != entity_type and statements + more <= MOST_AT_ONCE:
+            together.append(name)
+            statements += more
+    return together
 
 
 def put_statements(snapshot: Snapshot, table: Table, entity_type: str, ids: Iterable[str]) -> None:

@@ -58,7 +58,11 @@ def _differs(snapshot: Snapshot, table: Table, entity_type: str) -> bool:
 
 
 def _store(snapshot: Snapshot, table: Table, entity_type: str, run_id: str) -> tuple[Footer, pa.Table]:
-    rows = statements_of_type(snapshot, table, entity_type, run_id)
+
+    def find_next() -> list[str]:
+        return _stale(snapshot, table, snapshot.lake.partitions(ENTITIES))
+
+    rows = statements_of_type(snapshot, table, entity_type, run_id, find_next)
     put_statements(snapshot, table, entity_type, rows.column(table.key[0]).to_pylist())
     inputs = statement_inputs(snapshot, table, entity_type)
     footer = write_table(snapshot.lake, table, entity_type, rows, code_version=FACTS_VERSION, inputs=inputs)
