@@ -22,7 +22,7 @@ from holocron_assets.decisions.log import (
 from holocron_assets.entities.identity.clusters import Member, survivor_of
 from holocron_assets.entities.names.named import described, named_entity, named_statement, survivor
 from holocron_assets.entities.names.visible_text import visible
-from holocron_assets.entities.one_now import id_now, one_with
+from holocron_assets.entities.one_now import one_with
 from holocron_assets.entities.people import People
 from holocron_assets.entities.reviews import has_its_page
 from holocron_assets.lake.declaration.schema import Row
@@ -51,14 +51,10 @@ _WORDS = {
 }
 
 
-def kinds_for_entity(entity: Row, decided: Standing) -> tuple[str, ...]:
-    """The kinds of decisions that can be made about the state of an entity.
-
-    Args:
-        entity: a row of `entities`; columns `entity_id`, `merged_into` and `state_by` count.
-        decided: the decisions that count.
-    """
-    if id_now(entity, decided) != entity["entity_id"]:
+def kinds_for_entity(lake: Lake, entity: Row) -> tuple[str, ...]:
+    """The kinds of decisions that can be made about the state of an entity of the lake."""
+    decided = standing(lake)
+    if survivor(lake, entity)["entity_id"] != entity["entity_id"]:
         return ("split",)
     last = decided.states.get(entity["entity_id"])
     return ("merge", "split", *(kind for kind in _STATE_KINDS if last is None or last["kind"] != kind))

@@ -1,25 +1,45 @@
 """Finds the entity that another was merged into, by people's decisions and the lake, before the next run."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 from holocron_assets.decisions.log import Standing
 from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_footer, read_partition
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import ENTITIES, ENTITY_JUDGEMENTS
 
 
-def id_now(entity: Row, decided: Standing) -> str:
+def followed_decisions(lake: Lake, entity_type: str) -> frozenset[str]:
+    """The ids of the decisions by which a type's entities are one, or two, in the lake.
+
+    It is empty while the entities are older than their judgements: a run was killed between the two.
+    """
+    entities, judgements = (read_footer(lake, table, entity_type) for table in (ENTITIES, ENTITY_JUDGEMENTS))
+    if not entities or not judgements or entities.inputs.get("judgements") != judgements.content_id:
+        return frozenset()
+    rows = read_partition(lake, ENTITY_JUDGEMENTS, entity_type, ["decision_id"])
+    return frozenset(row["decision_id"] for row in rows if row["decision_id"])
+
+
+def id_now(entity: Row, decided: Standing, followed: AbstractSet[str]) -> str:
     """The id of the entity that this one was merged into, by the decisions that count; else its own id.
 
-    People's merges come first, through any number of entities; then the lake's, unless people took it back.
+    The lake's word comes first: by pages and by what else people decided, a run may have made another one of
+    them stay than a merge names. Then merges that no run has followed yet lead on, through any number of
+    entities. Where people took back what the lake's word follows from, their other merges count alone.
 
     Args:
         entity: a row of `entities`; columns `entity_id`, `merged_into` and `state_by` count.
         decided: the decisions that count.
+        followed: from `followed_decisions`, for the entity's type.
     """
     own: str = entity["entity_id"]
-    held: str | None = entity["merged_into"]
-    if not held or own in _merged_by_people(decided) or _is_taken_back(entity, decided):
-        return _end(own, decided)
-    return _end(held, decided)
+    held: str = entity["merged_into"] or own
+    merges = _merges(decided)
+    if held != own and _is_taken_back(entity, decided):
+        return _end(own, own, merges, decided)
+    return _end(own, held, [row for row in merges if row["decision_id"] not in followed], decided)
 
 
 def one_with(identifier: str, merges: Iterable[frozenset[str]]) -> set[str]:
@@ -35,22 +55,18 @@ def _merges(decided: Standing) -> list[Row]:
     return [row for row in decided.pairs.values() if row["kind"] == "merge"]
 
 
-def _merged_by_people(decided: Standing) -> set[str]:
-    return {each for row in _merges(decided) for each in (row["entity_id"], row["other_id"])}
-
-
-def _end(identifier: str, decided: Standing) -> str:
-    """The entity that people's merges lead to from this one.
+def _end(own: str, held: str, merges: Sequence[Row], decided: Standing) -> str:
+    """The entity that merges lead to from one that the lake has merged into `held`, or that is this itself.
 
     Of several such entities it is one that a person promoted, else the first by id. The next run chooses
     again, and knows their pages too: `clusters.survivor_of`.
     """
-    merges = _merges(decided)
-    together = one_with(identifier, [frozenset((row["entity_id"], row["other_id"])) for row in merges])
+    pairs = [frozenset((row["entity_id"], row["other_id"])) for row in merges]
+    together = one_with(own, [*pairs, frozenset((own, held))])
     targets = {row["other_id"] for row in merges} & together
     ends = targets - {row["entity_id"] for row in merges} or targets
-    if not ends or identifier in ends:
-        return identifier
+    if not ends or held in ends:
+        return held
     first: str = min(ends, key=lambda end: (not _is_promoted(end, decided), end))
     return first
 
@@ -61,6 +77,13 @@ def _is_promoted(identifier: str, decided: Standing) -> bool:
 
 
 def _is_taken_back(entity: Row, decided: Standing) -> bool:
-    """Whether the lake's merge of an entity no longer counts, if no merge by people is part of it."""
-    last = decided.pairs.get(frozenset((entity["entity_id"], entity["merged_into"])))
-    return bool((last and last["kind"] == "split") or entity["state_by"].startswith("person:"))
+    """Whether the lake's merge of an entity no longer counts.
+
+    A split takes back any merge. One by people counts as long as merges of theirs join the two.
+    """
+    own, held = entity["entity_id"], entity["merged_into"]
+    last = decided.pairs.get(frozenset((own, held)))
+    if last and last["kind"] == "split":
+        return True
+    merges = (frozenset((row["entity_id"], row["other_id"])) for row in _merges(decided))
+    return entity["state_by"].startswith("person:") and held not in one_with(own, merges)

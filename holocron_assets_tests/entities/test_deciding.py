@@ -1,10 +1,12 @@
 """What people may decide about entities and statements, and how they name them."""
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from known_entities import FACT, RELATION, entity, known_as, lake_of_entities, statement
+from resolved_wiki import TYPES, Seen, Wiki, missing, wiki_of
 
 from holocron_assets.decisions.log import (
     DecisionError,
@@ -25,7 +27,11 @@ from holocron_assets.entities.deciding import (
     kinds_for_entity,
     merge_warning,
 )
+from holocron_assets.entities.identity.identity import entity_id
+from holocron_assets.entities.identity.judgement_store import store_judgements
+from holocron_assets.entities.identity.pair_store import store_pairs
 from holocron_assets.entities.names.named import find_entities, named_entity, named_statement, survivor
+from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.paths import Lake
@@ -34,6 +40,7 @@ from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS
 pytestmark = pytest.mark.system
 
 WORD = {"author": "ada", "reason": "I know"}
+VARN, GORT, DUNE = (entity_id("sample", title) for title in ("Varn", "Gort", "Dune"))
 
 
 @pytest.fixture
@@ -275,6 +282,53 @@ def test_a_merge_into_what_the_lake_does_not_hold_yet_waits(lake: Lake) -> None:
     assert promoted["entity_id"] == known_as("Varn")
 
 
+def merged_wiki(folder: Path) -> Wiki:
+    """Gort was merged into Varn, and a run followed it."""
+    wiki = wiki_of(folder, Seen("Varn", 1), Seen("Gort", 2))
+    wiki.resolve_all()
+    decide_merge(wiki.lake, gone=GORT, into=VARN, **WORD)
+    wiki.crawl()
+    wiki.resolve_all()
+    return wiki
+
+
+def test_of_merged_entities_the_one_that_the_lake_keeps_is_decided_about(tmp_path: Path) -> None:
+    """Varn's page was deleted since: Gort stays, though the decision says that Gort goes into Varn."""
+    wiki = merged_wiki(tmp_path)
+    assert survivor(wiki.lake, named_entity(wiki.lake, GORT))["entity_id"] == VARN
+    wiki.crawl(missing("Varn"))
+    wiki.resolve_all()
+    for name in (GORT, VARN):
+        assert survivor(wiki.lake, named_entity(wiki.lake, name))["entity_id"] == GORT
+    assert kinds_for_entity(wiki.lake, named_entity(wiki.lake, VARN)) == ("split",)
+    assert "suppress" in kinds_for_entity(wiki.lake, named_entity(wiki.lake, GORT))
+    assert decide_state(wiki.lake, "suppress", entity_id=GORT, **WORD)["entity_id"] == GORT
+
+
+def test_a_merge_that_was_judged_and_not_followed_counts_as_one_that_no_run_knows(tmp_path: Path) -> None:
+    wiki = wiki_of(tmp_path, Seen("Varn", 1), Seen("Gort", 2))
+    wiki.resolve_all()
+    decide_merge(wiki.lake, gone=GORT, into=VARN, **WORD)
+    types = frozenset(TYPES)
+    with open_snapshot(wiki.lake) as snapshot:
+        store_pairs(snapshot, "Species", entity_types=types)
+        store_judgements(snapshot, "Species", entity_types=types, now=datetime.now(UTC))
+    assert survivor(wiki.lake, named_entity(wiki.lake, GORT))["entity_id"] == VARN
+
+
+def test_once_the_merge_that_joined_three_is_undone_the_others_count(tmp_path: Path) -> None:
+    wiki = wiki_of(tmp_path, Seen("Varn", 1), Seen("Gort", 2), Seen("Dune", 3))
+    wiki.resolve_all()
+    decide_merge(wiki.lake, gone=GORT, into=VARN, **WORD)
+    last = decide_merge(wiki.lake, gone=VARN, into=DUNE, **WORD)
+    wiki.crawl()
+    wiki.resolve_all()
+    assert survivor(wiki.lake, named_entity(wiki.lake, GORT))["entity_id"] == DUNE
+    undo(wiki.lake, last["decision_id"], **WORD)
+    for name in (GORT, VARN):
+        assert survivor(wiki.lake, named_entity(wiki.lake, name))["entity_id"] == VARN
+
+
 @pytest.mark.parametrize(("decide", "kind"), [(merge, "the same"), (split, "not the same")])
 def test_what_was_decided_of_two_is_not_decided_again(
     lake: Lake, decide: Callable[[Lake, str, str], Row], kind: str
@@ -324,7 +378,7 @@ def test_of_a_suppressed_entity_that_goes_the_warning_says_that_its_suppression_
 
 
 def kinds(lake: Lake, title: str) -> Sequence[str]:
-    return kinds_for_entity(named_entity(lake, known_as(title)), standing(lake))
+    return kinds_for_entity(lake, named_entity(lake, known_as(title)))
 
 
 def test_what_can_be_decided_of_an_entity_follows_from_what_was(lake: Lake) -> None:

@@ -145,7 +145,7 @@ class EntityPages:
     def _choices(self, detail: EntityDetail) -> list[Choice]:
         """What can be decided about an entity and its statements now."""
         stands, entity = standing(self.desk.lake), detail.entity
-        possible = kinds_for_entity(entity, stands)
+        possible = kinds_for_entity(self.desk.lake, entity)
         states = [choice for choice in state_choices(entity) if choice.kind in possible]
         splits = [split_choice(member.entity, entity) for member in detail.members]
         verdicts = chain.from_iterable(map(statement_choices, detail.statements))
