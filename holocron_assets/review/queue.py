@@ -238,7 +238,7 @@ def fingerprint(question: Row) -> str:
 
 def asked_now(lake: Lake, question: Row) -> list[Row]:
     """The questions of today about any of the items that a question was about."""
-    items = {row["item_id"] for row in question["members"]}
+    items = {row["item_id"] for row in question["members"] or [question]}
     return [
         row
         for row in read_questions(lake)

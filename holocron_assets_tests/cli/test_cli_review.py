@@ -11,9 +11,11 @@ from review_lake import ALSO_NEM, MENTIONED, NEM, PAIR, SOURCE, review_lake
 
 from holocron_assets.cli.main import main
 from holocron_assets.decisions.log import DecisionError, all_decisions, standing, undo
-from holocron_assets.entities.deciding import decide_split, decide_statement
+from holocron_assets.entities.deciding import decide_split, decide_state, decide_statement
 from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import REVIEW_ITEMS
 from holocron_assets.review.choices import Choice, decide
 
 pytestmark = pytest.mark.system
@@ -78,7 +80,7 @@ def test_what_was_undone_elsewhere_ends_no_walk(lake: Lake, monkeypatch: pytest.
         return asked(text, **options)
 
     monkeypatch.setattr(click, "prompt", prompt)
-    output = walk(lake, "--kind", "statement", answers="1\n\nu\nr\n\n")
+    output = walk(lake, "--kind", "statement", answers="1\n\nu\nr\n\nr\n\n")
     assert "Nothing was undone:" in output
     assert [row["kind"] for row in all_decisions(lake)] == ["accept", "undo", "reject"]
 
@@ -99,6 +101,43 @@ def test_a_walk_overrides_no_decision_that_another_person_made_meanwhile(
     assert "Nothing was recorded: Bo decided on " in output
     assert "The reason: I know better." in output
     assert [row["kind"] for row in all_decisions(lake)] == ["split"]
+
+
+def test_a_walk_shows_an_item_again_that_another_person_decided_about_meanwhile(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = click.prompt
+
+    def prompt(text: str, **options: Any) -> Any:
+        if text == "Reason" and not all_decisions(lake):
+            decide_state(lake, "suppress", entity_id=NEM, author="Bo", reason="I know better")
+        return asked(text, **options)
+
+    monkeypatch.setattr(click, "prompt", prompt)
+    output = " ".join(walk(lake, "--kind", "pair", answers="m\n\nq\n").split())
+    refused = "Nothing was recorded: it, or what people decided about it, changed since it was shown."
+    before, after = output.split(refused)
+    assert "I know better" not in before
+    assert "I know better" in after, "it is shown again, with the decision"
+    assert [row["kind"] for row in all_decisions(lake)] == ["suppress"]
+    walk(lake, "--kind", "pair", answers="m\n\n")
+    assert [row["kind"] for row in all_decisions(lake)] == ["suppress", "merge"]
+
+
+def test_a_walk_passes_over_what_a_run_settled_since_it_was_shown(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = click.prompt
+
+    def prompt(text: str, **options: Any) -> Any:
+        if text == "Reason":
+            write_partition(lake, REVIEW_ITEMS, SOURCE, [])
+        return asked(text, **options)
+
+    monkeypatch.setattr(click, "prompt", prompt)
+    output = " ".join(walk(lake, "--kind", "pair", answers="m\n\n").split())
+    assert "Nothing was recorded: it is open no more: a run settled it since this walk began." in output
+    assert all_decisions(lake) == []
 
 
 def test_a_walk_passes_over_what_was_settled_since_it_began(

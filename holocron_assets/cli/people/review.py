@@ -119,7 +119,7 @@ class _Walk:
 
     def _ask(self, item: Row, rest: list[Row]) -> list[Row]:
         """Ask about one item, or about several that are alike; returns what to ask about next."""
-        choices = self._show(item)
+        choices, seen = self._show(item)
         _print_choices(self.console, choices, can_undo=bool(self.made), settles=item["settles"])
         while True:
             answer = click.prompt("Decide").strip()
@@ -135,13 +135,12 @@ class _Walk:
                     again = {row["item_id"] for row in taken_back["members"]}
                     return [taken_back, *(row for row in (item, *rest) if row["item_id"] not in again)]
             elif choice := self._chosen(answer, choices):
-                is_decided = self._decide(item, choice)
-                if item["members"]:  # asked one by one from now on, or others are alike than were shown
-                    now = asked_now(self.lake, item)
+                if self._decide(item, choice, seen) and not item["members"]:
+                    return rest
+                now = asked_now(self.lake, item)
+                if item["members"] or [_fingerprint(self.lake, row) for row in now] != [seen]:
                     ids = {row["item_id"] for row in now}
                     return [*now, *(row for row in rest if row["item_id"] not in ids)]
-                if is_decided or settled_by(self.lake, item["item_id"]):
-                    return rest
 
     def _is_settled(self, item: Row) -> bool:
         """Whether a decision settled an item since the walk began: it is printed then."""
@@ -152,14 +151,14 @@ class _Walk:
             )
         return said is not None
 
-    def _show(self, item: Row) -> Sequence[Choice]:
-        """Print what helps to decide; returns the choices."""
+    def _show(self, item: Row) -> tuple[Sequence[Choice], str]:
+        """Print what helps to decide; returns the choices, and a fingerprint of what was shown."""
         if item["members"]:
             _print_question(self.console, item)
-            return choices_of_alike(self.lake, item, self.types)
+            return choices_of_alike(self.lake, item, self.types), fingerprint(item)
         detail = item_detail(self.lake, item)
         _print_item(self.console, detail)
-        return choices_of(detail, self.types)
+        return choices_of(detail, self.types), detail.fingerprint
 
     def _chosen(self, answer: str, choices: Sequence[Choice]) -> Choice | None:
         """The choice that an answer selects. If none, a message says so and the result is None."""
@@ -182,12 +181,12 @@ class _Walk:
             self.console.print(f"{escape(repr(answer))} is no type.")
         return None
 
-    def _decide(self, item: Row, choice: Choice) -> bool:
+    def _decide(self, item: Row, choice: Choice, seen: str) -> bool:
         """Record a choice. If it is refused, print why and return False."""
         reason = click.prompt("Reason", default=choice.reason)
         try:
             with one_step(self.lake):
-                _refuse_settled(self.lake, item)
+                _refuse_changed(self.lake, item, seen)
                 row = decide(self.lake, choice, author=self.author, reason=reason)
         except DecisionError as error:
             self.console.print(f"Nothing was recorded: {escape(str(error))}.")
@@ -215,12 +214,22 @@ class _Walk:
         return item
 
 
-def _refuse_settled(lake: Lake, item: Row) -> None:
-    """Raise DecisionError if others settled an item meanwhile, or other items are alike than were shown."""
+def _refuse_changed(lake: Lake, item: Row, seen: str) -> None:
+    """Raise DecisionError if an item was settled, or is another by now than was shown."""
     if item["members"]:
-        asked_still(lake, item["item_id"], fingerprint(item))
-    elif said := settled_by(lake, item["item_id"]):
+        asked_still(lake, item["item_id"], seen)
+        return
+    if said := settled_by(lake, item["item_id"]):
         raise DecisionError(who_decided(said))
+    now = asked_now(lake, item)
+    if not now:
+        raise DecisionError("it is open no more: a run settled it since this walk began")
+    if [_fingerprint(lake, row) for row in now] != [seen]:
+        raise DecisionError("it, or what people decided about it, changed since it was shown")
+
+
+def _fingerprint(lake: Lake, item: Row) -> str:
+    return fingerprint(item) if item["members"] else item_detail(lake, item).fingerprint
 
 
 def _print_choices(console: Console, choices: Sequence[Choice], *, can_undo: bool, settles: int) -> None:
