@@ -40,11 +40,15 @@ def store_departures(snapshot: Snapshot, entity_type: str, run_id: str) -> tuple
         The new file's footer, and its rows. Entities that a person keeps, or whose type is in dispute, have
         no row.
     """
+    pages = {
+        identifier: now.page
+        for (held_as, identifier), now in snapshot.pages_now.items()
+        if held_as == entity_type and now.page and now.page["entity_type"] != entity_type
+    }
     rows: list[Row] = []
-    for row in snapshot.standing_rows(entity_type) if snapshot.lake.has(ENTITIES, entity_type) else ():
-        now = snapshot.pages_now.get((entity_type, row["entity_id"]))
-        page = now.page if now else None
-        if page and page["entity_type"] != entity_type and _is_given_up(row, page, snapshot.people):
+    for row in snapshot.standing_rows(entity_type, pages.keys()) if pages else ():
+        page = pages[row["entity_id"]]
+        if _is_given_up(row, page, snapshot.people):
             own = {name: row[name] for name in _COLUMNS}
             rows.append({**own, "to_type": page["entity_type"], "run_id": run_id})
     footer = write_partition(

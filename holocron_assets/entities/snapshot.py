@@ -175,7 +175,7 @@ _SITES = "select source, base_url, language from lake.sites"
 _HELD = f"""
     select {", ".join(_HELD_COLUMNS)} from ({{entities}}) where valid_to is null
 """  # noqa: S608 - column names of our own
-
+_OF_SOME = "and entity_id in (select unnest($ids::varchar[]))"
 
 _TITLES_NOW = """
     select
@@ -399,10 +399,17 @@ class Snapshot:
             by_type[row["entity_type"]].append(row)
         return by_type
 
-    def standing_rows(self, entity_type: str) -> list[Row]:
-        """Current rows of a type's entities."""
-        rows = rows_of(self.lake, ENTITIES, [entity_type])
-        return list(query(self._connection, _HELD.format(entities=rows)))
+    def standing_rows(self, entity_type: str, ids: AbstractSet[str] | None = None) -> list[Row]:
+        """Current rows of a type's entities.
+
+        Args:
+            entity_type: the type.
+            ids: only those with one of these ids; all by default.
+        """
+        sql = _HELD.format(entities=rows_of(self.lake, ENTITIES, [entity_type]))
+        if ids is None:
+            return list(query(self._connection, sql))
+        return list(query(self._connection, f"{sql} {_OF_SOME}", {"ids": sorted(ids)}))
 
     def put_departures(self) -> None:
         """Read the departures from the files again, after one was written."""

@@ -8,6 +8,8 @@ from wiki_with_facts import WikiWithFacts, page
 
 from holocron_assets.classify.decided_types import decide_type
 from holocron_assets.entities.deciding import decide_state
+from holocron_assets.entities.departures import store_departures
+from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import ENTITY_DEPARTURES
 
@@ -90,3 +92,12 @@ def test_an_entity_that_a_person_promoted_leaves_with_its_id_when_a_person_types
     )
     assert held == [{"entity_type": "Droid", "state": "adjudicated"}], "no other type's file holds it"
     assert wiki.resolve() == [], "one run was enough"
+
+
+def test_no_entity_is_read_for_departures_while_its_page_is_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wiki = resolved(tmp_path, PERSON)
+    with open_snapshot(wiki.lake) as snapshot:
+        monkeypatch.setattr(snapshot, "standing_rows", pytest.fail)
+        assert store_departures(snapshot, "PersonCharacter", "run-1")[1] == []
