@@ -22,6 +22,8 @@ from holocron_assets.cli.shared import clear_errors
 from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGE_TYPES, PAGES
 from holocron_assets.orchestration.local.run import LocalRun, RunReport
+from holocron_assets.orchestration.runs.waiting import FinishedRun
+from holocron_assets.planning.work import Work
 from holocron_assets.telemetry.long_work import progress_lines
 
 pytestmark = pytest.mark.system
@@ -134,6 +136,21 @@ def test_run_leaves_a_disabled_source_alone_unless_it_is_named(
     assert "No source is enabled." in do(monkeypatch, new, "run").stdout
     assert do(monkeypatch, new, "run", "--source", "small").exit_code == 0
     assert len(titles(new)) == 2
+
+
+def test_a_run_without_an_enabled_source_makes_what_follows_from_decisions(
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export = copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=6)
+    new.add_source("small", export, enabled=False)
+    assert do(monkeypatch, new, "run", "--source", "small").exit_code == 0
+    [first, *_] = ask_lake(new.lake, "from entities where state = 'promoted' order by title")
+    assert do(monkeypatch, new, "decide", "suppress", first["entity_id"], "--reason", "x").exit_code == 0
+    done = do(monkeypatch, new, "run")
+    assert done.exit_code == 0, done.output
+    assert "No source is enabled." in done.stdout
+    query = f"from entities where entity_id = '{first['entity_id']}'"
+    assert [row["state"] for row in ask_lake(new.lake, query)] == ["suppressed"]
 
 
 def test_run_reports_what_failed_and_still_does_the_other_sources(
@@ -304,6 +321,41 @@ def test_a_list_with_lines_that_name_no_page_adds_nothing_and_names_them(
     assert "http://other.example/wiki/Lamp' is no page of source 'tiny'" in said
     assert "Nothing was added" in said
     assert new.lake.partitions(BATCH_PAGES) == []
+
+
+def test_a_broken_interrogation_keeps_no_given_page_and_no_list_from_being_added(
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrogations = tmp_path / "interrogations"
+    interrogations.mkdir()
+    (interrogations / "odd.yaml").write_text("name: odd\nprompt: [\n", encoding="utf-8")
+    monkeypatch.setenv("HOLOCRON_INTERROGATIONS", str(interrogations))
+    with tiny_wiki() as wiki:
+        add_tiny_source(new, wiki)
+        crawled = do(monkeypatch, new, "crawl", "--source", "tiny", "--title", "Lamp")
+        added = do(monkeypatch, new, "import", listed(tmp_path, '"Shade"'), "--source", "tiny")
+    assert titles(new) == ["Lamp"]
+    assert crawled.exit_code == 1, "what is not asked is said"
+    assert re.search("failed not asked: .*odd.yaml", words(crawled.stdout))
+    assert added.exit_code == 0, added.output
+    assert "added 1 page to source tiny" in words(added.stdout)
+
+
+def test_a_failure_that_a_later_run_of_the_same_job_made_good_is_no_error() -> None:
+    """The version of such a job's work is the state of the lake: a later run always has another."""
+
+    def errors(*ends: str | None, partitions: tuple[str, ...] = ()) -> list[str]:
+        runs = [
+            FinishedRun(
+                Work("update_search", None, f"mark {place}", partitions=partitions), "", end, None, {}
+            )
+            for place, end in enumerate(ends)
+        ]
+        return RunReport(runs).errors
+
+    assert errors("disk full", None) == []
+    assert errors(None, "disk full") == ["update_search: disk full"]
+    assert errors("disk full", None, partitions=("a",)) == ["update_search: disk full"], "of two processes"
 
 
 @pytest.mark.parametrize("question", [["status"], ["sql", "from pages", "--json"]])

@@ -80,6 +80,29 @@ def test_a_launched_run_of_one_source_has_its_tag_so_that_no_schedule_starts_ano
     assert "--tags" not in of_all
 
 
+@pytest.mark.parametrize(
+    ("job", "partition", "tag"),
+    [
+        ("crawl_batch", "sample-000001", "dagster/partition"),
+        ("resolve_entities", "Droid", "holocron/partitions"),
+    ],
+)
+def test_a_launched_run_names_its_partition_by_a_tag_that_its_job_may_have(
+    holocron: Holocron, monkeypatch: pytest.MonkeyPatch, job: str, partition: str, tag: str
+) -> None:
+    """Dagster refuses its own tag of one partition beside the range that a job over entity types has."""
+    commands: list[list[str]] = []
+
+    def launched(command: list[str], **_: Any) -> "subprocess.CompletedProcess[str]":
+        commands.append(command)
+        return subprocess.CompletedProcess([], 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", launched)
+    done = CliRunner().invoke(main, ["launch", job, "--partition", partition], env=holocron.environment)
+    assert done.exit_code == 0, done.output
+    assert json.loads(commands[0][commands[0].index("--tags") + 1]) == {tag: partition}
+
+
 @pytest.mark.parametrize("option", ["--partitions", "--source", "--from", "--to"])
 @pytest.mark.parametrize("said", ["", " ", "sample-000001,"])
 def test_an_empty_name_does_not_mean_every_partition(holocron: Holocron, option: str, said: str) -> None:

@@ -107,6 +107,10 @@ def test_a_refresh_can_be_launched_by_either_command_and_says_how_it_ended(daemo
     assert lake.partitions(ENTITIES) != []
     assert entities_to_resolve(lake) == []
 
+    one_type = lake.partitions(ENTITIES)[0]
+    done = daemon.holocron_command("launch", "resolve_entities", "--partition", one_type, "--wait")
+    assert done.returncode == 0, done.stdout + done.stderr
+
     failed = daemon.holocron_command("launch", "refresh", "--source", "gone", "--wait")
     assert failed.returncode == 1, failed.stdout
     assert "list_seeds of gone" in failed.stderr

@@ -15,12 +15,14 @@ from tiny_wiki import add_tiny_source, copy_of_export, tiny_wiki
 
 from holocron_assets.decisions.controls import PAUSE, Scope, control
 from holocron_assets.definitions import build_definitions
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, FILES, PAGES, SEED_TITLES
 from holocron_assets.orchestration.jobs import refresh as refresh_module
 from holocron_assets.orchestration.runs.waiting import FinishedRun, LocalRuns
 from holocron_assets.planning import file_work, loop
 from holocron_assets.planning.work import Work, batches_to_fetch, entities_to_resolve
+from holocron_assets.retrieval.index.index import SearchIndex
 
 pytestmark = pytest.mark.system
 
@@ -186,6 +188,22 @@ def test_refresh_fails_for_a_dump_that_is_not_there(tmp_path: Path, instance: dg
     result = refresh(holocron, instance, source="gone")
     assert not result.success
     assert str(tmp_path / "gone.xml") in failure_message(result)
+
+
+def test_a_refresh_whose_index_fails_names_the_sources_that_failed_too_and_publishes_the_views(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise PermanentError("the index cannot be written")
+
+    monkeypatch.setattr(SearchIndex, "update", full)
+    holocron = small_holocron(tmp_path)
+    holocron.add_source("gone", tmp_path / "gone.xml")
+    message = failure_message(refresh(holocron, instance))
+    assert str(tmp_path / "gone.xml") in message
+    assert message.count("the index cannot be written") == 1
+    assert count_of_runs(instance, "update_search") == 1
+    assert holocron.lake.database.exists()
 
 
 def test_one_broken_source_does_not_keep_refresh_from_the_others(

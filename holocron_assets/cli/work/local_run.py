@@ -31,7 +31,7 @@ from holocron_assets.lake.files.quarantine import all_set_aside
 from holocron_assets.lake.journals.packing import journals_are_due, pack_journals
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import SITES
+from holocron_assets.lake.tables import PAGES, SITES
 from holocron_assets.operations.state.snapshot import how_far
 from holocron_assets.orchestration.assets.change_readings import read_to_the_end
 from holocron_assets.orchestration.internals.instance import open_instance
@@ -70,7 +70,8 @@ def run_everything(
         console.print(
             "No source is enabled. `holocron sources list` shows them, `sources enable` starts one."
         )
-        return True
+        if not lake.partitions(PAGES):
+            return True
     of_pages = [source for source in sources if isinstance(source, Source)]
     of_files = [source for source in sources if isinstance(source, FileSource)]
     models = None if few is None or is_switched_off() else ModelStage(lake, of_pages, few, console)
@@ -111,7 +112,7 @@ def crawl_titles(
     """
 
     def crawl(run: LocalRun) -> RunReport:
-        if run.ask_sites().errors:
+        if not run.ask_sites():
             return run.report
         site = load_site(lake, source.name)
         batches = cut_given_titles(lake, source, site, titles, now=utc_now())
@@ -144,15 +145,15 @@ def add_list(console: Console, lake: Lake, source: Source, path: Path) -> bool:
         _cut_list(console, run, source, path)
         return run.report
 
-    report = _run(console, lake, [source], add)
-    for error in report.errors:
+    failed = _run(console, lake, [source], add).failed_runs
+    for error in failed:
         console.print(f"[red]failed[/red] {escape(error)}", soft_wrap=True)
-    return not report.errors
+    return not failed
 
 
 def _cut_list(console: Console, run: LocalRun, source: Source, path: Path) -> Sequence[str]:
     """The batches of a list's pages that are to be fetched; none if the wiki does not answer."""
-    if run.ask_sites().errors:
+    if not run.ask_sites():
         return ()
     (site,) = read_partition(run.lake, SITES, source.name)
     listed = cut_new_titles(run.lake, source, read_title_list(path, source, site), now=utc_now())

@@ -27,7 +27,6 @@ from holocron_assets.planning.loop import crawl_step, knowledge_step
 from holocron_assets.planning.work import (
     Work,
     batches_to_settle,
-    search_to_update,
     sites_to_ask,
     views_to_publish,
 )
@@ -75,8 +74,7 @@ def refresh_sources(
         for of_files in (one for one in chosen if isinstance(one, FileSource)):  # pages say which are used
             problems += _done(context, of_files, [partial(_fetch_files, opened, of_files, runs)])
         problems += _knowledge_made(opened, sources.all(), runs)
-        _finish(runs, search_to_update(opened))
-        _finish(runs, views_to_publish(opened, sources.all()))
+        problems += _views_published(opened, sources.all(), runs)
     names = ", ".join(source.name for source in chosen)
     if problems:
         raise dg.Failure("; ".join(problems), allow_retries=False)
@@ -217,6 +215,15 @@ def _knowledge_made(lake: Lake, sources: Sequence[Source], runs: Runs) -> list[s
     while knowledge_step(lake, sources, run, problems.setdefault):
         pass
     return list(problems)
+
+
+def _views_published(lake: Lake, sources: Sequence[Source], runs: Runs) -> list[str]:
+    """Publish the views; returns the failure, if it failed."""
+    try:
+        _finish(runs, views_to_publish(lake, sources))
+    except dg.Failure as failure:
+        return [str(failure.description)]
+    return []
 
 
 def _refuse_unsettled(lake: Lake, source: Source) -> None:

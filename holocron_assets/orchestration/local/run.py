@@ -22,7 +22,7 @@ from holocron_assets.derive.server.errors import ModelFileError, ModelServerErro
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import LLM_RUNS
+from holocron_assets.lake.tables import LLM_RUNS, SITES
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.checks.quality import concerns
 from holocron_assets.orchestration.local.helpers import CRAWLERS_OF_HOST, Helpers, finished_together
@@ -88,12 +88,19 @@ class RunReport:
     @property
     def errors(self) -> list[str]:
         """All failures that no later run made good, a line each."""
-        last = {run.work.key: run for run in self.finished}
-        runs = [f"{run.work}: {run.error}" for run in last.values() if run.error]
         models = [f"models: {self.no_model}"] if self.no_model else []
         broken = [f"not asked: {problem}" for problem in broken_interrogations().values()]
         checks = [f"check {name}: {problem}" for name, problem in self.failed_checks]
-        return [*self.unseen, *broken, *runs, *models, *checks]
+        return [*self.unseen, *broken, *self.failed_runs, *models, *checks]
+
+    @property
+    def failed_runs(self) -> list[str]:
+        """The runs that failed, and for whose work no later run was, a line each.
+
+        Versions of one partition's work are one. The shares of several processes differ only in their keys.
+        """
+        last = {run.work.key if run.work.partitions else str(run.work): run for run in self.finished}
+        return [f"{run.work}: {run.error}" for run in last.values() if run.error]
 
 
 @dataclass
@@ -178,10 +185,10 @@ class LocalRun:
             self._run([Work(BATCH_JOB, batch, "added", host) for batch in batches])
             return repairing(self._conclude, _not_reported)
 
-    def ask_sites(self) -> RunReport:
-        """Ask new wikis for their site information."""
+    def ask_sites(self) -> bool:
+        """Ask new wikis for their site information; whether that of all is known now."""
         self._run(sites_to_ask(self.lake, self.sources))
-        return self.report
+        return all(self.lake.has(SITES, source.name) for source in self.sources)
 
     def _work_on(self) -> bool:
         """Do what can be done now, or sleep until something can be; say whether there was either."""

@@ -16,12 +16,20 @@ from holocron_assets.crawl.sources.files import source_names
 from holocron_assets.definitions import defs
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.events import makes_what_is_stale
+from holocron_assets.orchestration.internals.assets import RANGE_TAGS
 from holocron_assets.orchestration.internals.instance import open_instance
 from holocron_assets.orchestration.internals.storage import daemon_last_heard
 from holocron_assets.orchestration.model_runs.what_to_ask import RESOURCE
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.reaper import reaping
-from holocron_assets.planning.job_names import ADD_PAGES_JOB, GPU_JOB, PARTITION_TAG, REFRESH_JOB, SOURCE_TAG
+from holocron_assets.planning.job_names import (
+    ADD_PAGES_JOB,
+    GPU_JOB,
+    PARTITION_TAG,
+    PARTITIONS_TAG,
+    REFRESH_JOB,
+    SOURCE_TAG,
+)
 from holocron_assets.settings import PROJECT_FOLDER, data_folder, sources_folder
 
 _POLL_SECONDS = 0.5
@@ -90,7 +98,7 @@ def launch_job(  # noqa: PLR0913 - what is launched, and how it is reported
         command += ["--run-id", run_id]
         if config:
             command += ["--config-json", json.dumps(_configured(job).run_config(config))]
-        own = {PARTITION_TAG: partition, SOURCE_TAG: config.get("source")}
+        own = {_partition_tag(job): partition, SOURCE_TAG: config.get("source")}
         if all_tags := {**(tags or {}), **{tag: value for tag, value in own.items() if value}}:
             command += ["--tags", json.dumps(all_tags)]
         launched = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
@@ -144,6 +152,11 @@ def _refuse_unknown_partition(instance: DagsterInstance, job: str, partition: st
     definition = defs.resolve_job_def(job).partitions_def
     known = definition.get_partition_keys(dynamic_partitions_store=instance) if definition else ()
     _refuse_unknown(f"job {job} has no partition", partition, known)
+
+
+def _partition_tag(job: str) -> str:
+    """The tag that names the partition: Dagster refuses its own beside the range of a job's partitions."""
+    return PARTITIONS_TAG if RANGE_TAGS[0] in defs.resolve_job_def(job).run_tags else PARTITION_TAG
 
 
 def _refuse_unknown(lacking: str, name: str, known: Sequence[str]) -> None:
