@@ -316,6 +316,12 @@ def test_bad_sql_is_reported_in_a_message(finished_sample: Holocron, query: str,
     assert problem in complaint(holocron(finished_sample, "sql", query))
 
 
+@pytest.mark.parametrize("query", ["", " ;", "/* nothing */", "-- nothing"])
+def test_a_query_without_a_statement_is_said_to_be_empty(finished_sample: Holocron, query: str) -> None:
+    result = CliRunner().invoke(main, ["sql", "--", query], env=finished_sample.environment)
+    assert (result.exit_code, "the query is empty" in result.output) == (2, True), result.output
+
+
 def test_sql_of_an_empty_lake_has_no_rows(tmp_path: Path) -> None:
     assert printed(holocron(sample_holocron(tmp_path), "sql", "from entities")) == "0 rows"
 

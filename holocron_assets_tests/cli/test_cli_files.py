@@ -1,5 +1,7 @@
 """`holocron files`, and what other commands say of files."""
 
+import errno
+import hashlib
 import json
 import os
 import subprocess
@@ -19,7 +21,10 @@ from holocron_assets.cli.main import main
 from holocron_assets.crawl.files.artifact import artifact_key
 from holocron_assets.crawl.frontier.file_batches import cut_file_batches
 from holocron_assets.crawl.sources.files import load_file_source
+from holocron_assets.lake.files import verifying
+from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.files.store import FileStore
+from holocron_assets.lake.files.verifying import damage_of
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tracebacks import keep_tracebacks
@@ -144,6 +149,28 @@ def test_a_damaged_object_is_found_and_fetched_again(run: Commands) -> None:
     run.crawl()
     assert object_path.read_bytes() == PNG
     assert "1 file verified, 0 wrong" in run("files", "verify").output
+
+
+def test_an_object_that_the_system_cannot_read_is_named_and_all_others_are_verified(
+    run: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies = {f"/{name}.png": PNG + name.encode() for name in "abc"}
+    run.add(*(run.server.serve(path, answer(200, body)) for path, body in bodies.items()))
+    run.crawl()
+    store = FileStore(run.lake)
+    bad, whole, damaged = sorted(store.path(hashlib.sha256(body).hexdigest()) for body in bodies.values())
+    damaged.write_bytes(b"other bytes")
+
+    def on_a_bad_sector(file: Path) -> DamagedPartitionError | None:
+        if file == bad:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return damage_of(file)
+
+    monkeypatch.setattr(verifying, "damage_of", on_a_bad_sector)
+    done = run("files", "verify")
+    assert (done.exit_code, "3 files verified, 2 wrong" in done.output) == (1, True)
+    assert f"{bad} cannot be read (Input/output error): check its disk" in done.stderr
+    assert [file.exists() for file in (bad, whole, damaged)] == [True, True, False]
 
 
 def test_a_list_with_a_wrong_line_adds_nothing_and_names_the_line(run: Commands) -> None:

@@ -96,6 +96,7 @@ def test_steps_may_name_sources_of_files_and_one_that_a_step_makes(holocron: Hol
         ("{name: a, run: crawl --sauce sample}", "No such option"),
         ("{name: a, run: backup -h}", "`holocron backup` would only print its help"),
         ("{name: a, run: crawl}", "Missing option '--source'"),
+        ("{name: a, run: repeat page_classification}", "Missing option '--tag'"),
         ("{name: a, run: crawl --source nowhere}", "no source is called 'nowhere'; there are sample"),
         ("{name: a, run: group run some}", "a group is no step of a group"),
         ('{name: a, run: "crawl \'"}', "No closing quotation"),

@@ -34,6 +34,8 @@ from holocron_assets.errors import PermanentError
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES, PAGE_LINKS, PAGES, REVIEW_ITEMS
 from holocron_assets.orchestration.assets import entity_files
+from holocron_assets.orchestration.internals.backfills import OpenBackfill
+from holocron_assets.orchestration.runs import open_work
 from holocron_assets.orchestration.runs.backfill_choice import chosen_partitions
 from holocron_assets.orchestration.runs.backfilling import (
     Backfill,
@@ -166,6 +168,18 @@ def test_runs_that_any_open_backfill_will_ask_for_count_as_waiting(instance: dg.
     # Dagster makes assets that are alike in one run.
     requested(instance, "page_signals", BATCHES[:4], "page_links", name="alike")
     assert plan_backfill(instance, "page_types", BATCHES).queued == 2 + 1 + 4
+
+
+def test_an_open_backfill_of_an_asset_that_is_gone_counts_as_no_run(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file of an interrogation was removed while its backfill was open."""
+    left = {
+        dg.AssetKey("derived_gone"): frozenset({BATCHES[0]}),
+        dg.AssetKey("pages"): frozenset(BATCHES[:2]),
+    }
+    monkeypatch.setattr(open_work, "open_backfills", lambda _: [OpenBackfill("one", None, left, ())])
+    assert plan_backfill(instance, "page_links", BATCHES).queued == 2
 
 
 def test_what_a_backfill_asked_for_already_waits_no_more(instance: dg.DagsterInstance) -> None:

@@ -1,6 +1,7 @@
 """`holocron files`: lists, shows, opens and verifies what was fetched, and adds what is to be fetched."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -116,15 +117,17 @@ def verify(*, as_json: bool) -> None:
     Damaged ones are set aside, and fetched again if an enabled source lists them.
     """
     lake = opened_lake()
-    store = FileStore(lake)
     with connect(lake, relations=["files"]) as connection:
         held = query(
             connection,
             "select source, name, sha256 from files where sha256 is not null order by sha256, name",
         )
-    wrong = [file for file in held if not store.verify(file["sha256"])]
-    damaged = list(faulty_files(sorted({store.path(file["sha256"]) for file in wrong})))
-    repair_all(damaged, partial(click.echo, err=True))
+    objects = _brought(FileStore(lake), {file["sha256"] for file in held})
+    faults = list(faulty_files(sorted(objects.values())))
+    faulty = {fault.file for fault in faults}
+    wrong = [file for file in held if objects.get(file["sha256"]) in {None, *faulty}]
+    for left in repair_all(faults, partial(click.echo, err=True)):
+        click.echo(left, err=True)
     if as_json:
         click.echo(to_json(wrong))
     else:
@@ -132,6 +135,15 @@ def verify(*, as_json: bool) -> None:
         click.echo(f"{counted(len(held), 'file')} verified, {len(wrong)} wrong")
     if wrong:
         raise SystemExit(1)
+
+
+def _brought(store: FileStore, names: Iterable[str]) -> dict[str, Path]:
+    """The paths of those objects that are here, or that the shared store gives, by name."""
+    found = dict[str, Path]()
+    for name in names:
+        with suppress(FileNotFoundError):
+            found[name] = store.bring(name)
+    return found
 
 
 @files.command()

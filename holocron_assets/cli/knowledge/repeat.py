@@ -32,11 +32,11 @@ _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 class _AskUnlessNamed(click.Group):
     """A group whose first word may be an interrogation: then command `ask` is meant."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `ask` before what is neither a command nor an option."""
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
-            args = ["ask", *args]
-        return super().parse_args(ctx, args)
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Put `ask` before what is no command."""
+        return super().resolve_command(ctx, args if args[0] in self.commands else ["ask", *args])
 
 
 @click.group(cls=_AskUnlessNamed)

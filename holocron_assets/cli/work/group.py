@@ -161,11 +161,14 @@ def _path_and_parameters(main: click.Command, words: list[str]) -> tuple[str, di
             raise ValueError(f"`{path}` is no command by itself")
         if words[0] == _NO_STEP:
             raise ValueError("a group is no step of a group")
-        path, below = f"{path} {words[0]}", command.get_command(context, words[0])
-        if below is None:
-            raise ValueError(f"there is no command `{path}`")
-        context = click.Context(below, context, words[0], **below.context_settings)
-        command, words = below, words[1:]
+        try:
+            name, below, rest = command.resolve_command(context, words)
+        except click.UsageError:
+            name, below, rest = None, None, []
+        if name is None or below is None:
+            raise ValueError(f"there is no command `{path} {words[0]}`")
+        context = click.Context(below, context, name, **below.context_settings)
+        path, command, words = f"{path} {name}", below, rest
     if {*words} & {*context.help_option_names}:
         raise ValueError(f"`{path}` would only print its help")
     with _taking_any_path(command).make_context(command.name, list(words), context.parent) as parsed:

@@ -1,6 +1,5 @@
 """The store of bytes by their content: a file is named by its SHA-256, and is whole or absent."""
 
-import hashlib
 import os
 import re
 from collections.abc import Collection, Iterable
@@ -59,15 +58,6 @@ class FileStore:
         if not path.is_file():
             raise FileNotFoundError(f"no object {sha256} is in {self.folder}: fetch its artifact again")
         return path
-
-    def verify(self, sha256: str) -> bool:
-        """Read the bytes, and say whether they are the ones that their name promises; False without any."""
-        try:
-            path = self.bring(sha256)
-            with trouble_named(path), path.open("rb") as opened:
-                return hashlib.file_digest(opened, "sha256").hexdigest() == sha256
-        except FileNotFoundError:
-            return False
 
     def adopt(self, aside: Path, sha256: str) -> Path:
         """Make a complete, synced file an object. After the call a crash cannot lose it.

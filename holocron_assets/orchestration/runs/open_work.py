@@ -7,7 +7,12 @@ from dagster import DagsterRunStatus, RunsFilter
 
 from holocron_assets.definitions import defs
 from holocron_assets.orchestration.assets.events import is_deferred, partitions_of_run
-from holocron_assets.orchestration.internals.assets import RANGE_TAGS, asset_named, makeable_assets_of_job
+from holocron_assets.orchestration.internals.assets import (
+    RANGE_TAGS,
+    asset_named,
+    makeable_assets,
+    makeable_assets_of_job,
+)
 from holocron_assets.orchestration.internals.backfills import OpenBackfill, open_backfills
 from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY
@@ -63,11 +68,15 @@ def _remaining(backfill: OpenBackfill) -> Mapping[dg.AssetKey, frozenset[str] | 
 
 
 def _runs_to_come(instance: dg.DagsterInstance, backfill: OpenBackfill) -> int:
-    """Runs that a backfill has yet to request. One run makes all assets of equal partitions and policy."""
+    """Runs that a backfill has yet to request. One run makes all assets of equal partitions and policy.
+
+    No run makes an asset that is gone: that of an interrogation whose file was removed, say.
+    """
     if backfill.job is not None:
         return len(backfill.of_job)
     alike: dict[object, tuple[dg.AssetKey, frozenset[str] | None]] = {}
-    for key, names in _remaining(backfill).items():
+    known, left = makeable_assets(defs), _remaining(backfill)
+    for key, names in ((key, names) for key, names in left.items() if key in known):
         node = asset_named(defs, key)
         alike[node.partitions_def, names, node.backfill_policy] = key, names
     return sum(

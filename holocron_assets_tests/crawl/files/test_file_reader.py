@@ -73,7 +73,7 @@ def test_an_artifact_becomes_a_row_that_names_its_bytes(server: FileServer, tmp_
     assert (row["url"], row["resolver"], row["http_status"], row["etag"]) == (url, "direct", 200, '"v1"')
     assert (row["mime"], row["stated_mime"], row["fresh_until"]) == ("image/png", "image/png", None)
     assert row["last_modified"] == "Mon, 02 Nov 2026 10:00:00 GMT"
-    assert FileStore(Lake(tmp_path / "data")).verify(SHA256)
+    assert FileStore(Lake(tmp_path / "data")).bring(SHA256).read_bytes() == PNG
     (request,) = attempts(tmp_path)
     assert (request["verb"], request["reason"], request["resolver"], request["bytes"]) == (
         "GET",

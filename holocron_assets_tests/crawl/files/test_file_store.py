@@ -11,6 +11,7 @@ import pytest
 from holocron_assets.crawl.files.transfers.parts import Part
 from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.files.store import FileStore
+from holocron_assets.lake.files.verifying import faulty_files
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import FILE_BATCHES, FILE_USES, FILES
 from holocron_assets.operations.backups.copying import Copier
@@ -39,21 +40,20 @@ def test_an_object_is_found_by_its_content(store: FileStore) -> None:
     sha256 = stored(store, b"bytes")
     assert sha256 == hashlib.sha256(b"bytes").hexdigest()
     assert store.has(sha256)
-    assert store.verify(sha256)
     assert store.bring(sha256).read_bytes() == b"bytes"
 
 
-def test_a_damaged_object_is_not_verified_and_mended_by_the_next_fetch(store: FileStore) -> None:
+def test_a_damaged_object_is_found_and_mended_by_the_next_fetch(store: FileStore) -> None:
     sha256 = stored(store, b"bytes")
     store.path(sha256).write_bytes(b"other")
-    assert not store.verify(sha256)
+    assert [fault.file for fault in faulty_files([store.path(sha256)])] == [store.path(sha256)]
     stored(store, b"bytes")
-    assert store.verify(sha256)
+    assert store.bring(sha256).read_bytes() == b"bytes"
 
 
 def test_what_is_not_there_is_named(store: FileStore) -> None:
     nobody = "0" * 64
-    assert (store.has(nobody), store.verify(nobody)) == (False, False)
+    assert not store.has(nobody)
     with pytest.raises(FileNotFoundError, match="fetch its artifact again"):
         store.bring(nobody)
 
