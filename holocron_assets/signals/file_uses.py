@@ -42,6 +42,8 @@ _ADDRESS_END = re.compile(r"&(?:lt|gt|nbsp|#x0*+(?:3[ce]|a0)|#0*+(?:60|62|160));
 _TRAILING = ".,:;!?'"
 # Sanitizer::cleanUrl: what no address may hold once its character references are decoded
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\[\]<>\"|]")
+# MediaWiki's $wgIllegalFileChars: no file of a wiki is stored under a name with one of them
+_NO_FILE_NAME = re.compile(r"[:/\\]")
 # https://www.mediawiki.org/wiki/Help:Images#Syntax, in English, which holds on every wiki
 _OPTION = re.compile(
     r"(?:thumb(?:nail)?|frame(?:d|less)?|border|left|right|center|centre|none|baseline|sub|super|top|text-top|middle"
@@ -162,7 +164,7 @@ def _of_map(text: str, part: Hidden, site: Site, lead_offset: int) -> Iterator[_
 def _named_file(written: str, site: Site) -> str | None:
     """The title of a file that is named with or without its namespace."""
     target = _file(written, site) or _file(f"File:{written}", site)
-    return _file_title(target.name, site) if target else None
+    return _file_title(target.name, site) if target and not _NO_FILE_NAME.search(target.name) else None
 
 
 def _file(written: str, site: Site) -> PageTitle | None:

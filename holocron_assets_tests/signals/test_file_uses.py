@@ -120,6 +120,21 @@ def test_a_file_right_behind_the_tag_of_a_gallery_is_shown(text: str) -> None:
     assert uses(text) == [("gallery", "File:A.png", "First"), ("gallery", "File:B.png", "Second")]
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "https://example.org/report.pdf",
+        "http://example.org/a%20b.png",
+        "example.org/a.pdf",
+        "Plans: the ship.png",
+        r"C:\plans\ship.png",
+    ],
+)
+def test_an_address_in_a_templates_argument_is_no_file_of_the_wiki(written: str) -> None:
+    text = f"{{{{Box\n|url={written}\n|image=A.png}}}}<gallery>\n{written}\n</gallery>"
+    assert uses(text) == [("text", "File:A.png", None)]
+
+
 def test_a_percent_encoded_name_is_that_of_the_file() -> None:
     text = "[[File:Caf%C3%A9_X.jpg|thumb|c]]{{Box|image=Caf%C3%A9 Z.jpg}}[[Media:100%.ogg]][[File:%FF.png]]"
     assert uses(f"{text}<gallery>\nFile:Caf%C3%A9 Y.jpg|d\n</gallery>") == [
