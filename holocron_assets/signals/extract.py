@@ -98,7 +98,7 @@ def _signals(page: Row, site: Site) -> dict[str, Any]:
         "sections": _sections(visible, Cleaner(site, VOCABULARY.templates, name)),
         "is_redirect": linked.is_redirect,
         "redirect_target": _with_fragment(linked.redirect) if linked.redirect else None,
-        "merger_notices": merger_notices(read),
+        "merger_notices": merger_notices(visible),
         "interlanguage_links": interlanguage_links(visible, site),
         "method": "bounded" if problems else "mwparserfromhell",
         "extraction_error": f"page {page['title']!r}: {'; '.join(problems)}" if problems else None,

@@ -76,9 +76,13 @@ def timeline_markers(
     return markers
 
 
-def merger_notices(wikitext: str) -> list[str]:
-    """The arguments of each template that proposes to merge the page with others, as '|Varn (moon)'."""
-    return _MERGERS.findall(wikitext)
+def merger_notices(visible: str) -> list[str]:
+    """The arguments of each template that proposes to merge the page with others, as '|Varn (moon)'.
+
+    Args:
+        visible: the page's wikitext without what MediaWiki does not read as such.
+    """
+    return _MERGERS.findall(visible)
 
 
 def interlanguage_links(visible: str, site: Site) -> list[str]:

@@ -191,6 +191,11 @@ def test_a_row_says_what_editors_say_of_other_pages_about_the_same_thing() -> No
     assert row["interlanguage_links"] == ["de:falter", "|de=Falter\n"]
 
 
+def test_a_merger_notice_in_a_comment_or_in_nowiki_does_not_count() -> None:
+    row = signals("<!-- {{Merge|Varn}} --><nowiki>{{Merge|Thuum}}</nowiki> {{Merge|Osk<!-- moon -->}}")
+    assert row["merger_notices"] == ["|Osk"]
+
+
 def test_the_same_page_yields_the_same_row() -> None:
     first, second = signals("'''Issa''' was a captain."), signals("'''Issa''' was a captain.")
     assert {**first, "extraction_ms": 0} == {**second, "extraction_ms": 0}
