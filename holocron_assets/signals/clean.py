@@ -8,7 +8,7 @@ from mwparserfromhell import nodes
 from mwparserfromhell.wikicode import Wikicode
 
 from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, Site, decode_character_references
-from holocron_assets.signals.hidden import protected, unmasked
+from holocron_assets.signals.hidden import FILLER, protected, unmasked
 from holocron_assets.signals.outline import nesting, outline
 from holocron_assets.signals.quotes import without_quotes
 from holocron_assets.signals.vocabulary import (
@@ -107,11 +107,11 @@ class Cleaner:
 
     def value(self, parsed: Wikicode) -> str:
         """An infobox value as clean text; `; ` separates list items and lines."""
-        return "; ".join(self._lines(self._flat(parsed)))
+        return self._value(self._flat(parsed))
 
     def bounded(self, markup: str) -> str:
         """Clean text without mwparserfromhell, for hostile markup: templates are dropped."""
-        return "; ".join(self._lines(self._without_blocks(self.prepared(markup))))
+        return self._value(self._without_blocks(self.prepared(markup)))
 
     def prepared(self, markup: str) -> str:
         """Masked markup with everything replaced that needs no parser: tags, list markers, plain links."""
@@ -154,6 +154,10 @@ class Cleaner:
             return self._flat(parse(text))
         self.problems.append(f"{text[:30]!r}... is too large or nested too deep to be parsed")
         return self._without_blocks(text)
+
+    def _value(self, text: str) -> str:
+        # MediaWiki trims an argument, so one that begins with a mark begins a list
+        return "; ".join(self._lines(text.lstrip(f" \t{FILLER}")))
 
     def _lines(self, text: str) -> list[str]:
         text = _without_line_markers(without_quotes(text))

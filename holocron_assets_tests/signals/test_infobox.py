@@ -147,6 +147,23 @@ def test_values_are_what_a_reader_sees(written: str, value: str) -> None:
     assert fields(text) == {"name": "x", "value": value, "last": "z"}
 
 
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        (" *[[Varn]]\n*[[Thuum]]", "Varn; Thuum"),
+        (" : A", "A"),
+        ("\t# one\n# two", "one; two"),
+        (" <!-- both -->*A\n*B", "A; B"),
+        (" <nowiki>*</nowiki>A", "*A"),
+        (" A\n*B * C", "A; B * C"),
+    ],
+)
+def test_the_first_item_of_a_list_has_no_mark_wherever_the_list_begins(written: str, value: str) -> None:
+    text = f"{{{{Planet\n| value ={written}\n| last =z"
+    assert fields(f"{text}\n}}}}{LEAD}") == {"value": value, "last": "z"}
+    assert fields(f"{text}{LEAD}") == {"value": value, "last": "z"}
+
+
 def test_of_a_field_given_twice_the_last_counts() -> None:
     assert fields("{{Planet\n|name=x\n|name=y\n|moons=2}}") == {"name": "y", "moons": "2"}
 
