@@ -18,6 +18,12 @@ _NOT_PROSE = re.compile(
 # The counts limit the search in lines of a million spaces
 HEADING = re.compile(r"^(={1,6})[ \t]*+([^\n]{1,600}?)[ \t]{0,100}+\1[ \t]{0,100}+$", re.MULTILINE)
 _AROUND = f" \t\r{FILLER}"
+# Tags of a layout that a name in bold follows. What a line opens and closes around its words is a box.
+_LAYOUT = re.compile(
+    rf"(?:</?noinclude\b[^<>]*+>[{_AROUND}]*+|</(?:div|center)\s*+>[{_AROUND}]*+"
+    rf"|<(div|center)\b[^<>]*+>[{_AROUND}]*+(?:(?=<)|(?!.*</\1\b)))++(?=''')",
+    re.IGNORECASE,
+)
 _HAS_LETTER = re.compile(r"[^\W\d_]")
 _ITALIC_ONLY = re.compile(r"''(?!')(?:(?!'').)*+''\.?$", re.DOTALL)
 _BOLD = re.compile(r"'''|<(?:b|strong)>", re.IGNORECASE)
@@ -52,14 +58,18 @@ def read_blocks(text: str, text_outline: Outline, site: Site) -> Iterator[Paragr
     position = 0
     names = {block.end: block for block in text_outline.blocks if _is_name(text, block)}
     for line in blanked(text, text_outline, site).split("\n"):
-        shown = line.strip(_AROUND)
+        first = len(line) - len(line.lstrip(_AROUND))
+        layout = _LAYOUT.match(line, first)
+        first = layout.end() if layout else first
+        shown = line[first:].rstrip(_AROUND)
         heading = HEADING.match(shown) if shown.startswith("=") else None
-        if _is_prose(shown) and not heading:
-            start = _with_name(text, position, position + len(line) - len(line.lstrip(_AROUND)), names)
-            paragraph = Paragraph(paragraph.start if paragraph else start, position + len(line))
-        elif paragraph:
+        is_prose = not heading and _is_prose(shown)
+        if paragraph and (layout or not is_prose):
             yield paragraph
             paragraph = None
+        if is_prose:
+            start = _with_name(text, position, position + first, names)
+            paragraph = Paragraph(paragraph.start if paragraph else start, position + len(line))
         if heading:
             yield Heading(len(heading[1]), heading[2], position)
         position += len(line) + 1

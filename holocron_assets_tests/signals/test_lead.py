@@ -92,6 +92,38 @@ def test_the_first_sentence_is_clean_text(wikitext: str, sentence: str | None) -
 
 
 @pytest.mark.parametrize(
+    "before",
+    [
+        "<noinclude>{{Top|leg}}</noinclude>",
+        "<noinclude>",
+        '<div style="float:right">{{Character\n|name=Issa\n|species=Human\n}}</div>',
+        "<center>[[File:Issa.png]]</center> ",
+        "<DIV><div>{{Top}}</div> {{Top}}</DIV>",
+        '<div style="text-align:justify">',
+        "{{Character\n|name=Issa\n|species=Human\n}}</div>",
+        '<div class="noprint">\nA box.\n</div>',
+    ],
+)
+def test_the_lead_may_start_behind_tags_of_the_layout(before: str) -> None:
+    found = lead(f"{before}{SENTENCE} She sailed.")
+    assert found.excerpt == f"{CLEAN} She sailed."
+    assert found.offset == len(before)
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        "<center>'''Issa Dorrane'''</center>",
+        "<div class='box'><div>'''Note:''' This is old.</div></div>",
+        "<td>'''Issa Dorrane''' in a cell",
+        "<div>Words in a box.",
+    ],
+)
+def test_a_box_on_a_line_is_no_lead(box: str) -> None:
+    assert lead(f"{box}\n{SENTENCE}").excerpt == CLEAN
+
+
+@pytest.mark.parametrize(
     ("template", "subject"),
     [
         ("{{nihongo|'''Issa Dorrane'''|\u30a4\u30c3\u30b5|Issa|lead=yes}}", "Issa Dorrane"),
