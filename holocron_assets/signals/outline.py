@@ -1,6 +1,7 @@
 """Where the outermost templates, tables and links of a text are: one pass over its brackets, no recursion."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -111,6 +112,21 @@ def outline(text: str) -> Outline:
             builder.close(_CLOSES[brackets], match.end())
     unclosed = next((start for kind, start in builder.open if kind != _LINK), None)
     return Outline(tuple(builder.blocks), unclosed, builder.deepest)
+
+
+def enclosed_templates(text: str, text_outline: Outline) -> Iterator[Block]:
+    """The outermost templates inside the tables and templates of an outline, with their places in the text.
+
+    Args:
+        text: masked wikitext.
+        text_outline: its outline.
+    """
+    for outer in text_outline.blocks:
+        if outer.kind != _LINK:
+            offset = outer.start + 2
+            for block in outline(text[offset : outer.end - 2]).blocks:
+                if block.kind == _TEMPLATE:
+                    yield Block(_TEMPLATE, offset + block.start, offset + block.end)
 
 
 def masked_outline(wikitext: str) -> tuple[str, Outline]:

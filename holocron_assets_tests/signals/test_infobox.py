@@ -214,3 +214,25 @@ def test_a_template_that_is_called_an_infobox_is_read_before_others(
 
 def test_an_infobox_that_is_never_closed_is_read_before_the_templates_in_it() -> None:
     assert template("{{Infobox planet|date={{Start date|df=yes|br=no}}\n| name = Varn\n") == "Infobox planet"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("{|{{Infobox moon begin}}\n{{Infobox image\n|image=[[File:A.png]]\n}}\n", "\n|}"),
+        ("{| align=right\n|\n", "\n|}"),
+        ("{{Tabs|", "}}"),
+        ("{{Own wrapper|", "}}"),
+        ("{{#if:x|", "}}"),
+    ],
+)
+def test_an_infobox_that_a_table_or_a_template_encloses_is_found(before: str, after: str) -> None:
+    text = f"{before}{{{{Infobox moon\n|name=Varn\n|suns=[[Osk]]\n}}}}{after}{LEAD}"
+    assert (template(text), fields(text)) == ("Infobox moon", {"name": "Varn", "suns": "Osk"})
+
+
+@pytest.mark.parametrize("outer", ["Moon", "Infobox moon"])
+def test_an_infobox_that_nothing_encloses_counts_before_one_inside_of_it(outer: str) -> None:
+    inner = "{{Infobox image|image=a|caption=b|alt=c}}"
+    text = f"{{|\n|{inner}\n|}}\n{{{{{outer}\n|name=Varn\n|picture={inner}\n}}}}{LEAD}"
+    assert template(text) == outer

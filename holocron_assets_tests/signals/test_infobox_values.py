@@ -226,6 +226,19 @@ def test_only_the_infobox_that_the_signals_name_is_read() -> None:
     assert infobox_values(text, "Box three", DEFAULT_SITE, never) == []
 
 
+@pytest.mark.parametrize(("before", "after"), [("{| align=right\n|\n", "\n|}"), ("{{Tabs|one|", "}}")])
+def test_an_infobox_that_a_table_or_a_template_encloses_is_read_in_its_place(before: str, after: str) -> None:
+    box = "{{Infobox moon\n|it=[[Salt]]\n|that=\n* Sand\n* Glass\n}}"
+    text = f"<!-- note -->\n{before}{{{{Infobox moon|it=No}}}}\n{box}{after}\n'''X''' is."
+    found = infobox_values(text, "Infobox moon", DEFAULT_SITE, never)
+    assert [(value.field, value.text) for value in found] == [
+        ("it", "Salt"),
+        ("that", "Sand"),
+        ("that", "Glass"),
+    ]
+    assert [text[value.start : value.end] for value in found] == ["[[Salt]]", "Sand", "Glass"]
+
+
 def test_an_infobox_that_is_never_closed_is_read_by_lines() -> None:
     text = "{{Box\n|it=[[Salt]]\n|that=Sand\n\n'''X''' is a thing | it=no."
     found = infobox_values(text, "Box", DEFAULT_SITE, never)

@@ -2,7 +2,9 @@
 
 The infobox is the first template before the first heading that has an infobox's name. If there is none, it is
 the first with a named parameter on a line of its own, or else the one with the most named parameters. What is
-known as something else (a notice, a quote, an eyeline) is none. The language's file has the names.
+known as something else (a notice, a quote, an eyeline) is none. If no such template has fields, the infobox
+is the largest template with an infobox's name that a table or another template encloses. The language's file
+has the names.
 """
 
 import re
@@ -16,7 +18,7 @@ from mwparserfromhell.nodes import Template
 from holocron_assets.lake.titles import InvalidTitle, Site
 from holocron_assets.signals.clean import Cleaner, is_hostile, parse
 from holocron_assets.signals.hidden import FILLER, unmasked
-from holocron_assets.signals.outline import Outline
+from holocron_assets.signals.outline import Outline, enclosed_templates
 from holocron_assets.signals.sentences import cut_between_words
 from holocron_assets.signals.vocabulary import PageWords, normalised_name
 
@@ -63,6 +65,20 @@ def find_infobox(head: str, head_outline: Outline, cleaner: Cleaner, words: Page
         cleaner: the page's cleaner.
         words: names that are, or are not, an infobox.
     """
+    found = _likeliest(head, head_outline, cleaner, words)
+    if found and (found.fields or _is_called_infobox(found.template, words)):
+        return found
+    return _enclosed(head, head_outline, cleaner, words) or found
+
+
+def _enclosed(head: str, head_outline: Outline, cleaner: Cleaner, words: PageWords) -> Infobox | None:
+    markups = (head[block.start : block.end] for block in enclosed_templates(head, head_outline))
+    called = (markup for markup in markups if _rank(markup, words) is _Rank.CALLED_INFOBOX)
+    read = (_infobox(markup, cleaner, words) for markup in islice(called, _MOST_CANDIDATES))
+    return max(filter(None, read), key=_size, default=None)
+
+
+def _likeliest(head: str, head_outline: Outline, cleaner: Cleaner, words: PageWords) -> Infobox | None:
     templates = (block for block in head_outline.blocks if block.kind == "template")
     candidates = [(head[block.start : block.end], _infobox) for block in islice(templates, _MOST_CANDIDATES)]
     if head_outline.unclosed is not None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from holocron_assets.lake.titles import Site
 from holocron_assets.signals.infobox.runs import Run, matched_brackets, parameters, read_lines
 from holocron_assets.signals.infobox.template import OWN_LINE_PARAMETER, shown_name, template_name
-from holocron_assets.signals.outline import Outline, masked_outline
+from holocron_assets.signals.outline import Outline, enclosed_templates, masked_outline
 from holocron_assets.signals.references import cited_works
 
 _FIRST_LENGTH = 24_000
@@ -107,7 +107,19 @@ def _places(text: str, blocks: Outline, template: str, site: Site, *, is_cut: bo
         rest = text[blocks.unclosed :]
         if _is_called(rest, template, site):
             places = _of_unclosed(rest, blocks.unclosed)
+    if places is None:
+        places = _enclosed(text, blocks, template, site)
     return None if places is None else list({place.name: place for place in places}.values())
+
+
+def _enclosed(text: str, blocks: Outline, template: str, site: Site) -> list[_Place] | None:
+    """The places in the largest of the infoboxes that a table or another template encloses."""
+    read = (
+        _of_closed(text, block.start + 2, block.end - 2)
+        for block in enclosed_templates(text, blocks)
+        if _is_called(text[block.start : block.end], template, site)
+    )
+    return max(read, key=len, default=None)
 
 
 def _is_called(markup: str, template: str, site: Site) -> bool:
