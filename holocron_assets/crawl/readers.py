@@ -32,7 +32,6 @@ PERHAPS_A_PAGES_FAULT = frozenset(
     {"server_error", "network_error", "api_error", "not_api", "client_error", "robots"}
 )
 """Outcomes that one of the requested pages may have caused; robots.txt too may forbid a single page."""
-_QUEUE_SECONDS = 300.0  # longest wait for rate and slot; a longer one means that something is stuck
 # Not less: otherwise an answer that is only slow would count as a failure of the host, for crawls too.
 _HURRIED_ANSWER_SECONDS = 30.0
 
@@ -198,7 +197,6 @@ def wiki_client(  # noqa: PLR0913 - a client has several independent settings
             source.host or "",
             politeness,
             politeness_folder,
-            queue_seconds=_QUEUE_SECONDS,
             patience_seconds=patience,
         ) as limits,
         HttpLog(lake, scope, tally) as log,

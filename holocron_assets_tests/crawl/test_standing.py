@@ -8,9 +8,9 @@ from crawl_rows import dump_source, wiki_source
 
 from holocron_assets.crawl.politeness.breaker import Breaker
 from holocron_assets.crawl.politeness.host_state import HostState
-from holocron_assets.crawl.politeness.limits import HostLimits
+from holocron_assets.crawl.politeness.limits import LONGEST_QUEUE_SECONDS, HostLimits
 from holocron_assets.crawl.politeness.pace import Pace
-from holocron_assets.crawl.politeness.rules import Decision
+from holocron_assets.crawl.politeness.rules import Decision, permit
 from holocron_assets.crawl.sources.settings import Politeness, QuietHours
 from holocron_assets.crawl.sources.standing import hosts_not_as_usual, left_alone
 
@@ -83,3 +83,20 @@ def test_no_run_is_started_for_a_wiki_that_is_left_alone_and_the_reason_is_given
         "127.0.0.1:2": "127.0.0.1:2: it is being left alone (it answers with server errors), "
         "until 2026-11-21 12:01:00 UTC"
     }
+
+
+def test_a_wiki_whose_rate_makes_a_run_wait_too_long_is_listed_until_a_run_can_wait(tmp_path: Path) -> None:
+    source = wiki_source()
+    why = "it asked for fewer requests, 4 times in a row"
+    with HostLimits(source.host or "", source.politeness, tmp_path) as limits:
+        limits.space_out(30)
+        throttled = HostState(reason=why, pace=Pace(1 / 16))
+        put(limits, permit(throttled, limits.politeness, NOON.timestamp()).state_once_sent)
+    due_at = NOON + timedelta(seconds=16 * 30)
+    assert left_alone([source], tmp_path, NOON) == {
+        source.host: f"{source.host}: its rate allows no request ({why}), until 2026-11-21 12:08:00 UTC"
+    }
+    (row,) = hosts_not_as_usual([source], tmp_path, NOON)
+    assert (row["treatment"], row["until"], row["pace"]) == ("asked rarely", due_at, 0.062)
+    (row,) = hosts_not_as_usual([source], tmp_path, due_at - timedelta(seconds=LONGEST_QUEUE_SECONDS))
+    assert (row["treatment"], row["until"]) == ("asked less", None)

@@ -28,6 +28,9 @@ from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.shared.places import shared_server
 
+LONGEST_QUEUE_SECONDS = 300.0
+"""Longest wait for rate and slot in which no other request of ours is sent: a longer one fails the run."""
+
 _POLL_SECONDS = 0.02
 _LONGEST_SPACING_SECONDS = 86_400.0
 _OTHERS = Obstacle("slot", _POLL_SECONDS, "others of us are asking it")
@@ -71,7 +74,7 @@ class HostLimits:
         politeness: Politeness,
         state_folder: Path,
         *,
-        queue_seconds: float = 300.0,
+        queue_seconds: float = LONGEST_QUEUE_SECONDS,
         patience_seconds: float = math.inf,
     ) -> None:
         """Open the state that is shared under `state_folder`, and make it if it is new.

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from holocron_assets.crawl.politeness import days
-from holocron_assets.crawl.politeness.rules import permit
+from holocron_assets.crawl.politeness.limits import LONGEST_QUEUE_SECONDS
+from holocron_assets.crawl.politeness.rules import Obstacle, permit
 from holocron_assets.crawl.politeness.shared_state import folder_of, read_state, state_on_server
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.source import Source
@@ -16,6 +17,7 @@ _IN_WORDS = {
     "breaker_open": "left alone",
     "quiet_hours": "quiet hours",
     "daily_limit": "day's limit reached",
+    "rate": "asked rarely",
 }
 AS_ITS_FILE_SAYS = frozenset({_IN_WORDS["quiet_hours"], _IN_WORDS["daily_limit"]})
 """Treatments that a source's own file asks for."""
@@ -48,10 +50,12 @@ def _standing(source: Source | FileSource, host: str, folder: Path, now: float) 
     found = permit(state, source.politeness, now)
     pace = found.state.pace.factor
     until = why = None
-    if found.obstacle and found.obstacle.hindrance in _IN_WORDS:
+    if found.obstacle and _fails_a_run(found.obstacle):
         treatment = _IN_WORDS[found.obstacle.hindrance]
         until = datetime.fromtimestamp(now + found.obstacle.wait_seconds, UTC)
         why = found.obstacle.reason
+        if found.obstacle.hindrance == "rate":  # a Crawl-delay may make its rate lower than its file says
+            why = "its rate allows no request" + (f" ({state.reason})" if pace < 1 else "")
     elif found.state.breaker.is_open:
         treatment, why = "to be tried with one request", state.reason
     elif pace < 1:
@@ -67,6 +71,11 @@ def _standing(source: Source | FileSource, host: str, folder: Path, now: float) 
         "pace": round(pace, 3),
         "requests_today": days.requests_in(found.state.day, now),
     }
+
+
+def _fails_a_run(obstacle: Obstacle) -> bool:
+    """Whether a run that starts now would not wait until the obstacle is over."""
+    return obstacle.hindrance != "rate" or obstacle.wait_seconds > LONGEST_QUEUE_SECONDS
 
 
 def may_have_rested(sources: Iterable[Source | FileSource], since: datetime, now: datetime) -> frozenset[str]:
