@@ -23,7 +23,7 @@ from holocron_assets.lake.files.parquet import Footer, read_footer, read_partiti
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.journals.notes import Note
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.paths import Lake, source_of
 from holocron_assets.lake.tables import ENTITIES, FILE_LIST, FILE_USES
 from holocron_assets.lake.views.database import connect, query
 
@@ -310,8 +310,9 @@ def _read_mark(lake: Lake, source: FileSource) -> str:
     """A text that changes with the files, views and pages that a listing reads. Quick to compute."""
     marks = [dump_mark(Path(listing.file)) for listing in source.lists if listing.file]
     if source.kind == "mediawiki_files" and source.wanted != "all":
-        tables = [FILE_USES, *([ENTITIES] if source.wanted == "entities" else [])]
-        marks.append(lake.mark(tables))
+        marks.append(lake.mark([FILE_USES], lambda batch: source_of(batch) in source.pages_of))
+        if source.wanted == "entities":
+            marks.append(lake.mark([ENTITIES]))
     return content_hash(" ".join(marks))
 
 

@@ -119,3 +119,12 @@ def test_proposals_are_made_again_only_when_what_is_known_has_changed(tmp_path: 
     assert stale_type_proposals(Lake(tmp_path), ["sample"]) == []
     article_lake(tmp_path, sample_000001=[*pages, {"title": "Another"}])
     assert stale_type_proposals(lake, ["sample"]) == ["sample"]
+
+
+def test_a_batch_of_another_source_makes_no_proposals_stale(tmp_path: Path) -> None:
+    lake = article_lake(tmp_path, sample_000001=[{"title": "Salt", "learned": learned(PLACE, 0.9)}])
+    store_type_proposals(lake, "sample")
+    article_lake(tmp_path, other_000001=[{"title": "Glass", "learned": learned(PLACE, 0.9)}])
+    assert stale_type_proposals(lake, ["sample", "other"]) == ["other"]
+    article_lake(tmp_path, sample_000002=[{"title": "Sand"}])
+    assert stale_type_proposals(lake, ["sample", "other"]) == ["sample", "other"]

@@ -343,6 +343,18 @@ def test_a_list_of_files_that_pages_use_may_rest_while_pages_are_read(tmp_path: 
         assert list_is_due(lake, source, now + rest, rest)
 
 
+def test_only_pages_of_its_sources_make_a_list_of_files_due(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put_uses(lake, "wiki-000001", ("Salt", "File:A.png"))
+    with wiki_of_files(A=b"a", B=b"b") as wiki:
+        source = of_wiki(wiki, wanted="pages", pages_of=["wiki"])
+        listed(lake, source)
+    write_partition(lake, FILE_USES, "other-000001", [])
+    assert not list_is_due(lake, source, utc_now())
+    write_partition(lake, FILE_USES, "wiki-000002", [])
+    assert list_is_due(lake, source, utc_now())
+
+
 def test_patterns_choose_names_and_wrong_lines_are_counted_beside_the_rest(tmp_path: Path) -> None:
     path = tmp_path / "list.jsonl"
     path.write_text(
