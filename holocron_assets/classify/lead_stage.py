@@ -21,6 +21,7 @@ from holocron_assets.languages.language import Grammar
 
 _SEARCHED = 2_000  # characters of the lead that are searched for a pronoun
 _MOST_HOPS = 3  # "one of several types of ..."
+_MOST_WORDS_ON = 3  # "day of the week"
 _PATTERN_REACH = 300  # characters in which a lead pattern must match
 
 
@@ -117,7 +118,7 @@ class LeadStage:
         return self._from_subject(tokens, lower, name) or definition
 
     def _from_predicate(self, tokens: list[str], lower: list[str], clause: Clause, name: str) -> Definition:
-        phrase = read_phrase(tokens, lower, clause.start, self._grammar)
+        phrase = self._read_phrase(tokens, lower, clause.start)
         of_class, of_kind = _is_class(clause, phrase, name, self._grammar), False
         was_opened = False
         for _ in range(_MOST_HOPS):
@@ -126,7 +127,7 @@ class LeadStage:
                 break
             was_opened = True
             of_kind |= opened in self._grammar.transparent_kinds
-            phrase = read_phrase(tokens, lower, phrase.end + 1, self._grammar)
+            phrase = self._read_phrase(tokens, lower, phrase.end + 1)
         phrase, head, named_kind = self._head_before_verb(phrase)
         if head and head.plural and not was_opened and self._says_one(clause, phrase):
             head, named_kind = self._head_of(phrase, plural=False)  # "ein Schlosser" are no castles
@@ -137,6 +138,19 @@ class LeadStage:
             by_name=self._is_name(clause.subject),
             share=1.0,
         )
+
+    def _read_phrase(self, tokens: list[str], lower: list[str], start: int) -> Phrase:
+        """The noun phrase at a position. It goes on if a noun that a rule knows does: "body of water"."""
+        phrase = read_phrase(tokens, lower, start, self._grammar)
+        if not phrase.chunks or self._vocabulary.later_words.isdisjoint(lower[phrase.end : phrase.end + 1]):
+            return phrase
+        *before, last = phrase.chunks
+        for end in range(phrase.end + 1, min(phrase.end + _MOST_WORDS_ON, len(tokens)) + 1):
+            longer = [*last, *tokens[phrase.end : end]]
+            head = self._vocabulary.head([word.lower() for word in longer], "lead")
+            if head and len(head.words) > end - phrase.end and lower[phrase.end] in head.words:
+                return Phrase([*before, longer], phrase.determiner, end)
+        return phrase
 
     def _says_one(self, clause: Clause, phrase: Phrase) -> bool:
         """Whether a predicate is about one thing, by its article or else by its verb."""
@@ -187,7 +201,7 @@ class LeadStage:
             start = _apposition(lower, self._grammar)
             if not start:
                 return None
-        phrase, head, names_kind = self._head_before_verb(read_phrase(tokens, lower, start, self._grammar))
+        phrase, head, names_kind = self._head_before_verb(self._read_phrase(tokens, lower, start))
         any_one = phrase.determiner in self._grammar.indefinite and _starts_with_name(
             lower[start + 1 :], name
         )

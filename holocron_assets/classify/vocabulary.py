@@ -20,7 +20,12 @@ class Head(NamedTuple):
 
 
 class Vocabulary:
-    """The nouns and endings of all rules, in one language."""
+    """The nouns and endings of all rules, in one language.
+
+    Attributes:
+        grammar: the language's grammar.
+        later_words: words of nouns that are not their first word, as "of" and "water" in "body of water".
+    """
 
     def __init__(self, rules: Iterable[Rule], grammar: Grammar) -> None:
         """Index the rules' nouns, which no two rules share."""
@@ -30,6 +35,7 @@ class Vocabulary:
         for rule in rules:
             self._nouns |= {tuple(noun.casefold().split()): rule for noun in rule.nouns or ()}
             self._suffixes += [(suffix.casefold(), rule) for suffix in rule.suffixes or ()]
+        self.later_words = {word for noun in self._nouns for word in noun[1:]}
         self._longest = max(map(len, self._nouns), default=1)
         self._suffixes.sort(key=lambda entry: (-len(entry[0]), entry[0]))
 

@@ -1,6 +1,12 @@
 import pytest
 from pages_read import by_lead, fields, rules_of, typed
 
+from holocron_assets.classify.rule_file import Rule
+from holocron_assets.classify.rules import load_rules
+from holocron_assets.languages.language import load_language
+
+RULES_OF_NOUNS = [rule for rule in load_rules().rules.values() if rule.nouns and "lead" in rule.confidence]
+
 
 @pytest.mark.parametrize(
     ("lead", "type_name"),
@@ -73,6 +79,30 @@ def test_words_inside_words_and_words_before_the_head_do_not_decide(lead: str, t
 def test_a_participle_follows_the_head_and_one_before_a_singular_belongs_to_it(
     lead: str, type_name: str
 ) -> None:
+    assert by_lead(lead)[0] == type_name
+
+
+@pytest.mark.parametrize("rule", RULES_OF_NOUNS, ids=lambda rule: rule.id)
+def test_each_noun_that_a_rule_lists_for_leads_fires_it(rule: Rule) -> None:
+    openers = load_language("en").grammar.boundaries
+    for noun in sorted(rule.nouns or ()):
+        if noun.split()[0] not in openers:
+            assert rules_of(typed("Vessa", f"Vessa is a {noun} in Thuum."))[0] == rule.id, noun
+
+
+@pytest.mark.parametrize(
+    ("lead", "type_name"),
+    [
+        ("Vessa is a plane of existence.", "LocationPlace"),
+        ("Vessa is a form of government on Thuum.", "Concept"),
+        ("Vessa is a box set that holds films.", "WorkMedia"),
+        ("Vessa was a salty body of water.", "LocationPlace"),
+        ("Vessa was a body of men.", "Organization"),
+        ("Vessa was a captain and soldier of fortune who flew.", "PersonCharacter"),
+        ("A body of water was found on Thuum.", "LocationPlace"),
+    ],
+)
+def test_a_noun_of_several_words_is_read_past_a_preposition(lead: str, type_name: str) -> None:
     assert by_lead(lead)[0] == type_name
 
 
