@@ -68,7 +68,7 @@ def find_clause(tokens: Sequence[str], lower: Sequence[str], grammar: Grammar) -
         start = _skip_adverbs(lower, position + 1 + by_role, grammar)
         needs_determiner = not (plural or by_role) and bool(grammar.indefinite)
         if start < len(lower) and _opens_phrase(
-            lower[start], needs_determiner=needs_determiner, grammar=grammar
+            lower, start, needs_determiner=needs_determiner, grammar=grammar
         ):
             singular = word in grammar.copulas_singular and word.isalpha()
             return Clause(list(tokens[:position]), start, plural, singular)
@@ -77,28 +77,47 @@ def find_clause(tokens: Sequence[str], lower: Sequence[str], grammar: Grammar) -
 
 def _skip_adverbs(lower: Sequence[str], start: int, grammar: Grammar) -> int:
     position = start
-    while position < min(len(lower), start + _MOST_ADVERBS):
-        word = lower[position]
-        if word not in grammar.adverbs and not word.endswith(grammar.adverb_endings):
-            break
+    while position < min(len(lower), start + _MOST_ADVERBS) and _is_adverb(lower[position], grammar):
         position += 1
     return position
 
 
-def _opens_phrase(word: str, *, needs_determiner: bool, grammar: Grammar) -> bool:
+def _is_adverb(word: str, grammar: Grammar) -> bool:
+    return word in grammar.adverbs or word.endswith(grammar.adverb_endings)
+
+
+def _opens_phrase(lower: Sequence[str], position: int, *, needs_determiner: bool, grammar: Grammar) -> bool:
+    word = lower[position]
     if word in grammar.determiners:
         return True
-    return not needs_determiner and word not in grammar.boundaries and word not in _STOPS and word != ","
+    return not (needs_determiner or word in _STOPS or word == "," or _is_boundary(lower, position, grammar))
+
+
+def _is_boundary(lower: Sequence[str], position: int, grammar: Grammar) -> bool:
+    """Whether a word ends a noun phrase: "popular" does in "popular with us", not in "popular songs"."""
+    word = lower[position]
+    if word not in grammar.boundaries or word not in grammar.before_noun or position + 1 == len(lower):
+        return word in grammar.boundaries
+    following = lower[position + 1]
+    return (
+        following in _STOPS
+        or following in grammar.joiners
+        or following in grammar.determiners
+        or _is_adverb(following, grammar)
+        or _is_boundary(lower, position + 1, grammar)
+    )
 
 
 def read_phrase(tokens: Sequence[str], lower: Sequence[str], start: int, grammar: Grammar) -> Phrase:
     """The noun phrase at a position, up to a preposition, relative, verb or the sentence's end."""
     determiner = lower[start] if start < len(lower) and lower[start] in grammar.determiners else ""
+    after_article = start + 1 if determiner in grammar.indefinite | grammar.definite else -1
     position = start
     chunks: list[list[str]] = [[]]
     while position < len(tokens):
         word = lower[position]
-        if word in grammar.boundaries or word in _STOPS:
+        is_opener = position == after_article and word in grammar.before_noun
+        if word in _STOPS or (not is_opener and _ends_chunk(lower, position, chunks[-1], grammar)):
             break
         if word in grammar.joiners:
             if len(chunks) == _MOST_CHUNKS or _starts_another_clause(lower, position, grammar):
@@ -114,6 +133,14 @@ def read_phrase(tokens: Sequence[str], lower: Sequence[str], start: int, grammar
     return Phrase([chunk for chunk in chunks if chunk], determiner, position)
 
 
+def _ends_chunk(lower: Sequence[str], position: int, chunk: Sequence[str], grammar: Grammar) -> bool:
+    """Whether a word ends the phrase after the words of a chunk, which may all stand before its noun."""
+    openers = grammar.before_noun | grammar.transparent
+    if all(word in openers or _is_adverb(word, grammar) for word in map(str.lower, chunk)):
+        return _is_boundary(lower, position, grammar)
+    return lower[position] in grammar.boundaries
+
+
 def _is_determiner(lower: Sequence[str], position: int, grammar: Grammar) -> bool:
     """Whether a word opens a noun phrase. Before "of" it is the head itself: "one of the moons"."""
     return lower[position] in grammar.determiners and grammar.of.isdisjoint(
@@ -123,5 +150,11 @@ def _is_determiner(lower: Sequence[str], position: int, grammar: Grammar) -> boo
 
 def _starts_another_clause(lower: Sequence[str], position: int, grammar: Grammar) -> bool:
     """Whether ", and the ..." or ", which ..." follows: another subject, or more about the same one."""
-    following = [word for word in lower[position + 1 : position + 3] if word not in grammar.joiners]
-    return bool(following) and (following[0] in grammar.boundaries or following[0] in grammar.definite)
+    following = [
+        place
+        for place in range(position + 1, min(position + 3, len(lower)))
+        if lower[place] not in grammar.joiners
+    ]
+    return bool(following) and (
+        _is_boundary(lower, following[0], grammar) or lower[following[0]] in grammar.definite
+    )

@@ -144,6 +144,7 @@ class Grammar(FrozenModel):
     adverb_endings: tuple[str, ...] = ()
     determiners: Words = frozenset()
     boundaries: Words = frozenset()
+    before_noun: Words = frozenset()
     joiners: Words = frozenset()
     verb_endings: tuple[str, ...] = ()
     participle_endings: tuple[str, ...] = ()
@@ -157,6 +158,12 @@ class Grammar(FrozenModel):
     plurals: tuple[tuple[str, str], ...] = ()
     cases: tuple[tuple[str, str], ...] = ()
     plural_adjectives: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _has_only_boundaries_before_nouns(self) -> "Grammar":
+        if unknown := self.before_noun - self.boundaries:
+            raise ValueError(f"before_noun: {min(unknown)!r} is not in boundaries")
+        return self
 
 
 class Language(FrozenModel):

@@ -67,6 +67,7 @@ def test_a_language_without_a_file_has_no_words() -> None:
         ("copulas_plural: [are, were]", "copulas_plural: are", "grammar.copulas_plural"),
         ("joiners:", "joints:", "grammar.joints"),
         ("[may], [june, jun]", "[may]", "dates"),
+        ("before_noun: [active,", "before_noun: [activ,", "grammar"),
         ('decimal: "."', 'decimal: ";"', "values.decimal"),
         ("name: English", "name: [", None),
     ],
