@@ -128,7 +128,7 @@ class LeadStage:
             was_opened = True
             of_kind |= opened in self._grammar.transparent_kinds
             phrase = self._read_phrase(tokens, lower, phrase.end + 1)
-        phrase, head, named_kind = self._head_before_verb(phrase)
+        phrase, head, named_kind = self._head_before_rest(phrase, lower)
         if head and head.plural and not was_opened and self._says_one(clause, phrase):
             head, named_kind = self._head_of(phrase, plural=False)  # "ein Schlosser" are no castles
         return Definition(
@@ -186,11 +186,15 @@ class LeadStage:
                 return head, False
         return None, False
 
-    def _head_before_verb(self, phrase: Phrase) -> tuple[Phrase, Head | None, bool]:
-        """Like `_head_of`, but with the phrase cut before a verb in it; returns this phrase too."""
+    def _head_before_rest(self, phrase: Phrase, lower: list[str]) -> tuple[Phrase, Head | None, bool]:
+        """Like `_head_of`, but with the phrase cut before what follows its noun; returns this phrase too."""
         head, names_kind = self._head_of(phrase)
-        if head is None or (head.plural and phrase.determiner in self._singular_openers):
-            phrase = _before_verb(phrase, self._grammar)
+        shorter = _shorter(phrase, lower, self._grammar)
+        while head is None or (head.plural and phrase.determiner in self._singular_openers):
+            words = next(shorter, None)
+            if words is None:
+                break
+            phrase = phrase._replace(chunks=[words])
             head, names_kind = self._head_of(phrase)
         return phrase, head, names_kind
 
@@ -201,7 +205,7 @@ class LeadStage:
             start = _apposition(lower, self._grammar)
             if not start:
                 return None
-        phrase, head, names_kind = self._head_before_verb(self._read_phrase(tokens, lower, start))
+        phrase, head, names_kind = self._head_before_rest(self._read_phrase(tokens, lower, start), lower)
         any_one = phrase.determiner in self._grammar.indefinite and _starts_with_name(
             lower[start + 1 :], name
         )
@@ -292,20 +296,29 @@ def _apposition(lower: Sequence[str], grammar: Grammar) -> int:
     return 0
 
 
-def _before_verb(phrase: Phrase, grammar: Grammar) -> Phrase:
-    """The phrase up to a past tense or a participle: "smuggler exported spices", "company making cars".
+def _shorter(phrase: Phrase, lower: Sequence[str], grammar: Grammar) -> Iterator[list[str]]:
+    """A phrase's first chunk, cut before each of its words that may follow the noun; the longest first."""
+    after_noun = grammar.after_noun | grammar.adverbs | grammar.before_noun
+    for chunk in phrase.chunks[:1]:
+        words = [word.lower() for word in chunk]
+        if len(phrase.chunks) == 1:
+            words += lower[phrase.end : phrase.end + 1]
+        for position in range(len(chunk) - 1, 0, -1):
+            one_and_two = {words[position], " ".join(words[position : position + 2])}
+            if not after_noun.isdisjoint(one_and_two) or _is_verb(chunk, position, grammar):
+                yield chunk[:position]
+
+
+def _is_verb(chunk: Sequence[str], position: int, grammar: Grammar) -> bool:
+    """Whether a past tense or a participle follows a noun: "smuggler exported spices", "company making cars".
 
     In "training exercise", the participle belongs to the noun. Its object would be a plural, or begin with a
     word that ends the phrase.
     """
-    for chunk in phrase.chunks[:1]:
-        may_be_object = chunk[-1].lower().endswith(tuple(ending for ending, _ in grammar.plurals))
-        for position, word in enumerate(chunk):
-            is_last = position == len(chunk) - 1
-            is_participle = word.endswith(grammar.participle_endings) and (is_last or may_be_object)
-            if position and (is_participle or word.endswith(grammar.verb_endings)):
-                return phrase._replace(chunks=[chunk[:position]])
-    return phrase
+    is_last = position == len(chunk) - 1
+    may_be_object = chunk[-1].lower().endswith(tuple(ending for ending, _ in grammar.plurals))
+    is_participle = chunk[position].endswith(grammar.participle_endings) and (is_last or may_be_object)
+    return is_participle or chunk[position].endswith(grammar.verb_endings)
 
 
 def _word_after(lower: Sequence[str], position: int, grammar: Grammar) -> str:

@@ -145,6 +145,7 @@ class Grammar(FrozenModel):
     determiners: Words = frozenset()
     boundaries: Words = frozenset()
     before_noun: Words = frozenset()
+    after_noun: Words = frozenset()
     joiners: Words = frozenset()
     verb_endings: tuple[str, ...] = ()
     participle_endings: tuple[str, ...] = ()

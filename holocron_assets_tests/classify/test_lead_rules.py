@@ -130,6 +130,27 @@ def test_an_adjective_that_may_also_follow_a_noun_does_not_end_the_phrase_before
     assert by_lead(lead)[0] == type_name
 
 
+@pytest.mark.parametrize(
+    ("lead", "type_name"),
+    [
+        ("Vessa was a cantina run by Robb.", "LocationPlace"),
+        ("Vessa was a song originally sung in Huttese.", "WorkMedia"),
+        ("Vessa was an actor best known for a song.", "PersonCharacter"),
+        ("Vessa was a droid first produced on Thuum.", "Droid"),
+        ("Vessa was a city just north of Thuum.", "LocationPlace"),
+        ("Vessa was a family active today.", "Organization"),
+        ("Vessa was a smuggler once captured droids.", "PersonCharacter"),
+        ("Vessa was a captain, first seen in a film.", "PersonCharacter"),
+        ("Vessa was a speeder run.", "Unknown"),
+        ("Vessa was a Jedi fact.", "Concept"),
+        ("Vessa was a desert lily on Thuum.", "Unknown"),
+        ("Vessa was an oil well run by Robb.", "LocationPlace"),
+    ],
+)
+def test_a_noun_is_read_before_the_participle_or_adverb_that_follows_it(lead: str, type_name: str) -> None:
+    assert by_lead(lead)[0] == type_name
+
+
 def test_a_sentence_that_defines_nothing_still_names_its_subject() -> None:
     assert by_lead("A cantina was located on the planet Thuum.", "Thuum cantina")[0] == "LocationPlace"
     assert by_lead("A male Rulian guard attacked a settlement.", "Unidentified guard")[0] == "PersonCharacter"

@@ -131,6 +131,7 @@ def test_a_category_alone_shows_the_type(code: str, page: Written, folder: Path)
         ("de", "Ida Fern war eine bekannte Schriftstellerin und Malerin.", "PersonCharacter"),
         ("de", "Die Schlacht am Kap war eine Seeschlacht.", "EventConflict"),
         ("de", "Die Windmöwen sind eine der ältesten Spezies von Ondrel.", "Species"),
+        ("de", "Kap ist eine Stadt nördlich von Ondrel.", "LocationPlace"),
         ("de", "Das Ankerlied ist eine Art Lied der Matrosen.", "WorkMedia"),
         ("fr", "Le Mistral était un chasseur stellaire de la garde.", "VehicleCraft"),
         ("fr", "L'Ordre du Phare est une organisation secrète.", "Organization"),
