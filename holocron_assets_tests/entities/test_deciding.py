@@ -282,9 +282,9 @@ def test_a_merge_into_what_the_lake_does_not_hold_yet_waits(lake: Lake) -> None:
     assert promoted["entity_id"] == known_as("Varn")
 
 
-def merged_wiki(folder: Path) -> Wiki:
+def merged_wiki(folder: Path, *more: Seen) -> Wiki:
     """Gort was merged into Varn, and a run followed it."""
-    wiki = wiki_of(folder, Seen("Varn", 1), Seen("Gort", 2))
+    wiki = wiki_of(folder, Seen("Varn", 1), Seen("Gort", 2), *more)
     wiki.resolve_all()
     decide_merge(wiki.lake, gone=GORT, into=VARN, **WORD)
     wiki.crawl()
@@ -303,6 +303,38 @@ def test_of_merged_entities_the_one_that_the_lake_keeps_is_decided_about(tmp_pat
     assert kinds_for_entity(wiki.lake, named_entity(wiki.lake, VARN)) == ("split",)
     assert "suppress" in kinds_for_entity(wiki.lake, named_entity(wiki.lake, GORT))
     assert decide_state(wiki.lake, "suppress", entity_id=GORT, **WORD)["entity_id"] == GORT
+
+
+def stay(wiki: Wiki, *names: str) -> set[str]:
+    """The entities that some entities are now."""
+    return {survivor(wiki.lake, named_entity(wiki.lake, name))["entity_id"] for name in names}
+
+
+def test_of_three_that_are_one_through_a_deleted_page_all_are_the_one_that_the_lake_keeps(
+    tmp_path: Path,
+) -> None:
+    wiki = wiki_of(tmp_path, Seen("Varn", 1), Seen("Gort", 2), Seen("Dune", 3))
+    wiki.resolve_all()
+    for gone in (GORT, DUNE):
+        decide_merge(wiki.lake, gone=gone, into=VARN, **WORD)
+    wiki.crawl()
+    wiki.resolve_all()
+    wiki.crawl(missing("Varn"))
+    wiki.resolve_all()
+    kept = wiki.query("select entity_id from entities where merged_into is null and state <> 'suppressed'")
+    assert stay(wiki, GORT, DUNE, VARN) == {row["entity_id"] for row in kept}
+
+
+def test_a_merge_that_no_run_knows_leads_on_all_that_followed_merges_join_with_it(tmp_path: Path) -> None:
+    wiki = merged_wiki(tmp_path, Seen("Dune", 3))
+    wiki.crawl(missing("Varn"))
+    wiki.resolve_all()
+    assert stay(wiki, VARN, GORT) == {GORT}
+    decide_merge(wiki.lake, gone=VARN, into=DUNE, **WORD)
+    assert stay(wiki, VARN, GORT, DUNE) == {DUNE}
+    wiki.crawl()
+    wiki.resolve_all()
+    assert stay(wiki, VARN, GORT, DUNE) == {DUNE}
 
 
 def test_a_merge_that_was_judged_and_not_followed_counts_as_one_that_no_run_knows(tmp_path: Path) -> None:
