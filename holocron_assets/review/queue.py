@@ -238,7 +238,7 @@ def fingerprint(question: Row) -> str:
 
 def asked_now(lake: Lake, question: Row) -> list[Row]:
     """The questions of today about any of the items that a question was about."""
-    items = {row["item_id"] for row in question["members"] or [question]}
+    items = {row["item_id"] for row in question["members"]}
     return [
         row
         for row in read_questions(lake)
@@ -280,9 +280,14 @@ def settled_by(lake: Lake, item_id: str) -> Row | None:
     for key, row in decided.shared_types.items():
         if item_id == f"{row['kind']}-{key}":
             return row
+    item = item_made(lake, item_id)
+    return _settler(decided)(item) if item else None
+
+
+def item_made(lake: Lake, item_id: str) -> Row | None:
+    """An item as the queue was made last, whether or not it was settled since; None if it has none."""
     made = _made(lake, lake.mark([REVIEW_ITEMS]))
-    settles = _settler(decided)
-    return next((settles(item) for item in made if item["item_id"] == item_id), None)
+    return next((item for item in made if item["item_id"] == item_id), None)
 
 
 def settled_with(lake: Lake, decision_id: str) -> str:

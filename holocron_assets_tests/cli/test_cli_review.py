@@ -140,6 +140,21 @@ def test_a_walk_passes_over_what_a_run_settled_since_it_was_shown(
     assert all_decisions(lake) == []
 
 
+def test_what_was_taken_back_can_be_decided_anew_though_a_run_took_it_out_of_the_queue_meanwhile(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = click.prompt
+
+    def prompt(text: str, **options: Any) -> Any:
+        if text == "Decide" and all_decisions(lake):
+            write_partition(lake, REVIEW_ITEMS, SOURCE, [])
+        return asked(text, **options)
+
+    monkeypatch.setattr(click, "prompt", prompt)
+    walk(lake, "--kind", "statement", answers="1\n\nu\nr1\n\nq\n")
+    assert [row["kind"] for row in all_decisions(lake)] == ["accept", "undo", "reject"]
+
+
 def test_a_walk_passes_over_what_was_settled_since_it_began(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:

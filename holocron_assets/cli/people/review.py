@@ -30,6 +30,7 @@ from holocron_assets.review.queue import (
     asked_now,
     asked_still,
     fingerprint,
+    item_made,
     read_questions,
     settled_by,
     settled_with,
@@ -96,6 +97,7 @@ class _Walk:
         author: who decides.
         types: the taxonomy's types.
         made: the decisions made on this walk, each with its item.
+        taken_back: the ids of items whose decision was taken back on this walk.
     """
 
     lake: Lake
@@ -103,6 +105,7 @@ class _Walk:
     author: str
     types: Sequence[str]
     made: list[tuple[Row, str]] = field(default_factory=list)
+    taken_back: set[str] = field(default_factory=set)
 
     def through(self, items: Sequence[Row]) -> None:
         """Ask about one item after the other, until all were asked or the person leaves."""
@@ -135,12 +138,20 @@ class _Walk:
                     again = {row["item_id"] for row in taken_back["members"]}
                     return [taken_back, *(row for row in (item, *rest) if row["item_id"] not in again)]
             elif choice := self._chosen(answer, choices):
-                if self._decide(item, choice, seen) and not item["members"]:
-                    return rest
-                now = asked_now(self.lake, item)
-                if item["members"] or [_fingerprint(self.lake, row) for row in now] != [seen]:
-                    ids = {row["item_id"] for row in now}
-                    return [*now, *(row for row in rest if row["item_id"] not in ids)]
+                is_decided = self._decide(item, choice, seen)
+                asked = self._asked_instead(item, seen, is_decided=is_decided)
+                if asked is not None:
+                    ids = {row["item_id"] for row in asked}
+                    return [*asked, *(row for row in rest if row["item_id"] not in ids)]
+
+    def _asked_instead(self, item: Row, seen: str, *, is_decided: bool) -> list[Row] | None:
+        """What is asked in place of a question after an answer to it; None if it is asked as it was shown."""
+        if item["members"]:  # asked one by one from now on, or others are alike than were shown
+            return asked_now(self.lake, item)
+        now = self._as_it_is(item)
+        if is_decided or now is None or settled_by(self.lake, item["item_id"]):
+            return []
+        return None if item_detail(self.lake, now).fingerprint == seen else [now]
 
     def _is_settled(self, item: Row) -> bool:
         """Whether a decision settled an item since the walk began: it is printed then."""
@@ -186,7 +197,7 @@ class _Walk:
         reason = click.prompt("Reason", default=choice.reason)
         try:
             with one_step(self.lake):
-                _refuse_changed(self.lake, item, seen)
+                self._refuse_changed(item, seen)
                 row = decide(self.lake, choice, author=self.author, reason=reason)
         except DecisionError as error:
             self.console.print(f"Nothing was recorded: {escape(str(error))}.")
@@ -197,6 +208,27 @@ class _Walk:
             self.console.print(f"That settles {settled} of the queue.")
         self.console.line()
         return True
+
+    def _refuse_changed(self, item: Row, seen: str) -> None:
+        """Raise DecisionError if an item was settled, or is another by now than was shown."""
+        if item["members"]:
+            asked_still(self.lake, item["item_id"], seen)
+            return
+        if said := settled_by(self.lake, item["item_id"]):
+            raise DecisionError(who_decided(said))
+        now = self._as_it_is(item)
+        if now is None:
+            raise DecisionError("it is open no more: a run settled it since this walk began")
+        if item_detail(self.lake, now).fingerprint != seen:
+            raise DecisionError("it, or what people decided about it, changed since it was shown")
+
+    def _as_it_is(self, item: Row) -> Row | None:
+        """An item by itself as the queue has it now; None if a run took it out.
+
+        What was taken back on this walk is open, and the queue has it again only after the next run.
+        """
+        now = item_made(self.lake, item["item_id"])
+        return {**item, **(now or {})} if now or item["item_id"] in self.taken_back else None
 
     def _undo(self) -> Row | None:
         """Take the last answer back and return its item. If it is refused, print why and return None."""
@@ -210,26 +242,9 @@ class _Walk:
             return None
         finally:
             self.made.pop()  # a refused undo would be refused again: the next `u` takes the one before
+        self.taken_back.add(item["item_id"])
         self.console.print(f"Taken back: what was decided of {shown(item['subject'])}.", end="\n\n")
         return item
-
-
-def _refuse_changed(lake: Lake, item: Row, seen: str) -> None:
-    """Raise DecisionError if an item was settled, or is another by now than was shown."""
-    if item["members"]:
-        asked_still(lake, item["item_id"], seen)
-        return
-    if said := settled_by(lake, item["item_id"]):
-        raise DecisionError(who_decided(said))
-    now = asked_now(lake, item)
-    if not now:
-        raise DecisionError("it is open no more: a run settled it since this walk began")
-    if [_fingerprint(lake, row) for row in now] != [seen]:
-        raise DecisionError("it, or what people decided about it, changed since it was shown")
-
-
-def _fingerprint(lake: Lake, item: Row) -> str:
-    return fingerprint(item) if item["members"] else item_detail(lake, item).fingerprint
 
 
 def _print_choices(console: Console, choices: Sequence[Choice], *, can_undo: bool, settles: int) -> None:
