@@ -156,8 +156,9 @@ class Cleaner:
         return self._without_blocks(text)
 
     def _value(self, text: str) -> str:
-        # MediaWiki trims an argument, so one that begins with a mark begins a list
-        return "; ".join(self._lines(text.lstrip(f" \t{FILLER}")))
+        # A list may begin behind the sign of equality. The mark of a single line is part of it: "# 1"
+        trimmed = text.strip(f" \t\n{FILLER}")
+        return "; ".join(self._lines(trimmed if "\n" in trimmed else text))
 
     def _lines(self, text: str) -> list[str]:
         text = _without_line_markers(without_quotes(text))

@@ -18,10 +18,10 @@ _NOT_PROSE = re.compile(
 # The counts limit the search in lines of a million spaces
 HEADING = re.compile(r"^(={1,6})[ \t]*+([^\n]{1,600}?)[ \t]{0,100}+\1[ \t]{0,100}+$", re.MULTILINE)
 _AROUND = f" \t\r{FILLER}"
-# Tags of a layout that a name in bold follows. What a line opens and closes around its words is a box.
+# Tags of a layout that a name in bold follows. Words right behind an opening one are in a box: a notice, say.
 _LAYOUT = re.compile(
-    rf"(?:</?noinclude\b[^<>]*+>[{_AROUND}]*+|</(?:div|center)\s*+>[{_AROUND}]*+"
-    rf"|<(div|center)\b[^<>]*+>[{_AROUND}]*+(?:(?=<)|(?!.*</\1\b)))++(?=''')",
+    rf"(?:(?:</?noinclude\b[^<>]*+|</(?:div|center)\s*+)>[{_AROUND}]*+"
+    rf"|<(?:div|center)\b[^<>]*+>[{_AROUND}]*+(?=<))++(?=''')",
     re.IGNORECASE,
 )
 _HAS_LETTER = re.compile(r"[^\W\d_]")

@@ -151,7 +151,7 @@ def test_values_are_what_a_reader_sees(written: str, value: str) -> None:
     ("written", "value"),
     [
         (" *[[Varn]]\n*[[Thuum]]", "Varn; Thuum"),
-        (" : A", "A"),
+        (" # 1", "# 1"),
         ("\t# one\n# two", "one; two"),
         (" <!-- both -->*A\n*B", "A; B"),
         (" <nowiki>*</nowiki>A", "*A"),

@@ -99,7 +99,6 @@ def test_the_first_sentence_is_clean_text(wikitext: str, sentence: str | None) -
         '<div style="float:right">{{Character\n|name=Issa\n|species=Human\n}}</div>',
         "<center>[[File:Issa.png]]</center> ",
         "<DIV><div>{{Top}}</div> {{Top}}</DIV>",
-        '<div style="text-align:justify">',
         "{{Character\n|name=Issa\n|species=Human\n}}</div>",
         '<div class="noprint">\nA box.\n</div>',
     ],
@@ -117,6 +116,9 @@ def test_the_lead_may_start_behind_tags_of_the_layout(before: str) -> None:
         "<div class='box'><div>'''Note:''' This is old.</div></div>",
         "<td>'''Issa Dorrane''' in a cell",
         "<div>Words in a box.",
+        "<div class='infobox'><center>'''Issa Dorrane'''<br/>\nSpecies: Human<br/>\n</center></div>",
+        "<center>'''Dorrane family'''<br/>\nline\n</center>",
+        "<div class=n>'''Spoilers about Issa''' follow.\n</div>",
     ],
 )
 def test_a_box_on_a_line_is_no_lead(box: str) -> None:

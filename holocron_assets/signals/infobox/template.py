@@ -73,7 +73,7 @@ def find_infobox(head: str, head_outline: Outline, cleaner: Cleaner, words: Page
 
 def _enclosed(head: str, head_outline: Outline, cleaner: Cleaner, words: PageWords) -> Infobox | None:
     markups = (head[block.start : block.end] for block in enclosed_templates(head, head_outline))
-    called = (markup for markup in markups if _rank(markup, words) is _Rank.CALLED_INFOBOX)
+    called = (markup for markup in markups if _is_called_infobox(template_name(markup) or "", words))
     read = (_infobox(markup, cleaner, words) for markup in islice(called, _MOST_CANDIDATES))
     return max(filter(None, read), key=_size, default=None)
 

@@ -107,7 +107,7 @@ def _places(text: str, blocks: Outline, template: str, site: Site, *, is_cut: bo
         rest = text[blocks.unclosed :]
         if _is_called(rest, template, site):
             places = _of_unclosed(rest, blocks.unclosed)
-    if places is None:
+    if places is None and not is_cut:  # the page's own infobox may stand behind the cut
         places = _enclosed(text, blocks, template, site)
     return None if places is None else list({place.name: place for place in places}.values())
 
