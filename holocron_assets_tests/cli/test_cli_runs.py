@@ -341,21 +341,23 @@ def test_a_broken_interrogation_keeps_no_given_page_and_no_list_from_being_added
     assert "added 1 page to source tiny" in words(added.stdout)
 
 
+def errors(*runs: tuple[str | None, str]) -> list[str]:
+    """The errors that are left of runs of one job, each with its error and its share of the partitions."""
+    finished = [
+        FinishedRun(Work("code", None, f"mark {place}", partitions=tuple(share)), f"{place}", error, None, {})
+        for place, (error, share) in enumerate(runs)
+    ]
+    return RunReport(finished).errors
+
+
 def test_a_failure_that_a_later_run_of_the_same_job_made_good_is_no_error() -> None:
     """The version of such a job's work is the state of the lake: a later run always has another."""
 
-    def errors(*ends: str | None, partitions: tuple[str, ...] = ()) -> list[str]:
-        runs = [
-            FinishedRun(
-                Work("update_search", None, f"mark {place}", partitions=partitions), "", end, None, {}
-            )
-            for place, end in enumerate(ends)
-        ]
-        return RunReport(runs).errors
-
-    assert errors("disk full", None) == []
-    assert errors(None, "disk full") == ["update_search: disk full"]
-    assert errors("disk full", None, partitions=("a",)) == ["update_search: disk full"], "of two processes"
+    assert errors(("disk full", ""), (None, "")) == []
+    assert errors((None, ""), ("disk full", "")) == ["code: disk full"]
+    assert errors(("disk full", "ab"), (None, "cd")) == ["code: disk full"], "the other share went well"
+    assert errors(("disk full", "ab"), (None, "cd"), (None, "ab")) == []
+    assert errors(("disk full", "ab"), (None, "")) == [], "a run without shares did all"
 
 
 @pytest.mark.parametrize("question", [["status"], ["sql", "from pages", "--json"]])

@@ -47,7 +47,8 @@ _MADE_FROM = (SITES, PAGES, PAGE_SIGNALS, PAGE_TYPES, TYPE_PREDICTIONS)
 def stale_type_proposals(lake: Lake, sources: Sequence[str]) -> list[str]:
     """The sources whose proposals might come out different today; one without a typed page has none."""
     typed = {source_of(name) for name in lake.partitions(PAGE_TYPES)}
-    return [name for name in sources if name in typed and not _is_of_today(lake, name)]
+    marks = _marks(lake)
+    return [name for name in sources if name in typed and not _is_of(lake, name, _inputs(marks, name))]
 
 
 def store_type_proposals(lake: Lake, source: str) -> tuple[Footer, Sequence[Row]]:
@@ -60,7 +61,7 @@ def store_type_proposals(lake: Lake, source: str) -> tuple[Footer, Sequence[Row]
     Returns:
         The new file's footer, and its rows.
     """
-    inputs = _inputs(lake, source)  # before the rows are read: what comes meanwhile makes the file stale
+    inputs = _inputs(_marks(lake), source)  # before the rows are read: what comes meanwhile is not in them
     rows = _proposals(lake, source)
     footer = write_partition(
         lake, TYPE_PROPOSALS, source, rows, code_version=PROPOSALS_VERSION, inputs=inputs
@@ -68,16 +69,19 @@ def store_type_proposals(lake: Lake, source: str) -> tuple[Footer, Sequence[Row]
     return footer, rows
 
 
-def _is_of_today(lake: Lake, source: str) -> bool:
+def _is_of(lake: Lake, source: str, inputs: dict[str, str]) -> bool:
     footer = read_footer(lake, TYPE_PROPOSALS, source)
-    return footer is not None and footer.is_of(PROPOSALS_VERSION, _inputs(lake, source))
+    return footer is not None and footer.is_of(PROPOSALS_VERSION, inputs)
 
 
-def _inputs(lake: Lake, source: str) -> dict[str, str]:
-    return {
-        table.name: lake.mark([table], lambda name: source in {name, source_of(name)})
-        for table in (*_MADE_FROM, *_answers_about_templates(lake))
-    }
+def _marks(lake: Lake) -> Mapping[str, Mapping[str, str]]:
+    """By table that proposals are made from, a mark of each source's partitions."""
+    tables = (*_MADE_FROM, *_answers_about_templates(lake))
+    return {table.name: lake.marks(table, lambda name: source_of(name) or name) for table in tables}
+
+
+def _inputs(marks: Mapping[str, Mapping[str, str]], source: str) -> dict[str, str]:
+    return {table: of_sources.get(source, "") for table, of_sources in marks.items()}
 
 
 def _answers_about_templates(lake: Lake) -> list[Table]:

@@ -124,8 +124,8 @@ def verify(*, as_json: bool) -> None:
         )
     objects = _brought(FileStore(lake), {file["sha256"] for file in held})
     faults = list(faulty_files(sorted(objects.values())))
-    faulty = {fault.file for fault in faults}
-    wrong = [file for file in held if objects.get(file["sha256"]) in {None, *faulty}]
+    wrongly: set[Path | None] = {None, *(fault.file for fault in faults)}
+    wrong = [file for file in held if objects.get(file["sha256"]) in wrongly]
     for left in repair_all(faults, partial(click.echo, err=True)):
         click.echo(left, err=True)
     if as_json:

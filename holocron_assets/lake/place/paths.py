@@ -1,7 +1,8 @@
 """The places of files in the data folder. Only this module builds paths in it."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,6 +37,10 @@ class PartitionNameError(PermanentError, ValueError):
 def source_of(batch: str) -> str:
     """The source that a batch's name begins with."""
     return batch.rpartition("-")[0]
+
+
+def _mark_of(states: Iterable[str]) -> str:
+    return content_hash("\n".join(sorted(states)))
 
 
 @dataclass(frozen=True)
@@ -230,14 +235,26 @@ class Lake:
             tables: the tables.
             of: chooses the partitions that count, by name.
         """
-        listings = [(table.name, self.listing(table)) for table in tables]
-        states = [
-            f"{table}/{name} {mark.mtime_ns}"
-            for table, listing in listings
-            for name in listing.names
-            if of(name) and (mark := listing.mark(name))
-        ]
-        return content_hash("\n".join(sorted(states)))
+        return _mark_of(state for table in tables for name, state in self._states(table) if of(name))
+
+    def marks(self, table: Table, by: Callable[[str], str]) -> dict[str, str]:
+        """A mark of each group of a table's partitions, like `mark`. All are found in one listing.
+
+        Args:
+            table: the table.
+            by: names a partition's group.
+        """
+        groups: defaultdict[str, list[str]] = defaultdict(list)
+        for name, state in self._states(table):
+            groups[by(name)].append(state)
+        return {group: _mark_of(states) for group, states in groups.items()}
+
+    def _states(self, table: Table) -> Iterator[tuple[str, str]]:
+        """The name of each partition of a table, and a text that changes when it is written."""
+        listing = self.listing(table)
+        for name in listing.names:
+            if mark := listing.mark(name):
+                yield name, f"{table.name}/{name} {mark.mtime_ns}"
 
     def has(self, table: Table, partition: str) -> bool:
         """Whether the partition is in the lake."""

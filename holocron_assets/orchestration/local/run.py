@@ -95,12 +95,19 @@ class RunReport:
 
     @property
     def failed_runs(self) -> list[str]:
-        """The runs that failed, and for whose work no later run was, a line each.
+        """The runs that failed, and whose work no later run did, a line each.
 
-        Versions of one partition's work are one. The shares of several processes differ only in their keys.
+        Versions of the same work are one. Processes share some work by its partitions.
         """
-        last = {run.work.key if run.work.partitions else str(run.work): run for run in self.finished}
-        return [f"{run.work}: {run.error}" for run in last.values() if run.error]
+        last: defaultdict[str, dict[str | None, FinishedRun]] = defaultdict(dict)
+        for run in self.finished:
+            of_work = last[str(run.work)]
+            of_work.pop(None, None)
+            if not run.work.partitions:
+                of_work.clear()
+            of_work.update(dict.fromkeys(run.work.partitions or [None], run))
+        failed = {run.run_id: run for runs in last.values() for run in runs.values() if run.error}
+        return [f"{run.work}: {run.error}" for run in failed.values()]
 
 
 @dataclass
