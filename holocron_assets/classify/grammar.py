@@ -11,6 +11,7 @@ _PARENTHESES = re.compile(r"\([^()]*\)")
 _LONGEST_SENTENCE = 400  # characters: the verb of a definition comes early
 _MOST_ADVERBS = 4
 _MOST_CHUNKS = 3
+_MOST_WORDS_OF_ATTRIBUTE = 8
 _STOPS = frozenset(".;:!?")
 
 
@@ -112,7 +113,7 @@ def read_phrase(tokens: Sequence[str], lower: Sequence[str], start: int, grammar
     """The noun phrase at a position, up to a preposition, relative, verb or the sentence's end."""
     determiner = lower[start] if start < len(lower) and lower[start] in grammar.determiners else ""
     after_article = start + 1 if determiner in grammar.indefinite | grammar.definite else -1
-    position = start
+    position = _attribute(tokens, start + 1, grammar) or start if determiner else start
     chunks: list[list[str]] = [[]]
     while position < len(tokens):
         word = lower[position]
@@ -131,6 +132,19 @@ def read_phrase(tokens: Sequence[str], lower: Sequence[str], start: int, grammar
             chunks[-1].append(tokens[position])
         position += 1
     return Phrase([chunk for chunk in chunks if chunk], determiner, position)
+
+
+def _attribute(tokens: Sequence[str], start: int, grammar: Grammar) -> int | None:
+    """The place of a participle whose own words open a phrase: "gelegene" in "eine in Zed gelegene Stadt"."""
+    if start >= len(tokens) or tokens[start] not in grammar.boundaries:
+        return None
+    for place in range(start + 1, min(start + _MOST_WORDS_OF_ATTRIBUTE, len(tokens))):
+        word = tokens[place]
+        if word in _STOPS or word in grammar.joiners:
+            return None
+        if word.endswith(grammar.attribute_endings) and word.islower() and word not in grammar.boundaries:
+            return place
+    return None
 
 
 def _ends_chunk(lower: Sequence[str], position: int, chunk: Sequence[str], grammar: Grammar) -> bool:

@@ -149,6 +149,7 @@ class Grammar(FrozenModel):
     joiners: Words = frozenset()
     verb_endings: tuple[str, ...] = ()
     participle_endings: tuple[str, ...] = ()
+    attribute_endings: tuple[str, ...] = ()
     transparent: Words = frozenset()
     transparent_kinds: Words = frozenset()
     collectives: Words = frozenset()
