@@ -48,10 +48,13 @@ def _holocron_problem(command: click.Command, arguments: list[str], *, shortened
         command.parse_args(context, arguments)
         if not context.args and not context._protected_args:  # noqa: SLF001 - where click keeps the command's name
             return None if shortened else f"{path} wants a command"
-        name, *arguments = [*context._protected_args, *context.args]  # noqa: SLF001 - the same
-        known = command.get_command(context, name)
+        words = [*context._protected_args, *context.args]  # noqa: SLF001 - the same
+        try:
+            name, known, arguments = command.resolve_command(context, words)
+        except click.UsageError:
+            known = None
         if known is None:
-            return f"{path} has no {name!r}"
+            return f"{path} has no {words[0]!r}"
         command, path = known, f"{path} {name}"
     return _options_problem(command, arguments, shortened=shortened)
 
