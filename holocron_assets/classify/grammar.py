@@ -113,7 +113,7 @@ def read_phrase(tokens: Sequence[str], lower: Sequence[str], start: int, grammar
     """The noun phrase at a position, up to a preposition, relative, verb or the sentence's end."""
     determiner = lower[start] if start < len(lower) and lower[start] in grammar.determiners else ""
     after_article = start + 1 if determiner in grammar.indefinite | grammar.definite else -1
-    position = _attribute(tokens, start + 1, grammar) or start if determiner else start
+    position = (_attribute(tokens, start + 1, grammar) if determiner else None) or start
     chunks: list[list[str]] = [[]]
     while position < len(tokens):
         word = lower[position]

@@ -28,6 +28,19 @@ def holocron(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Holocron:
     return sample_holocron(tmp_path)
 
 
+@pytest.fixture
+def launches(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """The tags of each run that is launched from now on; none is."""
+    tags: list[dict[str, str]] = []
+
+    def launched(command: list[str], **_: Any) -> "subprocess.CompletedProcess[str]":
+        tags.append(json.loads(command[command.index("--tags") + 1]) if "--tags" in command else {})
+        return subprocess.CompletedProcess([], 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", launched)
+    return tags
+
+
 def refused(of: Holocron, *arguments: str) -> str:
     done: Result = CliRunner().invoke(main, arguments, env={**of.environment, "COLUMNS": "200"})
     assert done.exit_code == 2, done.output
@@ -51,33 +64,20 @@ def test_nothing_is_launched_for_a_partition_or_source_that_is_not_there(
     assert problem in refused(holocron, "launch", *arguments)
 
 
-def test_a_launched_run_that_no_daemon_takes_is_said_to_stay_queued(
-    holocron: Holocron, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    launched = subprocess.CompletedProcess([], 0, "", "")
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: launched)
+@pytest.mark.usefixtures("launches")
+def test_a_launched_run_that_no_daemon_takes_is_said_to_stay_queued(holocron: Holocron) -> None:
     done = CliRunner().invoke(main, ["launch", "report_status"], env=holocron.environment)
     assert done.exit_code == 0, done.output
     assert "It stays queued until a daemon takes it, and none runs: `make ui` starts one." in done.output
 
 
 def test_a_launched_run_of_one_source_has_its_tag_so_that_no_schedule_starts_another(
-    holocron: Holocron, monkeypatch: pytest.MonkeyPatch
+    holocron: Holocron, launches: list[dict[str, str]]
 ) -> None:
-    commands: list[list[str]] = []
-
-    def launched(command: list[str], **_: Any) -> "subprocess.CompletedProcess[str]":
-        commands.append(command)
-        return subprocess.CompletedProcess([], 0, "", "")
-
-    monkeypatch.setattr(subprocess, "run", launched)
     for options in (["--source", "sample", "--tag", "experiment=first"], []):
         done = CliRunner().invoke(main, ["launch", "refresh", *options], env=holocron.environment)
         assert done.exit_code == 0, done.output
-    of_one, of_all = commands
-    tags = json.loads(of_one[of_one.index("--tags") + 1])
-    assert tags == {"experiment": "first", "holocron/source": "sample"}
-    assert "--tags" not in of_all
+    assert launches == [{"experiment": "first", "holocron/source": "sample"}, {}]
 
 
 @pytest.mark.parametrize(
@@ -88,19 +88,12 @@ def test_a_launched_run_of_one_source_has_its_tag_so_that_no_schedule_starts_ano
     ],
 )
 def test_a_launched_run_names_its_partition_by_a_tag_that_its_job_may_have(
-    holocron: Holocron, monkeypatch: pytest.MonkeyPatch, job: str, partition: str, tag: str
+    holocron: Holocron, launches: list[dict[str, str]], job: str, partition: str, tag: str
 ) -> None:
     """Dagster refuses its own tag of one partition beside the range that a job over entity types has."""
-    commands: list[list[str]] = []
-
-    def launched(command: list[str], **_: Any) -> "subprocess.CompletedProcess[str]":
-        commands.append(command)
-        return subprocess.CompletedProcess([], 0, "", "")
-
-    monkeypatch.setattr(subprocess, "run", launched)
     done = CliRunner().invoke(main, ["launch", job, "--partition", partition], env=holocron.environment)
     assert done.exit_code == 0, done.output
-    assert json.loads(commands[0][commands[0].index("--tags") + 1]) == {tag: partition}
+    assert launches == [{tag: partition}]
 
 
 @pytest.mark.parametrize("option", ["--partitions", "--source", "--from", "--to"])

@@ -74,7 +74,7 @@ def refresh_sources(
         for of_files in (one for one in chosen if isinstance(one, FileSource)):  # pages say which are used
             problems += _done(context, of_files, [partial(_fetch_files, opened, of_files, runs)])
         problems += _knowledge_made(opened, sources.all(), runs)
-        problems += _views_published(opened, sources.all(), runs)
+        problems += _failures(runs, views_to_publish(opened, sources.all()))
     names = ", ".join(source.name for source in chosen)
     if problems:
         raise dg.Failure("; ".join(problems), allow_retries=False)
@@ -205,22 +205,19 @@ def _knowledge_made(lake: Lake, sources: Sequence[Source], runs: Runs) -> list[s
     def run(work: Sequence[Work]) -> bool:
         untried = [item for item in work if item.key not in tried]
         tried.update(item.key for item in untried)
-        try:
-            _finish(runs, untried)
-        except dg.Failure as failure:
-            problems[str(failure.description)] = None
-            return False
-        return bool(untried)
+        failures = _failures(runs, untried)
+        problems.update(dict.fromkeys(failures))
+        return bool(untried) and not failures
 
     while knowledge_step(lake, sources, run, problems.setdefault):
         pass
     return list(problems)
 
 
-def _views_published(lake: Lake, sources: Sequence[Source], runs: Runs) -> list[str]:
-    """Publish the views; returns the failure, if it failed."""
+def _failures(runs: Runs, work: Sequence[Work]) -> list[str]:
+    """Do some work as `_finish` does; returns why it failed, if it did."""
     try:
-        _finish(runs, views_to_publish(lake, sources))
+        _finish(runs, work)
     except dg.Failure as failure:
         return [str(failure.description)]
     return []
