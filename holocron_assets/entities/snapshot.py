@@ -103,7 +103,8 @@ _PAGES_MARK = f"""
         on types.batch = present.batch and types.title_key = present.title_key
     where types.title_key in (select unnest($titles)) or types.page_id in (select unnest($pages))
 """  # noqa: S608 - the same
-# A page may have no standing entity while another type gives it up.
+# A page may have no standing entity while another type gives it up, or once that type's file was damaged.
+# A row that its own type suppressed counts only if people said so.
 _UNHELD = """
     with standing as (
         from ({entities}) as entities
@@ -116,7 +117,10 @@ _UNHELD = """
         from standing
         where standing.title_key = candidates.title_key
             and standing.page_id is not distinct from candidates.page_id
-            and (standing.entity_type = candidates.entity_type or standing.state <> 'suppressed')
+            and (
+                standing.state <> 'suppressed'
+                or standing.entity_type = candidates.entity_type and standing.state_by like 'person:%'
+            )
     )
     and not exists (
         from standing

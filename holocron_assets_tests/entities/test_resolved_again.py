@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from resolved_wiki import START, TYPES, Seen, Wiki, wiki_of
 
+from holocron_assets.entities.deciding import decide_state
 from holocron_assets.entities.identity import judgement_store
 from holocron_assets.entities.identity.judgements import judged
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.entities.store import stale_entities
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
-from holocron_assets.lake.tables import ENTITY_JUDGEMENTS, ENTITY_PAIRS, PAGE_SIGNALS
+from holocron_assets.lake.tables import ENTITIES, ENTITY_JUDGEMENTS, ENTITY_PAIRS, PAGE_SIGNALS
 
 VARN = Seen("Varn", 4)
 TO_MERGE = Seen("Varns", 5, wikitext="{{Merge|Varn}}\n'''Varns''' are a people.")
@@ -37,6 +38,31 @@ def test_a_dispute_ends_with_its_cause_though_the_page_is_as_it_was(tmp_path: Pa
     assert list(wiki.reviews()) == ["Varn"]
     crawl(wiki, VARN)
     assert wiki.reviews() == {}
+
+
+def test_a_type_takes_back_a_page_once_the_file_of_the_type_that_kept_it_is_damaged(tmp_path: Path) -> None:
+    unsure_droid = Seen("Varn", 4, "Droid", confidence=0.85, method="model")
+    wiki = resolved(tmp_path, unsure_droid)
+    crawl(wiki, VARN)
+    crawl(wiki, unsure_droid)
+    now = "select entity_id, entity_type from entities where state <> 'suppressed'"
+    [kept] = wiki.query(now)
+    assert kept["entity_type"] == "Species", "the model is less sure"
+    wiki.lake.file(ENTITIES, "Species").unlink()  # as a damaged file is set aside
+    wiki.resolve_all()
+    assert wiki.query(now) == [{**kept, "entity_type": "Droid"}]
+    assert wiki.stale() == [], "one run was enough"
+
+
+@pytest.mark.parametrize("is_typed_again", [False, True], ids=["in its type", "after it was in another"])
+def test_an_entity_that_a_person_suppressed_is_resolved_once(tmp_path: Path, *, is_typed_again: bool) -> None:
+    wiki = resolved(tmp_path, Seen("Varn", 4, "Droid"), Seen("Nem", 5))
+    if is_typed_again:
+        crawl(wiki, VARN)
+    decide_state(wiki.lake, "suppress", entity_id=wiki.ids()["Varn"], author="Mira", reason="no thing")
+    wiki.resolve_all()
+    assert wiki.query("select state from entities where title = 'Varn'") == [{"state": "suppressed"}]
+    assert wiki.stale() == []
 
 
 def test_another_continuity_of_the_same_revision_changes_the_entity(tmp_path: Path) -> None:

@@ -250,8 +250,8 @@ class Model:
         return min(last, key=lambda one: (one != own, said[one] != "promote", order.get(one, one)))
 
     def _is_kept(self, entity: Entity, typed: Typed) -> bool:
-        """Whether an entity keeps its type against that of its page: people said so, or it is surer."""
-        if "person" in {entity.typed.method, typed.method}:
+        """Whether an entity that is not lost keeps its type against that of its page: by people, or surer."""
+        if entity.state == LOST or "person" in {entity.typed.method, typed.method}:
             return False
         is_other, name = typed.type != entity.typed.type, entity.identifier
         if name in _groups(self.lake.pairs.values()) or self.lake.state_said(name) == "promote":
