@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.durable import replacing
-from holocron_assets.lake.files.rows import rows_at_any_time, rows_of, write_columns
+from holocron_assets.lake.files.rows import no_rows, rows_at_any_time, rows_of, write_columns
 from holocron_assets.lake.files.verifying import faulty_files
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.public_views import View, all_behind, public_views
@@ -64,9 +64,9 @@ def connect(  # noqa: PLR0913 - what is in it, and its kind
         behind = all_behind(lake, relations)
         tables, views = [table for table in lake.tables if table.name in behind.tables], behind.views
     named = lake.tables if tables is None else tables
-    made = {table.name: _view_of_rows(table.name, rows_of(lake, table)) for table in named}
+    rows = {table: rows_of(lake, table) for table in named}
     with spilling_database(lake, memory=MEMORY, kind=kind) as connection:
-        for sql in _views(views, made, more_views, made_once):
+        for sql in _views_of_now(views, rows, more_views, made_once):
             _patiently(connection, partial(connection.execute, sql))
         yield connection
 
@@ -140,7 +140,9 @@ def publish(lake: Lake, *, more_views: str = "") -> Path:
         aside.unlink()  # DuckDB does not accept an empty file as a new database
         with duckdb.connect(aside) as connection:
             connection.execute("begin")  # the disk is waited for once, not for every view and comment
-            _make_views_of_views(connection, _views(public_views(lake), empty, more_views))
+            views = (view.sql for view in public_views(lake))
+            statements = ["create schema lake", *empty.values(), *views, more_views]
+            _make_views_of_views(connection, statements)
             for name, sql in rows.items():
                 connection.execute(f'drop table lake."{name}"; {_view_of_rows(name, sql)}')
             comment_on_views(lake, connection)
@@ -168,15 +170,29 @@ def _make_views_of_views(connection: duckdb.DuckDBPyConnection, sql: Iterable[st
         connection.execute(f"drop table {name}; create view {name} as {asked}")
 
 
-def _views(
-    views: Iterable[View], tables: Mapping[str, str], more_views: str, made_once: Collection[str] = ()
+def _views_of_now(
+    views: Iterable[View], rows: Mapping[Table, str], more_views: str, made_once: Collection[str]
 ) -> Iterator[str]:
-    """SQL that makes all views, after the SQL that makes each table of the lake."""
+    """SQL that makes the tables of the lake, and then all views.
+
+    For each view that it makes, DuckDB opens the files of all tables behind it. So until all are made, a
+    table without rows is in the place of each of those.
+    """
+    named = {table.name for table in rows}
+    made = [view for view in views if named >= set(view.tables)]
+    behind = set[str]().union(*(view.tables for view in made))
     yield "create schema lake"
-    yield from tables.values()
-    for view in views:
-        if tables.keys() >= set(view.tables):
-            yield view.as_table if view.name in made_once else view.sql
+    for table, sql in rows.items():
+        empty = f'create table lake."{table.name}" as {no_rows(table)}'
+        yield empty if table.name in behind else _view_of_rows(table.name, sql)
+    yield from (view.sql for view in made)
+    for table, sql in rows.items():
+        if table.name in behind:
+            yield f'drop table lake."{table.name}"'
+            yield _view_of_rows(table.name, sql)
+    for view in (one for one in made if one.name in made_once):
+        yield f'drop view "{view.name}"'
+        yield view.as_table
     if more_views:
         yield more_views
 
