@@ -1,6 +1,6 @@
 """How often `holocron answer` is right, wrong, or refuses, on facts of ../shared/wookieepedia.
 
-Run: python benchmarks/answer_accuracy.py --folder DIRECTORY [--questions 200] [--unanswerable 50]
+Run: python benchmarks/answer_accuracy.py [--folder DIRECTORY] [--questions 200] [--unanswerable 50]
 
 DIRECTORY is that of `search_quality.py`: the leads of pages, without infoboxes. A question is made of a fact
 that an infobox gives and the lead says too. A question without an answer asks the same of a page whose
@@ -12,6 +12,7 @@ Prints a table, and what was not right.
 import argparse
 import random
 import re
+import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -41,17 +42,19 @@ class Asked(NamedTuple):
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--folder", type=Path, help="where to work, or worked before; temporary by default")
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--unanswerable", type=int, default=50)
     parser.add_argument("--model", action="append", help="the model that reads; may be repeated")
     options = parser.parse_args()
     rows = [row for row in shared_rows("lead_pages") if row.get("lead")]
-    lake = searched(options.folder.resolve() / "leads", {row["title"]: row["lead"] for row in rows})
     asked = [*answerable(rows, options.questions), *unanswerable(rows, options.unanswerable)]
-    with model_server() as server:
-        reader = Reader(lake, str(server), options.model or reading_models())
-        verdicts = [verdict(lake, reader, one) for one in asked]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = (options.folder or Path(temporary)).resolve()
+        lake = searched(folder / "leads", {row["title"]: row["lead"] for row in rows})
+        with model_server() as server:
+            reader = Reader(lake, str(server), options.model or reading_models())
+            verdicts = [verdict(lake, reader, one) for one in asked]
     report(asked, verdicts)
 
 

@@ -1,6 +1,9 @@
 """Ratios that are recorded and compared by `benchmarks/ratios.py`, and their picture."""
 
-from collections.abc import Sequence
+import ast
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -173,3 +176,27 @@ def test_growth_is_drawn_with_a_line_for_each_work(tmp_path: Path) -> None:
 def test_the_picture_of_growth_in_the_docs_shows_all_that_is_recorded() -> None:
     drawn = PICTURE.read_text(encoding="utf-8")
     assert all(figure.name in drawn for figure in read_figures())
+
+
+def what_must_be_given(program: Path) -> Iterator[str]:
+    """The arguments without which a program does not start."""
+    for call in ast.walk(ast.parse(program.read_text(encoding="utf-8"))):
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "add_argument":
+            name = ast.literal_eval(call.args[0])
+            given = {word.arg: word.value for word in call.keywords}
+            if "required" in given or not (name.startswith("-") or "nargs" in given):
+                yield name
+
+
+def test_make_bench_names_only_benchmarks_that_start_without_arguments() -> None:
+    commands = subprocess.run(
+        ["make", "--dry-run", "bench"],  # noqa: S607 - from PATH, as people type it
+        cwd=PROJECT_FOLDER,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    named = set(re.findall(r"benchmarks/\w+\.py", commands))
+    assert {"benchmarks/answer_accuracy.py", "benchmarks/ratios.py"} <= named
+    lacking = {name: [*what_must_be_given(PROJECT_FOLDER / name)] for name in sorted(named)}
+    assert {name: given for name, given in lacking.items() if given} == {}
