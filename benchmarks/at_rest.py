@@ -68,7 +68,10 @@ def at_rest(home: Path, seconds: float) -> tuple[dict[int, Used], dict[int, Used
         sleep(START_SECONDS)
         before, started = used_below(process.pid), perf_counter()
         sleep(seconds)
-        return before, used_below(process.pid), perf_counter() - started
+        after, took = used_below(process.pid), perf_counter() - started
+        if (code := process.poll()) is not None:
+            sys.exit(f"`holocron ui` ended with {code}: {(home / 'ui.log').read_text(encoding='utf-8')}")
+        return before, after, took
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()

@@ -153,7 +153,11 @@ def start(contender: Contender, folder: Path, urls: Sequence[str], in_flight: in
 
 
 def asked_again(contender: Contender, address: str, large_bytes: int) -> int:
-    """Bytes of the large file that are sent more than once if the contender is killed in the middle."""
+    """Bytes of the large file that are sent more than once if the contender is killed in the middle.
+
+    Raises:
+        RuntimeError: it failed when it was started again.
+    """
     before = _sent(address)
     with tempfile.TemporaryDirectory() as name:
         for is_killed in (True, False):
@@ -162,7 +166,8 @@ def asked_again(contender: Contender, address: str, large_bytes: int) -> int:
                 sleep(0.005)
             if is_killed:
                 process.send_signal(signal.SIGKILL)
-            process.wait()
+            if process.wait() and not is_killed:
+                raise RuntimeError(f"{contender.name} ended with {process.returncode} after it was killed")
     return max(_sent(address) - before - large_bytes, 0)
 
 

@@ -48,10 +48,11 @@ AS_EXPECTED = 1.25
 
 
 class Cost(NamedTuple):
-    """Seconds of the processor, and most memory in MiB."""
+    """Seconds of the processor, most memory in MiB, and the pages, if there are fewer than asked for."""
 
     cpu: float
     mebibytes: float
+    pages: int | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ def measured(options: argparse.Namespace, console: Console) -> Iterator[Figure]:
                     continue
                 seen.add((work, size))
                 cost: Cost = in_a_process(WORK[work], folder, size)
+                size = cost.pages or size
                 console.print(f"{work} of {size:,} pages: {cost.cpu:.1f} s, {cost.mebibytes:,.0f} MiB")
                 yield Figure(work, size, round(cost.cpu, 3), round(cost.mebibytes))
 
@@ -166,9 +168,9 @@ def resolve(folder: Path, pages: int) -> Cost:
 
 def imported(folder: Path, pages: int) -> Cost:
     """`holocron import` of an export of short pages, to promoted entities; memory of all processes."""
-    dump, _ = write_dump(folder / "dump.xml", pages)
+    dump, pages = write_dump(folder / "dump.xml", pages)
     done = run_import(folder / "imported", dump, [])
-    return Cost(done.processor_seconds, done.peak_mib)
+    return Cost(done.processor_seconds, done.peak_mib, pages)
 
 
 WORK: Mapping[str, Work] = {
