@@ -48,8 +48,15 @@ class Clause(NamedTuple):
 
 def tokens_of(sentence: str, grammar: Grammar) -> list[str]:
     """Words and clause marks of a sentence, without text in parentheses. An elided word ("l'") is a word."""
-    text = _PARENTHESES.sub(" ", sentence[: 2 * _LONGEST_SENTENCE])[:_LONGEST_SENTENCE]
+    text = _without_parentheses(sentence[: 2 * _LONGEST_SENTENCE])[:_LONGEST_SENTENCE]
     return _token(grammar.marks, grammar.elided).findall(text)
+
+
+def _without_parentheses(text: str) -> str:
+    """A text without what stands in parentheses, and in parentheses of these: the innermost go first."""
+    while (shorter := _PARENTHESES.sub(" ", text)) != text:
+        text = shorter
+    return text
 
 
 @lru_cache

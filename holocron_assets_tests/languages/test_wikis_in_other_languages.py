@@ -170,6 +170,7 @@ def test_a_category_alone_shows_the_type(code: str, page: Written, folder: Path)
         ("ru", "Варны — малые и средние корабли.", "VehicleCraft"),
         ("ru", "Варн — модель истребителя.", "VehicleCraft"),
         ("ru", "Варн — лидер группы.", "PersonCharacter"),
+        ("ru", "Варн (1921, село Кап, область (ныне край) — 1999, город Фен) — актёр.", "PersonCharacter"),
     ],
 )
 def test_a_lead_is_read_by_the_grammar_of_its_language(code: str, lead: str, page_type: str) -> None:
