@@ -78,6 +78,13 @@ NUMBERS = RuleFile.model_validate(
         ("ru", "май \u2014 июнь 1977", MONTHS),
         ("ru", "1939\u201445", (1939, 1946)),
         ("de", "um 1500 \u2013 um 1600", (1500, 1601)),
+        ("de", "vom 25. Mai 1977", DAY),
+        ("de", "von 1977", (1977, 1978)),
+        ("fr", "du 25 mai 1977", DAY),
+        ("fr", "de mai 1977", MONTH),
+        ("fr", "avant la bataille du 25 mai 1977", (None, DAY[1])),
+        ("es", "de mayo de 1977", MONTH),
+        ("ru", "от 25 мая 1977", DAY),
     ],
 )
 def test_a_date_is_read_as_its_language_writes_it(
