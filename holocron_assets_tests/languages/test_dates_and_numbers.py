@@ -85,6 +85,8 @@ NUMBERS = RuleFile.model_validate(
         ("fr", "avant la bataille du 25 mai 1977", (None, DAY[1])),
         ("es", "de mayo de 1977", MONTH),
         ("ru", "от 25 мая 1977", DAY),
+        ("pl", "25.05.1977", DAY),
+        ("en", "25/05/1977", DAY),
     ],
 )
 def test_a_date_is_read_as_its_language_writes_it(
@@ -129,6 +131,11 @@ def test_words_of_one_date_say_nothing_of_the_next() -> None:
 @pytest.mark.parametrize("text", ["May 25, 1977", "25 May 1977"])
 def test_a_language_without_a_file_reads_no_english_month(text: str) -> None:
     assert [found.written for found in find_dates(text, "ja")] == ["1977"]
+
+
+@pytest.mark.parametrize("text", ["05.06.1977", "05/25/1977", "32.05.1977"])
+def test_a_number_that_may_be_a_month_or_is_no_day_begins_no_date(text: str) -> None:
+    assert find_dates(text, "pl") == []
 
 
 @pytest.mark.parametrize(

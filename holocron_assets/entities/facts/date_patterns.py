@@ -121,10 +121,11 @@ def _real(words: Dates, joined: str, number: str) -> str:
         # "1000 years" is a length of time
         rf"{_BARE}(?P<year6>[12]\d{{3}})(?![\d,.:/]*\d|\s+(?:{_any(words.units)})\b)\b",
     ]
-    if words.day_first:
-        alternatives.append(
-            rf"{_BARE}(?P<day5>\d{{1,2}})[./](?P<month5>\d{{1,2}})[./](?P<year5>\d{{4}})(?![\d,.:/]*\d)\b"
-        )
+    # a number above 12 is a day in any language
+    day = r"\d{1,2}" if words.day_first else r"(?:1[3-9]|2\d|3[01])"
+    alternatives.append(
+        rf"{_BARE}(?P<day5>{day})[./](?P<month5>\d{{1,2}})[./](?P<year5>\d{{4}})(?![\d,.:/]*\d)\b"
+    )
     return "|".join(alternatives)
 
 
