@@ -49,6 +49,14 @@ def signals_of(code: str, page: Written, folder: Path) -> Row:
     return signal_row(row_of(page), site_of(code, folder))
 
 
+def stated_by(code: str, page: Written, folder: Path) -> list[Row]:
+    """What the infobox of a page states."""
+    site = site_of(code, folder)
+    template = signal_row(row_of(page), site)["infobox_template"]
+    values = infobox_values(page.wikitext, template, site, lambda _: False)
+    return page_fact_rows(row_of(page), template, values, load_rule_book("wiki", language=code))
+
+
 @pytest.mark.parametrize(("code", "page"), ALL)
 def test_a_page_shows_what_it_is_by_the_words_of_its_language(code: str, page: Written, folder: Path) -> None:
     signals = signals_of(code, page, folder)
@@ -212,17 +220,34 @@ def test_a_lead_that_names_a_role_or_nothing_known_is_left_to_review(code: str, 
 
 @pytest.mark.parametrize("code", PAGES)
 def test_an_infobox_of_the_language_is_read_by_the_rules_of_english_fields(code: str, folder: Path) -> None:
-    page, site = PAGES[code][0], site_of(code, folder)
-    template = signal_row(row_of(page), site)["infobox_template"]
-    rules = load_rule_book("wiki", language=code)
-    rows = page_fact_rows(
-        row_of(page), template, infobox_values(page.wikitext, template, site, lambda _: False), rules
-    )
+    rows = stated_by(code, PAGES[code][0], folder)
     assert {row["key"]: row["value"] for row in rows if row["key"] in FACTS[code]} == FACTS[code]
     [born] = [row for row in rows if row["key"] == "born"]
     assert (born["calendar"], int(born["date_from"])) == ("gregorian", 1977)
     [height] = [row for row in rows if row["key"] == "height"]
     assert 1.6 < height["number"] < 1.9
+
+
+@pytest.mark.parametrize(
+    ("code", "infobox", "said"),
+    [
+        ("es", "Ficha de película|director=Ida Fern|género=Drama", {"genre": "Drama"}),
+        ("es", "Ficha de personaje|género=Masculino", {"gender": "Masculino"}),
+        ("fr", "Infobox Cinéma (film)|genre=Drame", {"genre": "Drame"}),
+        ("fr", "Infobox Personnage (fiction)|genre=Masculin", {"gender": "Masculin"}),
+        ("ru", "Карточка оружия|вид=пулемёт", {}),
+        ("ru", "Персонаж|вид=человек", {"species": "человек", "of_species": "человек"}),
+        ("de", "Infobox Ort|Größe=12,5 km²", {}),
+        ("de", "Infobox Charakter|Größe=1,8 m", {"height": "1,8 m"}),
+    ],
+)
+def test_a_field_with_two_meanings_has_the_one_of_its_infobox(
+    code: str, infobox: str, said: dict[str, str], folder: Path
+) -> None:
+    page = Written("person", "Kap", f"{{{{{infobox}|alias=Kapp}}}}\nKap.", None, "Unknown")
+    rows = stated_by(code, page, folder)
+    keys = {"gender", "genre", "species", "of_species", "height"}
+    assert {row["key"]: row["value"] for row in rows if row["key"] in keys} == said
 
 
 @pytest.mark.parametrize("code", PAGES)
