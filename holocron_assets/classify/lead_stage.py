@@ -23,6 +23,7 @@ _SEARCHED = 2_000  # characters of the lead that are searched for a pronoun
 _MOST_HOPS = 3  # "one of several types of ..."
 _MOST_WORDS_ON = 3  # "day of the week"
 _PATTERN_REACH = 300  # characters in which a lead pattern must match
+_LEADS_ON = "ReferenceMeta"
 
 
 class Definition(NamedTuple):
@@ -76,8 +77,10 @@ class LeadStage:
         if len(tokens) <= len(tokens_of(signals["name"], self._grammar)):
             return []  # A stub that only repeats its title adds nothing to the title.
         lower = [token.lower() for token in tokens]
-        definition = self._define(tokens, lower, without_qualifier(signals["name"]))
         cues = list(self._matching_patterns(sentence))
+        if leading := [cue for cue in cues if _leads_on(cue, sentence)]:
+            return leading
+        definition = self._define(tokens, lower, without_qualifier(signals["name"]))
         if definition is None or not definition.of_class:
             cues += self._pronoun_cues(signals["lead_excerpt"] or sentence)
             cues += self._noun_cues(definition, lower) if definition else []
@@ -246,6 +249,12 @@ def _sentence_pronoun(pronouns: Sequence[str]) -> re.Pattern[str]:
     """Finds a pronoun that opens a sentence."""
     opening = "|".join(re.escape(word.capitalize()) for word in pronouns) or "(?!)"
     return re.compile(rf"""[.!?]["\u201d\u2019)\]]*\s+({opening})\b""")
+
+
+def _leads_on(cue: Evidence, sentence: str) -> bool:
+    """Whether a page only leads to others: "a term that may refer to:". More words would define a subject."""
+    says_no_more = sentence.endswith(":") or sentence.rstrip(" .").endswith(cue.matched)
+    return cue.type == _LEADS_ON and says_no_more
 
 
 def _head_evidence(definition: Definition, head: Head) -> Evidence:

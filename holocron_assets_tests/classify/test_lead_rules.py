@@ -203,7 +203,7 @@ def test_a_cue_never_argues_with_a_head_noun() -> None:
     "lead",
     ["Vessa may refer to several things:", "Vessa could mean one of the following:", "Vessa can refer to:",
      "This is a list of moons.", "The following is a chronology of the war.", "There is a total of songs.",
-     "There are a total of 12 moons."],
+     "There are a total of 12 moons.", "Vessa is a term that may refer to:"],
 )  # fmt: skip
 def test_a_lead_that_offers_meanings_or_announces_a_list_is_reference(lead: str) -> None:
     assert by_lead(lead) == ("ReferenceMeta", True)

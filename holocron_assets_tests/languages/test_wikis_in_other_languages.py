@@ -179,6 +179,13 @@ def test_a_category_alone_shows_the_type(code: str, page: Written, folder: Path)
         ("ru", "Варн — модель истребителя.", "VehicleCraft"),
         ("ru", "Варн — лидер группы.", "PersonCharacter"),
         ("ru", "Варн (1921, село Кап, область (ныне край) — 1999, город Фен) — актёр.", "PersonCharacter"),
+        ("ru", "Ключ — многозначный термин.", "ReferenceMeta"),
+        ("fr", "Lys est un terme qui peut désigner :", "ReferenceMeta"),
+        ("fr", "Le terme Lys peut désigner :", "ReferenceMeta"),
+        ("fr", "Kap est une ville dont le nom peut signifier la mer.", "LocationPlace"),
+        ("es", "El término Lys puede hacer referencia a:", "ReferenceMeta"),
+        ("es", "Kap es una ciudad cuyo nombre puede significar mar.", "LocationPlace"),
+        ("de", "Lys ist ein Begriff, der steht für:", "ReferenceMeta"),
     ],
 )
 def test_a_lead_is_read_by_the_grammar_of_its_language(code: str, lead: str, page_type: str) -> None:
