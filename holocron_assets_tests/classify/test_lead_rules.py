@@ -203,10 +203,16 @@ def test_a_cue_never_argues_with_a_head_noun() -> None:
     "lead",
     ["Vessa may refer to several things:", "Vessa could mean one of the following:", "Vessa can refer to:",
      "This is a list of moons.", "The following is a chronology of the war.", "There is a total of songs.",
-     "There are a total of 12 moons.", "Vessa is a term that may refer to:"],
+     "There are a total of 12 moons.", "Vessa is a term that may refer to:",
+     "Vessa is the surname of the following people:", "Vessa was the name of several ships:"],
 )  # fmt: skip
 def test_a_lead_that_offers_meanings_or_announces_a_list_is_reference(lead: str) -> None:
     assert by_lead(lead) == ("ReferenceMeta", True)
+
+
+@pytest.mark.parametrize("kind", ["male given name", "masculine given name", "female first name", "surname"])
+def test_a_name_that_people_have_is_no_person(kind: str) -> None:
+    assert by_lead(f"Vessa is a {kind}.") == ("Concept", True)
 
 
 def test_dates_of_life_speak_for_a_person_but_dates_of_a_magazine_do_not() -> None:

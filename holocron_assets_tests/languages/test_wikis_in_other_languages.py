@@ -186,6 +186,8 @@ def test_a_category_alone_shows_the_type(code: str, page: Written, folder: Path)
         ("es", "El término Lys puede hacer referencia a:", "ReferenceMeta"),
         ("es", "Kap es una ciudad cuyo nombre puede significar mar.", "LocationPlace"),
         ("de", "Lys ist ein Begriff, der steht für:", "ReferenceMeta"),
+        ("de", "Jens ist ein männlicher Vorname.", "Concept"),
+        ("de", "Fern ist der Familienname folgender Personen:", "ReferenceMeta"),
     ],
 )
 def test_a_lead_is_read_by_the_grammar_of_its_language(code: str, lead: str, page_type: str) -> None:
