@@ -1,5 +1,6 @@
 """What is shipped for several machines fits what it is given to, as far as one machine can show."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
@@ -11,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from dagster._config import process_config
 from dagster_k8s import K8sRunLauncher
-from dagster_k8s.job import UserDefinedDagsterK8sConfig
+from dagster_k8s.job import DagsterK8sJobConfig, UserDefinedDagsterK8sConfig, construct_dagster_k8s_job
 
 from holocron_assets.cli.main import main
 from holocron_assets.lake.files.people_yaml import load_yaml
@@ -122,6 +123,17 @@ def test_the_image_runs_as_nobody_in_particular_and_keeps_no_secret() -> None:
     assert len(steps("FROM")) == 2
     assert not re.search(r"(?i)(password|secret|token|_key)\s*=", DOCKERFILE.read_text(encoding="utf-8"))
     assert any("--require-hashes" in step for step in steps("RUN"))
+
+
+def test_the_image_has_no_entry_point_since_dagster_names_the_program_of_a_run() -> None:
+    build: Any = construct_dagster_k8s_job  # it has no types
+    config = DagsterK8sJobConfig(job_image="registry.example.org/holocron:0.1.0", dagster_home="/home")
+    job = build(config, args=["dagster", "api", "execute_run", "{}"], job_name="run").to_dict()
+    [container] = job["spec"]["template"]["spec"]["containers"]
+    assert (container["command"], container["args"][0]) == (None, "dagster")
+    assert steps("ENTRYPOINT") == []
+    assert json.loads(steps("CMD")[-1])[0] == "holocron"
+    assert "/opt/venv/bin:" in " ".join(steps("ENV")), "both programs are found by name"
 
 
 def test_kubernetes_limits_runs_as_workers_do() -> None:
