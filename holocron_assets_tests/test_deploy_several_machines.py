@@ -1,7 +1,10 @@
 """What is shipped for several machines fits what it is given to, as far as one machine can show."""
 
+import importlib.util
 import json
 import re
+import struct
+import sys
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
@@ -22,6 +25,8 @@ from holocron_assets.settings import PROJECT_FOLDER, crawlers, written_by_people
 DEPLOY = PROJECT_FOLDER / "deploy"
 DOCKERFILE = DEPLOY / "docker" / "Dockerfile"
 ONLY_WITH_WORKERS = {"run_launcher", "concurrency"}
+OF_EVERY_DEBIAN = ("libc.", "libm.", "libdl.", "librt.", "libpthread.", "ld-linux", "libgcc_s.", "libstdc++.")
+SHT_DYNAMIC, DT_NEEDED = 6, 1
 
 
 def parsed(path: Path) -> dict[str, Any]:
@@ -134,6 +139,34 @@ def test_the_image_has_no_entry_point_since_dagster_names_the_program_of_a_run()
     assert steps("ENTRYPOINT") == []
     assert json.loads(steps("CMD")[-1])[0] == "holocron"
     assert "/opt/venv/bin:" in " ".join(steps("ENV")), "both programs are found by name"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads how Linux's programs name their libraries")
+def test_the_image_has_the_libraries_that_llama_cpp_needs() -> None:
+    package = importlib.util.find_spec("xllamacpp")
+    assert package
+    assert package.origin
+    [llama] = Path(package.origin).parent.glob("*.so")
+    lacking = {name for name in needed(llama) if not name.startswith(OF_EVERY_DEBIAN)}
+    assert "libgomp.so.1" in lacking
+    packages = {name.replace(".so.", "") for name in lacking}
+    [installed] = [step for step in steps("RUN") if "apt-get install" in step]
+    assert packages <= set(installed.split())
+    for page in ("README.md", "docs/deploy.md"):
+        said = (PROJECT_FOLDER / page).read_text(encoding="utf-8")
+        assert all(f"`{name}`" in said for name in packages), page
+
+
+def needed(library: Path) -> Iterator[str]:
+    """The libraries that an ELF file of 64 bits names as needed."""
+    file = library.read_bytes()
+    [table] = struct.unpack_from("<Q", file, 40)
+    size, number = struct.unpack_from("<HH", file, 58)
+    sections = [struct.unpack_from("<IIQQQQII", file, table + size * at) for at in range(number)]
+    [(begin, length, names)] = [(each[4], each[5], each[6]) for each in sections if each[1] == SHT_DYNAMIC]
+    for tag, name in struct.iter_unpack("<QQ", file[begin : begin + length]):
+        if tag == DT_NEEDED:
+            yield file[sections[names][4] + name :].partition(b"\0")[0].decode()
 
 
 def test_kubernetes_limits_runs_as_workers_do() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -169,6 +170,21 @@ def test_a_file_that_is_no_model_says_so(tmp_path: Path) -> None:
     )
     with pytest.raises(RunnerError, match="could not load"):
         asyncio.run(start_runner(order))
+
+
+def test_a_library_that_llama_cpp_lacks_is_named_with_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lacks = "libgomp.so.1: cannot open shared object file: No such file or directory"
+    (tmp_path / "xllamacpp.py").write_text(f"raise ImportError({lacks!r})", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    order = RunnerOrder(
+        path=tmp_path / "any.gguf", num_ctx=256, slots=1, threads=1, embedding=False, prompt_cache_mib=0
+    )
+    with pytest.raises(RunnerError, match=re.escape(lacks)) as refused:
+        asyncio.run(start_runner(order))
+    assert str(refused.value).endswith("on Debian and Ubuntu, the package libgomp1")
+    assert "Traceback" not in str(refused.value)
 
 
 LOAD = """

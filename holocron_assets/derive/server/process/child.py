@@ -14,6 +14,8 @@ from typing import Any
 _PR_SET_PDEATHSIG = 1
 """Linux: the signal that a process gets when the thread that started it ends."""
 
+_INSTALL = "Install OpenMP's library: on Debian and Ubuntu, the package libgomp1"
+
 
 def main() -> None:
     """Load a model, serve it, and end with the process that asked for it."""
@@ -22,6 +24,8 @@ def main() -> None:
     try:
         # Kept in a name: the server stops when nothing refers to it any more.
         server = serve(order)
+    except ImportError as error:
+        sys.exit(f"{error}. {_INSTALL if 'libgomp' in str(error) else ''}")
     except RuntimeError as error:
         sys.exit(str(error))
     sys.stdout.write(json.dumps({"address": server.listening_address}) + "\n")
@@ -47,6 +51,7 @@ def serve(order: dict[str, Any]) -> Any:
         order: a `RunnerOrder` as data, with the key that requests must have.
 
     Raises:
+        ImportError: llama.cpp itself cannot be loaded.
         RuntimeError: the model cannot be loaded.
     """
     # Here, as only this process may hold llama.cpp, which reads the environment on import.
