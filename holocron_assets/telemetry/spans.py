@@ -4,10 +4,13 @@ They are off unless OpenTelemetry's own variables name a collector, and then the
 they are off, a span costs one function call.
 """
 
+import atexit
 import os
+import threading
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import Any, Literal
 
 from opentelemetry import propagate, trace
@@ -21,15 +24,48 @@ Kind = Literal["internal", "client", "server", "producer", "consumer"]
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _PROTOCOL = "http/protobuf"
-_FLUSH_MILLISECONDS = 5000  # a collector that is gone must not delay the end of a run for longer
+_FLUSH_SECONDS = 5  # a collector that is gone must not delay the end of a run for longer
 _TRACER = trace.get_tracer("holocron")
 _NOTHING = trace.INVALID_SPAN
 
 
+class _Sender:
+    """A thread that sends spans, so that who waits for it can give up: OpenTelemetry's own wait has no end.
+
+    It is there from the beginning, as no thread can be started while Python ends.
+    """
+
+    def __init__(self, send: Callable[[], object]) -> None:
+        self._send = send
+        self._gave_up = False
+        self._begin()
+        os.register_at_fork(after_in_child=self._begin)
+
+    def flush(self) -> None:
+        sent = threading.Event()
+        self._wanted.put(sent)
+        self._gave_up = not sent.wait(_FLUSH_SECONDS)
+
+    def flush_at_exit(self) -> None:
+        if not self._gave_up:
+            self.flush()
+
+    def _begin(self) -> None:
+        self._wanted: SimpleQueue[threading.Event] = SimpleQueue()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            sent = self._wanted.get()
+            self._send()
+            sent.set()
+
+
 class _Switch:
-    """Whether spans are made in this process."""
+    """Whether spans are made in this process, and what sends them."""
 
     is_on = False
+    sender: _Sender
 
 
 def traces_are_wanted(environment: Mapping[str, str] = os.environ) -> bool:
@@ -64,17 +100,18 @@ def configure_traces(environment: Mapping[str, str] = os.environ) -> None:
         ) from error
     # Values given here outrank variables in a resource, so OTEL_SERVICE_NAME is checked first.
     named = {} if environment.get("OTEL_SERVICE_NAME") else {"service.name": "holocron"}
-    provider = TracerProvider(resource=Resource.create(named))
+    provider = TracerProvider(resource=Resource.create(named), shutdown_on_exit=False)  # see `_Sender`
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
+    _Switch.sender = _Sender(provider.force_flush)
+    atexit.register(_Switch.sender.flush_at_exit)
     _Switch.is_on = True
 
 
 def flush_traces() -> None:
     """Send the spans that ended, and wait for it a few seconds, since the process may end at any moment."""
-    flush = getattr(trace.get_tracer_provider(), "force_flush", None)
-    if _Switch.is_on and flush:
-        flush(_FLUSH_MILLISECONDS)
+    if _Switch.is_on:
+        _Switch.sender.flush()
 
 
 @contextmanager

@@ -1,9 +1,11 @@
 """Spans that nobody collects change nothing; what keeps them from being collected is reported."""
 
+import socket
 import subprocess
 import sys
 
 import pytest
+from collector import Collector
 
 from holocron_assets.telemetry.errors import ObserveError
 from holocron_assets.telemetry.spans import (
@@ -63,6 +65,50 @@ def test_without_the_extra_a_command_names_it() -> None:
     assert ended.returncode == 2
     assert "OTEL_EXPORTER_OTLP_ENDPOINT asks for traces" in ended.stderr
     assert "make EXTRAS=traces setup" in ended.stderr
+
+
+MAKES_SPANS = """
+import atexit, sys, time
+from holocron_assets.telemetry.spans import configure_traces, flush_traces, span
+atexit.register(lambda: print(time.monotonic() - began))  # called last
+configure_traces()
+for _ in range(600):
+    with span("GET"):
+        pass
+began = time.monotonic()
+if sys.argv[1] == "flush":
+    flush_traces()
+print(time.monotonic() - began)
+"""
+
+
+@pytest.mark.parametrize(("told", "seconds_to_end"), [("flush", 3), ("exit", 8)])
+def test_a_collector_that_never_answers_is_waited_for_once_for_five_seconds(
+    told: str, seconds_to_end: float
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        ended = subprocess.run(  # noqa: S603 - our own
+            [sys.executable, "-c", MAKES_SPANS, told],
+            env={"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{silent.getsockname()[1]}"},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+    flushed, in_all = map(float, ended.stdout.split())
+    assert flushed < 8, "two calls of ten seconds each would be waited for"
+    assert in_all - flushed < seconds_to_end
+
+
+@pytest.mark.parametrize("told", ["flush", "exit"])
+def test_a_collector_gets_all_spans_also_of_a_process_that_just_ends(told: str) -> None:
+    with Collector() as collector:
+        subprocess.run(  # noqa: S603 - our own
+            [sys.executable, "-c", MAKES_SPANS, told],
+            env={"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url},
+            check=True,
+            capture_output=True,
+        )
+        assert len(collector.named("GET")) == 600
 
 
 def test_a_span_that_failed_reveals_no_secret() -> None:
