@@ -9,11 +9,13 @@ from threading import Event
 
 import pytest
 from busy_holocron import ASKED, LARGE, SCOPE, SMALL, add_session, go_on
+from knowledge_rows import row_of
 from sample_holocron import SAMPLE_BATCH, Holocron
 from watched_sample import Series, living_dagster, series, series_of, watch_over
 
+from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.tables import LLM_ATTEMPTS, PAGES
+from holocron_assets.lake.tables import HTTP_ATTEMPTS, LLM_ATTEMPTS, PAGES
 from holocron_assets.operations.state.dagster_state import DagsterState
 from holocron_assets.operations.state.status import Status
 
@@ -130,6 +132,23 @@ def test_every_histogram_and_counter_of_retries_grows_with_the_work(
         ),
         *("holocron_file_retries_total", "holocron_file_attempts_total", "holocron_file_outcomes_total"),
     }
+
+
+def test_the_time_of_requests_for_files_is_of_those_that_were_sent(
+    own: Holocron, busy_status: Status
+) -> None:
+    go_on(own, 1)
+    slow = {"scope": "slow", "source": "files", "resolver": "address", "verb": "GET", "reason": "http-200"}
+    write_partition(own.lake, HTTP_ATTEMPTS, "slow", [row_of(HTTP_ATTEMPTS, **slow, latency_ms=90_000.0)])
+    found = series_of(watch_over(own, status=lambda: busy_status))
+    of_get = {"resolver": "address", "verb": "GET"}
+    buckets = {
+        bound: value(found, "holocron_file_request_seconds_bucket", le=bound, **of_get)
+        for bound in ("0.05", "0.1", "60.0", "300.0", "7200.0")
+    }
+    assert buckets == {"0.05": 0, "0.1": 3, "60.0": 3, "300.0": 4, "7200.0": 4}
+    assert value(found, "holocron_file_request_seconds_count", **of_get) == 4
+    assert value(found, "holocron_file_attempts_total", reason="cache-hit") == 1
 
 
 def test_the_depth_of_each_queue_is_exported(busy_status: Status, found: Series) -> None:

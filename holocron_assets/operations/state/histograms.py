@@ -8,6 +8,9 @@ from prometheus_client.core import HistogramMetricFamily, Metric
 REQUEST_BOUNDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 """Upper bounds of the buckets of requests, in seconds."""
 
+FILE_BOUNDS = (*REQUEST_BOUNDS, 300.0, 1800.0, 7200.0)
+"""The same of requests for files, which may take hours."""
+
 CALL_BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 """The same of calls of models."""
 
@@ -19,12 +22,12 @@ def counted(milliseconds: str, bounds: Sequence[float]) -> str:
     """SQL after `select` that counts durations: `number`, `seconds` and `within`, a number for each bound.
 
     Args:
-        milliseconds: the column of the durations.
+        milliseconds: the column of the durations, or what SQL makes of it; null is not counted.
         bounds: upper bounds of the buckets, in seconds.
     """
     within = ", ".join(f"count(*) filter ({milliseconds} <= {1000 * bound})" for bound in bounds)
     return (
-        f"count(*) as number, coalesce(sum({milliseconds}), 0) / 1000 as seconds, "
+        f"count({milliseconds}) as number, coalesce(sum({milliseconds}), 0) / 1000 as seconds, "
         f"list_value({within}) as within"
     )
 

@@ -14,7 +14,13 @@ from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.operations.state.cause_kinds import kind_of
 from holocron_assets.operations.state.dagster_state import DagsterState
 from holocron_assets.operations.state.health import OUTCOMES, Check
-from holocron_assets.operations.state.histograms import CALL_BOUNDS, REQUEST_BOUNDS, RUN_BOUNDS, histogram
+from holocron_assets.operations.state.histograms import (
+    CALL_BOUNDS,
+    FILE_BOUNDS,
+    REQUEST_BOUNDS,
+    RUN_BOUNDS,
+    histogram,
+)
 from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.status_rows import AgedWork, FailureCause, Queue, Stage
 from holocron_assets.operations.state.totals import Totals
@@ -125,7 +131,7 @@ def total_metrics(totals: Totals) -> Iterator[Metric]:
 def file_metrics(totals: Totals) -> Iterator[Metric]:
     """The metrics of requests for files, and of what became of files, since the lake began."""
     of_resolver = _sums(totals.file_requests, ("resolver",), "bytes")
-    attempts = _sums(totals.file_requests, ("resolver", "status", "reason"), "number")
+    attempts = _sums(totals.file_requests, ("resolver", "status", "reason"), "attempts")
     retries = _sums(totals.file_requests, ("resolver", "reason"), "retries")
     outcomes = _sums(totals.file_outcomes, ("source", "outcome", "reason"), "files")
     for name, text, labels, sums in (
@@ -142,7 +148,7 @@ def file_metrics(totals: Totals) -> Iterator[Metric]:
         "holocron_file_request_seconds",
         "Seconds from a request for a file to its last byte, since the lake began",
         ("resolver", "verb"),
-        REQUEST_BOUNDS,
+        FILE_BOUNDS,
         totals.file_requests,
     )
 

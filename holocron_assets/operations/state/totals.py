@@ -19,7 +19,7 @@ from holocron_assets.lake.tables import (
     SITES,
 )
 from holocron_assets.lake.views.database import connect, query
-from holocron_assets.operations.state.histograms import CALL_BOUNDS, REQUEST_BOUNDS, counted
+from holocron_assets.operations.state.histograms import CALL_BOUNDS, FILE_BOUNDS, REQUEST_BOUNDS, counted
 
 _TABLES = (PAGES, SITES, HTTP_ATTEMPTS, FILES, LLM_ATTEMPTS, GPU_RUNS, DECISIONS)
 
@@ -81,11 +81,12 @@ _SESSIONS = """
     )
     group by model
 """
+# What the cache answers is an attempt that took no time: no request was sent.
 _FILE_REQUESTS = f"""
     select
         resolver, verb, coalesce(status::varchar, '') as status, reason,
-        count(*) filter (attempt > 1) as retries, coalesce(sum(bytes), 0)::bigint as bytes,
-        {counted("latency_ms", REQUEST_BOUNDS)}
+        count(*) as attempts, count(*) filter (attempt > 1) as retries,
+        coalesce(sum(bytes), 0)::bigint as bytes, {counted("nullif(latency_ms, 0)", FILE_BOUNDS)}
     from lake.http_attempts
     where resolver is not null and reason is not null
     group by all
@@ -110,8 +111,8 @@ class Totals:
         calls_again: calls that repeat another, by model, interrogation and the other's outcome.
         sessions: sums over sessions of calls, by model; `switches` are changes to the model from another
             of the same pool.
-        file_requests: requests for files, by resolver, verb, status and reason: how many of them were no
-            first try, bytes, and durations; see `histograms.counted`.
+        file_requests: requests for files, by resolver, verb, status and reason: attempts, how many of them
+            were no first try, bytes, and durations of those that were sent; see `histograms.counted`.
         file_outcomes: what became of files, by source, outcome and reason.
         decisions: of people, by kind.
     """
