@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from sample_holocron import Holocron
 from watched_sample import watch_over
 
+from holocron_assets.derive.gpu.turns import LONGEST_SECONDS
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.operations.state.status import Status
 
@@ -24,6 +25,9 @@ NOT_SHOWN = {
 }
 """For people who query them by hand, and for rules."""
 
+SECONDS = {"m": 60, "h": 3600, "d": 86_400}
+
+_WINDOW = re.compile(r"(\w+)\{[^}]*\}\[(\w+)\]")
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 
 
@@ -50,6 +54,18 @@ def test_every_metric_of_the_alerts_is_exported(exported: set[str]) -> None:
     named = {name for rule in rules() for name in metrics_in(rule["expr"])}
     assert len(named) > 3
     assert named - exported == set()
+
+
+def test_what_a_session_adds_at_its_end_is_shown_over_at_least_two_of_the_longest() -> None:
+    at_end = "model_busy_seconds", "model_read_tokens", "model_written_tokens"
+    windows = [
+        window
+        for query in queries()
+        for name, window in _WINDOW.findall(query.expr)
+        if name.removeprefix("holocron_").removesuffix("_total") in at_end
+    ]
+    assert len(windows) == 3
+    assert all(int(window[:-1]) * SECONDS[window[-1]] >= 2 * LONGEST_SECONDS for window in windows)
 
 
 def test_every_panel_has_a_place_of_its_own_and_a_title() -> None:
