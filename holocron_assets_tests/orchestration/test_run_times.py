@@ -12,6 +12,7 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.operations.state.dagster_state import EndedRun, RunTimes
 from holocron_assets.operations.state.histograms import RUN_BOUNDS
 from holocron_assets.operations.state.metrics import dagster_metrics
+from holocron_assets.orchestration.internals import dagster_state
 from holocron_assets.orchestration.internals.dagster_state import read_dagster_state
 
 pytestmark = pytest.mark.system
@@ -68,6 +69,22 @@ def test_runs_of_before_are_not_counted_again_by_a_process_that_begins(instance:
     times = RunTimes()
     read_dagster_state(instance, times)
     assert numbers(times) == {}
+
+
+def test_a_run_that_ended_after_many_that_never_began_is_counted(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dagster_state, "_AT_ONCE", 3)
+    times = RunTimes()
+    for _ in range(3):
+        run = instance.create_run_for_job(quick)
+        instance.report_run_canceled(run)
+    quick.execute_in_process(instance=instance)
+    read_dagster_state(instance, times)
+    assert numbers(times) == {"quick": 1}
+    before = times.since
+    times.add([EndedRun("never began", "any", utc_now() + timedelta(minutes=5), None)])
+    assert times.since > before, "it is not read again each time"
 
 
 def test_a_run_that_dagster_forgot_stays_counted(instance: dg.DagsterInstance) -> None:

@@ -41,13 +41,13 @@ class EndedRun:
         run_id: its id.
         job: its job.
         ended_at: when it ended.
-        seconds: how long it took from its start.
+        seconds: how long it took from its start; None if it never started.
     """
 
     run_id: str
     job: str
     ended_at: datetime
-    seconds: float
+    seconds: float | None
 
 
 class RunTimes:
@@ -57,7 +57,7 @@ class RunTimes:
     out: Prometheus would add them once more after each restart.
 
     Attributes:
-        since: runs that ended until then are counted.
+        since: runs that ended until then are looked at.
     """
 
     def __init__(self) -> None:
@@ -67,11 +67,12 @@ class RunTimes:
         self._by_job: dict[str, dict[str, Any]] = {}
 
     def add(self, runs: Iterable[EndedRun]) -> None:
-        """Count those of some runs that are not counted yet."""
+        """Count those of some runs that started and are not counted yet."""
         for run in runs:
             if run.ended_at > self.since and run.run_id not in self._lately:
                 self._lately[run.run_id] = run.ended_at
-                self._count(run)
+                if run.seconds is not None:
+                    self._count(run.job, run.seconds)
         if self._lately:
             self.since = max(self.since, max(self._lately.values()) - _OVERLAP)
         self._lately = {run_id: at for run_id, at in self._lately.items() if at > self.since}
@@ -80,10 +81,10 @@ class RunTimes:
         """A row for each job, as `histograms.histogram` takes it."""
         return [dict(row) for row in self._by_job.values()]
 
-    def _count(self, run: EndedRun) -> None:
-        nothing = {"job_name": run.job, "number": 0, "seconds": 0.0, "within": [0] * len(RUN_BOUNDS)}
-        row = self._by_job.setdefault(run.job, nothing)
+    def _count(self, job: str, seconds: float) -> None:
+        nothing = {"job_name": job, "number": 0, "seconds": 0.0, "within": [0] * len(RUN_BOUNDS)}
+        row = self._by_job.setdefault(job, nothing)
         row["number"] += 1
-        row["seconds"] += run.seconds
+        row["seconds"] += seconds
         counts = zip(row["within"], RUN_BOUNDS, strict=True)
-        row["within"] = [count + (run.seconds <= bound) for count, bound in counts]
+        row["within"] = [count + (seconds <= bound) for count, bound in counts]

@@ -4,6 +4,7 @@ Waits for: public calls of `DagsterInstance` that give the daemon's heartbeats a
 sensor.
 """
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from dagster import DagsterInstance, DagsterRunStatus, RunsFilter
@@ -15,8 +16,8 @@ from holocron_assets.operations.state.dagster_state import DagsterState, EndedRu
 from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY
 
-_MOST_ENDED = 1000
-"""Runs whose durations are read at once; if more have ended, the others are read the next time."""
+_AT_ONCE = 1000
+"""Runs that ended are read in pages of so many."""
 _ENDED = (DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED)
 
 
@@ -47,20 +48,19 @@ def read_dagster_state(instance: DagsterInstance, run_times: RunTimes | None = N
     )
 
 
-def _ended_runs(instance: DagsterInstance, since: datetime) -> list[EndedRun]:
-    """Runs that ended after a moment, as far as they ever started; also some that ended before."""
-    wanted = RunsFilter(statuses=list(_ENDED), updated_after=since.astimezone(UTC))
-    records = instance.get_run_records(wanted, limit=_MOST_ENDED, order_by="update_timestamp", ascending=True)
-    return [
-        EndedRun(
-            record.dagster_run.run_id,
-            record.dagster_run.job_name,
-            datetime.fromtimestamp(record.end_time, UTC),
-            record.end_time - record.start_time,
-        )
-        for record in records
-        if record.start_time and record.end_time
-    ]
+def _ended_runs(instance: DagsterInstance, since: datetime) -> Iterator[EndedRun]:
+    """Runs that ended after a moment; also some that ended before."""
+    wanted, last = RunsFilter(statuses=list(_ENDED), updated_after=since.astimezone(UTC)), None
+    while records := instance.get_run_records(wanted, limit=_AT_ONCE, ascending=True, cursor=last):
+        for record in records:
+            if record.end_time:
+                yield EndedRun(
+                    record.dagster_run.run_id,
+                    record.dagster_run.job_name,
+                    datetime.fromtimestamp(record.end_time, UTC),
+                    record.end_time - record.start_time if record.start_time else None,
+                )
+        last = records[-1].dagster_run.run_id
 
 
 def _awake_since(instance: DagsterInstance) -> datetime | None:
