@@ -124,10 +124,15 @@ def configure_logs(environment: Mapping[str, str] = os.environ) -> None:
                 logging.getLogger(name).propagate = False  # otherwise each line would be written twice
 
 
-def say(what: str) -> None:
-    """Write a message for people: a sentence on standard error, or a line of JSON."""
+def say(what: str, level: Literal["warning", "error"] = "warning") -> None:
+    """Write a message for people: a sentence on standard error, or a line of JSON.
+
+    Args:
+        what: the message.
+        level: the level of the line; `error` where something failed.
+    """
     if log_format() == "json":
-        logger(ROOT).warning(what)
+        getattr(logger(ROOT), level)(what)
     else:
         sys.stderr.write(f"{what}\n")
         sys.stderr.flush()

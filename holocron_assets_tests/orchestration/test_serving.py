@@ -1,6 +1,7 @@
 """What `holocron ui`, `daemon` and `webserver` refuse before they start anything, and whose the runs are."""
 
 import errno
+import json
 import os
 import signal
 import socket
@@ -34,6 +35,7 @@ from holocron_assets.orchestration.runtime.process_group import (
 )
 from holocron_assets.orchestration.runtime.services import SharedModels, serve
 from holocron_assets.orchestration.runtime.supervisor import Supervisor
+from holocron_assets.telemetry.logs import configure_logs
 
 ON_A_FULL_DISK = """
 import os, resource, signal, sys
@@ -84,6 +86,19 @@ class SlowToLoad(ProcessGroup):
 
     def start_daemon(self) -> None:
         self.did.append("start daemon")
+
+
+class Broken(ProcessGroup):
+    """A process group without processes, whose code cannot be loaded."""
+
+    def start(self, pause: Callable[[], None]) -> None:
+        pause()
+
+    def code_problem(self) -> str | None:
+        return "SyntaxError: invalid syntax"
+
+    def check(self) -> None:
+        raise ProcessGroupError("it was seen")
 
 
 @pytest.fixture
@@ -277,3 +292,21 @@ def test_a_clock_that_is_set_back_while_the_code_loads_is_noticed_then(
     with pytest.raises(ProcessGroupError, match="it was seen"):
         supervisor._live()  # noqa: SLF001 - `keep` takes over this process's signals
     assert SlowToLoad.did == ["start", "end daemon", "start daemon"]
+
+
+def test_code_that_cannot_be_loaded_is_an_error_for_who_reads_only_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOLOCRON_LOG", "json")
+    monkeypatch.setenv("HOLOCRON_LOG_LEVEL", "error")
+    configure_logs()
+    duties = Duties(daemon=False, port=None)
+    supervisor = Supervisor(Broken(tmp_path / "group.lock", tmp_path, duties), has_daemon=False)
+    try:
+        with pytest.raises(ProcessGroupError, match="it was seen"):
+            supervisor._live()  # noqa: SLF001 - `keep` takes over this process's signals
+    finally:
+        configure_logs({})
+    [line] = capsys.readouterr().err.splitlines()
+    assert "nothing is done until it can: SyntaxError: invalid syntax" in json.loads(line)["event"]
+    assert json.loads(line)["level"] == "error"

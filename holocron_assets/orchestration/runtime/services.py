@@ -102,7 +102,7 @@ class SharedModels:
         try:
             running_server()  # raises if settings are wrong, and trying again would not help
         except ModelServerError as error:
-            say(f"No model is asked: {error}")
+            say(f"No model is asked: {error}", "error")
         else:
             self._is_wanted = True
             self._start()
@@ -130,7 +130,7 @@ class SharedModels:
             self._failures = 0
         except _NO_SERVER as error:  # an OSError of too little memory, or too many processes
             self._failures += 1
-            say(f"No model is asked for now; it is tried again later: {error}")
+            say(f"No model is asked for now; it is tried again later: {error}", "error")
 
 
 def _keep(group: Path, duties: Duties, check: Callable[[], None]) -> int:

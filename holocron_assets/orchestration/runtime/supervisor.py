@@ -95,10 +95,10 @@ class Supervisor:
                 # A group that was killed together with this process's parent must not be started again.
                 self._pause()
                 if short_lives >= _MOST_SHORT_LIVES and not worked_once:
-                    say(f"{error}, again and again. All of it is ended.")
+                    say(f"{error}, again and again. All of it is ended.", "error")
                     return 1
                 made_good = "; work of runs that died with it is done again" if self._has_daemon else ""
-                say(f"{error}. All of it is started again{made_good}.")
+                say(f"{error}. All of it is started again{made_good}.", "error")
                 # A group that worked once works again when the fault is over: memory, a database, a disk.
                 self._rest(delay_after(short_lives - 1).total_seconds() if short_lives > 1 else 0)
                 if self._has_daemon:
@@ -134,7 +134,8 @@ class Supervisor:
         if problem := self._family.code_problem():
             say(
                 f"The code cannot be loaded, and nothing is done until it can: {problem}\n"
-                "Repair that, then reload the code: by SIGUSR1, in the web UI, or by a restart."
+                "Repair that, then reload the code: by SIGUSR1, in the web UI, or by a restart.",
+                "error",
             )
 
     def _run(self, command: Sequence[str]) -> None:
@@ -143,7 +144,7 @@ class Supervisor:
         try:
             process = subprocess.Popen(command)  # noqa: S603 - our own
         except OSError as error:  # the daemon does the same later
-            say(f"`{' '.join(command)}` cannot be started: {error}")
+            say(f"`{' '.join(command)}` cannot be started: {error}", "error")
             return
         try:
             while process.poll() is None and monotonic() < until:
