@@ -241,6 +241,19 @@ def test_a_disk_that_is_gone_for_a_moment_does_not_end_the_daemon(
     assert f"it is tried again later: {problem}" in capsys.readouterr().err
 
 
+def test_the_log_of_a_model_server_that_lives_for_long_stays_small(
+    holocron: Holocron, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "running_server", lambda: "http://127.0.0.1:9")
+    monkeypatch.setattr(serving, "model_server", lambda: nullcontext("a server"))
+    log = holocron.lake.locks / "model-server.log"
+    with SharedModels() as models:
+        for megabytes, kept in ((9, 9), (11, 0)):
+            log.write_bytes(b"x" * megabytes * 1_000_000)
+            models.check()
+            assert log.stat().st_size == kept * 1_000_000
+
+
 @pytest.mark.system
 def test_processes_are_started_again_after_a_disk_was_full_and_none_is_left(tmp_path: Path) -> None:
     command = [sys.executable, "-c", ON_A_FULL_DISK, str(tmp_path)]

@@ -5,14 +5,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Self
 
 from filelock import AcquireReturnProxy, FileLock, Timeout
 
 from holocron_assets.derive.server.errors import ModelServerError
-from holocron_assets.derive.server.process.connection import model_server, running_server
+from holocron_assets.derive.server.process.connection import keep_log_small, model_server, running_server
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.place.paths import Lake
@@ -113,10 +113,13 @@ class SharedModels:
         self._held.close()
 
     def check(self) -> None:
-        """Start the server again if it is gone: the kernel may end it when memory is short.
+        """Start the server again if it is gone, and keep its log small.
 
-        If it does not start, it is tried again after longer and longer pauses.
+        The kernel may end it when memory is short. If it does not start, it is tried again after longer and
+        longer pauses.
         """
+        with suppress(FolderGoneError, OSError):  # told by what needs the folder
+            keep_log_small()
         self._silences = self._silences + 1 if self._is_wanted and not _is_heard() else 0
         if self._silences * _CHECK_SECONDS >= delay_after(max(1, self._failures)).total_seconds():
             say("There is no model server. It is started again.")

@@ -17,6 +17,7 @@ from holocron_assets.derive.server.errors import ModelServerError
 from holocron_assets.derive.server.process.connection import (
     embedded_server,
     fetch_command,
+    keep_log_small,
     model_server,
     running_server,
 )
@@ -140,6 +141,22 @@ def test_a_second_process_joins_and_the_next_starts_its_own_when_the_first_is_go
     third = starter()
     assert url_of(third)
     assert children_of(third.pid)
+
+
+@pytest.mark.system
+def test_a_server_goes_on_at_the_beginning_of_its_log_once_that_was_emptied(
+    tmp_path: Path, model_file: Path
+) -> None:
+    environment = {**environment_of(tmp_path, model_file), "HOLOCRON_LOG": "json"}
+    log = Lake(tmp_path).locks / "model-server.log"
+    with embedded_server(Lake(tmp_path), environment) as url:
+        for _ in range(2):
+            httpx.post(f"{url}/api/show", json={"model": "none"}, timeout=60, trust_env=False)
+            soon(lambda: log.stat().st_size)
+            assert log.read_bytes().startswith(b"{"), "and not with the hole that was left"
+            with log.open("ab") as more:
+                more.write(b"x" * 11_000_000)
+            keep_log_small(environment)
 
 
 @pytest.mark.system

@@ -22,6 +22,7 @@ _PORT_FILE = "model-server.json"
 _SECONDS_TO_START = 60
 _SECONDS_BETWEEN_LOOKS = 0.05
 _SECONDS_TO_END = 5
+_LARGEST_LOG = 10_000_000
 
 
 @contextmanager
@@ -62,6 +63,18 @@ def running_server(environment: Mapping[str, str] = os.environ) -> str | None:
     if wanted == "off" or configured:
         return configured
     return _live_server(Lake(data_folder(environment)).locks / _PORT_FILE)
+
+
+def keep_log_small(environment: Mapping[str, str] = os.environ) -> None:
+    """Empty the log of the embedded server of this data folder if it is larger than 10 MB.
+
+    Raises:
+        FolderGoneError, OSError: the data folder cannot be used.
+    """
+    log = _log(Lake(data_folder(environment)).locks / _PORT_FILE)
+    with suppress(FileNotFoundError):
+        if log.stat().st_size > _LARGEST_LOG:
+            os.truncate(log, 0)
 
 
 def fetch_command(environment: Mapping[str, str] = os.environ) -> str:
@@ -150,7 +163,8 @@ def _start(port_file: Path, environment: Mapping[str, str]) -> "subprocess.Popen
     port_file.unlink(missing_ok=True)
     command = [sys.executable, "-m", "holocron_assets.derive.server.serving"]
     options = ["--parent", str(os.getpid()), "--port-file", str(port_file)]
-    with _log(port_file).open("wb") as log:
+    _log(port_file).write_bytes(b"")
+    with _log(port_file).open("ab") as log:  # appended to, so that `keep_log_small` can empty it
         return subprocess.Popen(  # noqa: S603 - our own module
             [*command, *options],
             stdin=subprocess.PIPE,  # closes when this process dies; the server ends then
