@@ -123,6 +123,12 @@ def test_the_image_holds_what_people_write_and_no_lake() -> None:
         assert not any(fnmatch(kept_out, pattern) for pattern in allowed), kept_out
 
 
+def test_the_image_holds_its_code_compiled_since_nobody_may_write_beside_it() -> None:
+    assert "/opt/venv/bin/python -m compileall -q holocron_assets" in steps("RUN")
+    text = DOCKERFILE.read_text(encoding="utf-8")
+    assert text.index("COPY holocron_assets") < text.index("compileall") < text.rindex("FROM")
+
+
 def test_the_image_runs_as_nobody_in_particular_and_keeps_no_secret() -> None:
     assert steps("USER") == ["10001"]
     assert len(steps("FROM")) == 2

@@ -135,6 +135,15 @@ def test_whatever_is_to_be_installed_is_in_the_guide() -> None:
         assert str(path.relative_to(UNITS)) in text, f"docs/deploy.md does not install {path.name}"
 
 
+@pytest.mark.parametrize("page", [GUIDE, GUIDE.with_name("upgrade.md")], ids=lambda page: page.name)
+def test_code_that_units_may_not_write_to_is_compiled_each_time_it_changes(page: Path) -> None:
+    said = [words for command in commands(page) for words in command.simple()]
+    compiled = said.index([".venv/bin/python", "-m", "compileall", "-q", "holocron_assets"])
+    assert said.index(["make", "-C", "/opt/holocron", "setup"]) < compiled
+    assert [words for words in said[:compiled] if words[0] == "cd"][-1] == ["cd", "/opt/holocron"]
+    assert not any(words[:2] == ["systemctl", "start"] for words in said[:compiled])
+
+
 @contextmanager
 def running(installed: Installed, service: str) -> Iterator["subprocess.Popen[bytes]"]:
     log = installed.folder / f"{service}.log"
