@@ -510,6 +510,21 @@ def test_a_deletion_and_a_move_after_the_clock_was_set_back_are_fetched_and_coun
         assert drop_settled(lake, source) == 0, "each was asked for once"
 
 
+def test_a_move_after_the_clock_was_set_back_counts_as_later_though_the_last_reading_of_the_page_is_lost(
+    tmp_path: Path,
+) -> None:
+    with wiki_crawled_by_a_clock_that_was_ahead(tmp_path, "A", "B") as (lake, wiki, source):
+        reading(lake, wiki)
+        held_at = max(row["fetched_at"] for row in read_partition(lake, PAGES, "wiki-000001"))
+        wiki.edit("B two")  # B, which was moved and read there: that batch was damaged
+        wiki.move("B two", "B three")
+        reading(lake, wiki)
+        [batch] = cut_batches(lake, source, now=utc_now(), gather=False)
+        asked = {row["title"]: row["cut_at"] for row in manifest(lake, batch)}
+    assert {"B two", "B three"} <= asked.keys()
+    assert min(asked.values()) > held_at, "otherwise what was read of B counts"
+
+
 def test_an_edit_after_the_clock_was_set_back_waits_for_nothing_and_is_not_forgotten(tmp_path: Path) -> None:
     with wiki_crawled_by_a_clock_that_was_ahead(tmp_path, "A", "B") as (lake, wiki, source):
         reading(lake, wiki)

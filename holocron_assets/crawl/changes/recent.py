@@ -262,11 +262,11 @@ class _Reader:
             self.state["clock_ahead"] = clock_ahead.total_seconds()
 
     def _after_requests(self, rows: Sequence[Row], seen: Seen) -> Sequence[Row]:
-        """The changes, later than our requests for their titles where times of our clock do not compare.
+        """The changes, later than our requests where times of our clock do not compare.
 
-        That is so if a request is of the future, or was when the list was read before. It is so, too, if the
-        difference from the wiki's clock is another than at the last reading: one clock was set, and nobody
-        knows which one a request went by.
+        That is so if a request is of the future, or one for their titles was when the list was read before.
+        It is so, too, if the difference from the wiki's clock is another than at the last reading: one clock
+        was set, and nobody knows which one a request went by.
         """
         before = self.state["clock_ahead"]
         was_set = before is not None and abs(seen.clock_ahead - timedelta(seconds=before)) > CLOCK_STEP
@@ -275,12 +275,14 @@ class _Reader:
         # A page that was moved is asked for under another title, and counts as read later than under the old.
         asked = times_asked(self.lake, self.source, [row["title_key"] for row in rows])
         if asked.last_of_all and asked.last_of_all > seen.seen_at:
-            # What is fetched now is recorded as later than that, too: see `after_request`.
+            # What is fetched now is recorded as later than that, too: see `after_request`. So is what is
+            # fetched of titles without a request: the last reading of a page that was moved may be lost.
             self.state["requests_until"] = asked.last_of_all + SMALLEST_STEP
+            return [after_request(row, asked.last_of_all) for row in rows]
         until = self.state["requests_until"]
         if asked.first is None or asked.last is None:
             return rows
-        if was_set or asked.last > seen.seen_at or (until and asked.first <= until):
+        if was_set or (until and asked.first <= until):
             return [after_request(row, asked.last) for row in rows]
         return rows
 
