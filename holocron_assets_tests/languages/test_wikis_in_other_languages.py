@@ -94,6 +94,9 @@ def test_a_name_that_is_an_abbreviation_too_ends_a_sentence() -> None:
         ("fr", "Infobox Unité militaire", "Organization"),
         ("es", "Ficha de unidad militar", "Organization"),
         ("fr", "Infobox film", "WorkMedia"),
+        ("de", "Infobox Fußballspieler", "PersonCharacter"),
+        ("de", "Infobox Snookerspieler", "PersonCharacter"),
+        ("de", "Infobox Rugby-Union-Spieler", "PersonCharacter"),
     ],
 )
 def test_the_name_of_an_infobox_is_read_in_the_language_before_english(
@@ -197,6 +200,9 @@ def test_a_category_alone_shows_the_type(code: str, page: Written, folder: Path)
         ("de", "Ondrel war ein Kopfgeldjäger.", "PersonCharacter"),
         ("de", "Ondrel ist ein tragbarer MP3-Spieler.", "ObjectItem"),
         ("de", "Ondrel ist ein Fußballspieler.", "PersonCharacter"),
+        ("de", "Ondrel war einer der besten Fußballspieler.", "PersonCharacter"),
+        ("de", "Ondrel war der beste Strategiespieler.", "PersonCharacter"),
+        ("de", "Ondrel war einer der besten Snookerspieler.", "PersonCharacter"),
         ("de", "Ondrel ist das Mittelschiff einer Kirche.", "LocationPlace"),
         ("fr", "Kap est une base militaire.", "LocationPlace"),
         ("fr", "La somme est une opération élémentaire.", "Concept"),
