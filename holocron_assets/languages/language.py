@@ -89,6 +89,9 @@ class Dates(FrozenModel):
     units: Patterns = ()
     before_event: Patterns = ()
     after_event: Patterns = ()
+    opening: Patterns = ()
+    onwards: Patterns = ()
+    still: Patterns = ()
     or_later: Patterns = ()
     or_earlier: Patterns = ()
 

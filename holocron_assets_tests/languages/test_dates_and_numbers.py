@@ -85,6 +85,22 @@ NUMBERS = RuleFile.model_validate(
         ("fr", "avant la bataille du 25 mai 1977", (None, DAY[1])),
         ("es", "de mayo de 1977", MONTH),
         ("ru", "от 25 мая 1977", DAY),
+        ("de", "1977 bis heute", (1977, None)),
+        ("de", "von 1977 bis heute", (1977, None)),
+        ("de", "von ca. 1977 bis zur Gegenwart", (1977, None)),
+        ("de", "von 1977 an", (1977, None)),
+        ("de", "vom 25. Mai 1977 an", (DAY[0], None)),
+        ("de", "vom 1. Juli 1863 bis zum 3. Juli 1863", DAYS),
+        ("fr", "de 1977 à aujourd\u2019hui", (1977, None)),
+        ("fr", "du 25 mai 1977 jusqu'à nos jours", (DAY[0], None)),
+        ("fr", "du 1er juillet 1863 jusqu'au 3 juillet 1863", DAYS),
+        ("es", "de 1977 a la actualidad", (1977, None)),
+        ("es", "de 1977 en adelante", (1977, None)),
+        ("es", "de 1977 al presente", (1977, None)),
+        ("es", "de 1977 hasta hoy", (1977, None)),
+        ("es", "1 de julio de 1863 hasta el 3 de julio de 1863", DAYS),
+        ("ru", "с 1977 по настоящее время", (1977, None)),
+        ("ru", "1977 по сей день", (1977, None)),
         ("pl", "25.05.1977", DAY),
         ("en", "25/05/1977", DAY),
     ],
@@ -97,6 +113,19 @@ def test_a_date_is_read_as_its_language_writes_it(
     for read, wanted in zip((found.since, found.until), span, strict=True):
         assert read == (None if wanted is None else pytest.approx(wanted, abs=1e-9))
     assert is_date(text, code)
+
+
+@pytest.mark.parametrize(
+    ("text", "until"),
+    [
+        ("von 1977 bis heute in Bern", None),
+        ("von 1977 an war er Pilot", None),
+        ("kam 1977 an", 1978),
+        ("Anfang 1977 an der Schule", 1978),
+    ],
+)
+def test_only_words_that_say_so_leave_a_date_in_a_sentence_open(text: str, until: float | None) -> None:
+    assert [(one.since, one.until) for one in find_dates(text, "de")] == [(1977, until)]
 
 
 @pytest.mark.parametrize(

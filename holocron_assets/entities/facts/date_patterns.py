@@ -29,6 +29,7 @@ class DatePatterns(NamedTuple):
         prefix: finds a word before a date that says what the date limits.
         event: finds words before a date that name an event of that date, and say on which side of it.
         suffix: matches words after a date that leave one of its sides open.
+        onwards: matches words that do so only after a date with a certain word before it: "von 1977 an".
     """
 
     real: re.Pattern[str]
@@ -42,6 +43,7 @@ class DatePatterns(NamedTuple):
     prefix: re.Pattern[str]
     event: re.Pattern[str]
     suffix: re.Pattern[str]
+    onwards: re.Pattern[str]
 
 
 @cache
@@ -71,6 +73,7 @@ def date_patterns(code: str) -> DatePatterns:
         prefix=re.compile(_prefix(words, about), re.IGNORECASE),
         event=re.compile(_event(words, about), re.IGNORECASE),
         suffix=re.compile(_suffix(words), re.IGNORECASE),
+        onwards=re.compile(_onwards(words), re.IGNORECASE),
     )
 
 
@@ -159,6 +162,7 @@ def _prefix(words: Dates, about: str) -> str:
         rf"|(?P<after>\b(?:{_any(words.after)})\s*{about})$"
         rf"|(?P<about>(?:\b(?:{_any(words.about)})|~)\s*)$"
         rf"|(?P<span>\b(?:{_any(words.between)})\s*{about})$"
+        rf"|(?P<opening>\b(?:{_any(words.opening)})\s+{about})$"
     )
 
 
@@ -171,4 +175,10 @@ def _event(words: Dates, about: str) -> str:
 def _suffix(words: Dates) -> str:
     # "4 ABY or after the battle" is about the battle
     end = r"(?!\s*+[\w~])"
-    return rf"\s+(?:(?P<later>{_any(words.or_later)})|(?P<earlier>{_any(words.or_earlier)})){end}"
+    later = rf"(?:{_any(words.or_later)}){end}|(?:{_any(words.still)})(?!\w)"
+    earlier = rf"(?:{_any(words.or_earlier)}){end}"
+    return rf"\s+(?:(?P<later>{later})|(?P<earlier>{earlier}))"
+
+
+def _onwards(words: Dates) -> str:
+    return rf"\s+(?:{_any(words.onwards)})(?!\w)"

@@ -19,7 +19,7 @@ _LONGEST_READ = 2_000
 _MOST_FOUND = 50
 _MONTHS = 12
 _LONGEST_PREFIX = 100
-_LIMIT_NOTHING = ("about", "span")
+_LIMIT_NOTHING = ("about", "span", "opening")
 _LONGEST_BEGINNING = 40
 _GROUPS = ("", "2", "3", "4", "5", "6", "7", "8")
 _TWO_YEARS = re.compile(r"\d+\S\d+")
@@ -236,6 +236,8 @@ def _with_words_around(text: str, free: int, atom: _Atom, patterns: DatePatterns
     until: float | None = atom.until
     prefix = _prefix(text, max(free, atom.start - _LONGEST_PREFIX), atom.start, patterns)
     suffix = patterns.suffix.match(text, atom.end)
+    onwards = patterns.onwards.match(text, atom.end)
+    end = suffix.end() if suffix else atom.end
     start = prefix.start() if prefix else atom.start
     match prefix.lastgroup if prefix else None:
         case "by":
@@ -248,11 +250,12 @@ def _with_words_around(text: str, free: int, atom: _Atom, patterns: DatePatterns
             since, until = atom.until, None
         case "begun" if not atom.has_two_dates:
             until = None
+        case "opening" if onwards and not atom.is_span:
+            until, end = None, onwards.end()
         case _ if suffix and suffix["later"]:
             until = None
         case _ if suffix:
             since = None
-    end = suffix.end() if suffix else atom.end
     return DateSpan(text[start:end], atom.calendar, since, until, start, end, atom.is_span)
 
 
