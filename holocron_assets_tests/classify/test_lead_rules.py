@@ -210,6 +210,13 @@ def test_a_lead_that_offers_meanings_or_announces_a_list_is_reference(lead: str)
     assert by_lead(lead) == ("ReferenceMeta", True)
 
 
+@pytest.mark.parametrize(
+    "lead", ["Vessa is the common name of several fungi.", "Ida Vessa took the name of several forebears."]
+)
+def test_a_lead_that_says_what_has_the_name_offers_no_meanings(lead: str) -> None:
+    assert by_lead(lead) == ("Unknown", False)
+
+
 @pytest.mark.parametrize("kind", ["male given name", "masculine given name", "female first name", "surname"])
 def test_a_name_that_people_have_is_no_person(kind: str) -> None:
     assert by_lead(f"Vessa is a {kind}.") == ("Concept", True)

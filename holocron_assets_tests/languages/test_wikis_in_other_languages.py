@@ -234,6 +234,7 @@ def test_a_lead_is_read_by_the_grammar_of_its_language(code: str, lead: str, pag
         ("ru", "Кап был очень красив."),
         ("ru", "Кап был двигатель корабля."),
         ("de", "Fern Kap war ein Schlosser."),
+        ("de", "Der Kap ist der deutsche Name mehrerer Pilze."),
         ("de", "Fern Kap ist der in Ondrel."),
         ("de", "Fern Kap war ein Schiffer."),
         ("fr", "Le Phare était une cellule rebelle."),
