@@ -287,8 +287,11 @@ def test_an_infobox_of_the_language_is_read_by_the_rules_of_english_fields(code:
     [
         ("es", "Ficha de película|director=Ida Fern|género=Drama", {"genre": "Drama"}),
         ("es", "Ficha de personaje|género=Masculino", {"gender": "Masculino"}),
+        ("es", "Ficha de Jedi|género=Femenino (humana)", {"gender": "Femenino"}),
+        ("es", "Ficha de taxón|género=Canis", {}),
         ("fr", "Infobox Cinéma (film)|genre=Drame", {"genre": "Drame"}),
         ("fr", "Infobox Personnage (fiction)|genre=Masculin", {"gender": "Masculin"}),
+        ("fr", "Infobox Jedi|genre=Femme", {"gender": "Femme"}),
         ("ru", "Карточка оружия|вид=пулемёт", {}),
         ("ru", "Персонаж|вид=человек", {"species": "человек", "of_species": "человек"}),
         ("de", "Infobox Ort|Größe=12,5 km²", {}),

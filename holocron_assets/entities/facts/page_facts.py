@@ -199,9 +199,15 @@ def _field_rows(
         of_field = [rule for rule in of_field if rule.rule.kind != "name"]
         yield from (_name_row(page, values, rule, broken, rules.language) for rule in names)
     for value in values:
-        for rule in of_field:
+        for rule in _for_value(value.text, of_field):
             for stated in _stated(value, rule.rule, rules):
                 yield _row(page, value, rule, stated, rules.language)
+
+
+def _for_value(text: str, of_field: Sequence[FieldRule]) -> Sequence[FieldRule]:
+    """The rules for a value; those that name it go before those for any."""
+    named = [one for one in of_field if one.rule.values and one.rule.values.fullmatch(text.lower())]
+    return named or [one for one in of_field if one.rule.values is None]
 
 
 def _broken_title(title: str, values: Sequence[Value]) -> str | None:

@@ -48,6 +48,7 @@ class InfoboxRule(FrozenModel):
     means: Text | None = None
     reads: Literal["text", "number", "date", "besides_date"] = "text"
     templates: tuple[Text, ...] | None = Field(default=None, min_length=1)
+    values: re.Pattern[str] | None = None
     commas: bool = False
     single: bool = False
     unit: Text | None = None
