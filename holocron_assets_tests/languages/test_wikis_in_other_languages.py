@@ -294,8 +294,13 @@ def test_an_infobox_of_the_language_is_read_by_the_rules_of_english_fields(code:
         ("fr", "Infobox Jedi|genre=Femme", {"gender": "Femme"}),
         ("ru", "Карточка оружия|вид=пулемёт", {}),
         ("ru", "Персонаж|вид=человек", {"species": "человек", "of_species": "человек"}),
+        ("ru", "Джедай|вид=человек", {"species": "человек", "of_species": "человек"}),
         ("de", "Infobox Ort|Größe=12,5 km²", {}),
+        ("de", "Infobox Ort|Größe=120.000 m²", {}),
         ("de", "Infobox Charakter|Größe=1,8 m", {"height": "1,8 m"}),
+        ("de", "Infobox Fußballspieler|größe=185 cm", {"height": "185 cm"}),
+        ("de", "Infobox Spezies|Größe=1,5 bis 2 Meter", {"height": "1,5 bis 2 Meter"}),
+        ("de", "Infobox Model|Größe=1,75", {"height": "1,75"}),
     ],
 )
 def test_a_field_with_two_meanings_has_the_one_of_its_infobox(
