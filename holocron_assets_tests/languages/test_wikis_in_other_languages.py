@@ -272,6 +272,18 @@ def test_a_lead_that_names_a_role_or_nothing_known_is_left_to_review(code: str, 
     assert typed(lead.split()[1], lead, code)["needs_review"]
 
 
+@pytest.mark.parametrize(
+    ("lead", "page_type"),
+    [
+        ("Le siège de Kap (1745) fut un siège mené par les Français.", "EventConflict"),
+        ("Kap est le siège du gouvernement.", "LocationPlace"),
+    ],
+)
+def test_a_noun_with_two_meanings_is_evidence_that_settles_nothing(lead: str, page_type: str) -> None:
+    answer = typed("Kap", lead, "fr")
+    assert (answer["primary_type"], answer["needs_review"]) == (page_type, True)
+
+
 @pytest.mark.parametrize("code", PAGES)
 def test_an_infobox_of_the_language_is_read_by_the_rules_of_english_fields(code: str, folder: Path) -> None:
     rows = stated_by(code, PAGES[code][0], folder)
