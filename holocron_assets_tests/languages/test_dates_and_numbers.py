@@ -103,6 +103,7 @@ NUMBERS = RuleFile.model_validate(
         ("ru", "1977 по сей день", (1977, None)),
         ("pl", "25.05.1977", DAY),
         ("en", "25/05/1977", DAY),
+        ("en", "25/05/1977 - 26/05/1977", (DAY[0], DAY[1] + 1 / 372)),
     ],
 )
 def test_a_date_is_read_as_its_language_writes_it(
@@ -165,6 +166,13 @@ def test_a_language_without_a_file_reads_no_english_month(text: str) -> None:
 @pytest.mark.parametrize("text", ["05.06.1977", "05/25/1977", "32.05.1977"])
 def test_a_number_that_may_be_a_month_or_is_no_day_begins_no_date(text: str) -> None:
     assert find_dates(text, "pl") == []
+
+
+@pytest.mark.parametrize(
+    "text", ["Version 13.5.2000", "v. 13.5.2000", "v13.5.2000", "25.05.1977 \u2013 03.06.1977"]
+)
+def test_a_version_and_half_of_a_span_are_no_date(text: str) -> None:
+    assert find_dates(text, "en") == []
 
 
 @pytest.mark.parametrize(

@@ -124,12 +124,23 @@ def _real(words: Dates, joined: str, number: str) -> str:
         # "1000 years" is a length of time
         rf"{_BARE}(?P<year6>[12]\d{{3}})(?![\d,.:/]*\d|\s+(?:{_any(words.units)})\b)\b",
     ]
-    # a number above 12 is a day in any language
-    day = r"\d{1,2}" if words.day_first else r"(?:1[3-9]|2\d|3[01])"
-    alternatives.append(
-        rf"{_BARE}(?P<day5>{day})[./](?P<month5>\d{{1,2}})[./](?P<year5>\d{{4}})(?![\d,.:/]*\d)\b"
-    )
+    alternatives.append(_in_figures(words))
     return "|".join(alternatives)
+
+
+def _in_figures(words: Dates) -> str:
+    """A date such as 25.05.1977. A number above 12 is a day in any language.
+
+    In a language that does not say that days come first, a version is no date, nor the first part of a span
+    whose last part is not read: it would be half of what the text says.
+    """
+    if words.day_first:
+        begins, day, ends = _BARE, r"\d{1,2}", ""
+    else:
+        begins = rf"{_BARE}(?<!\w)(?<!\bversion\s)(?<!\bv\s)(?<!\bv\.)(?<!\bv\.\s)"
+        day = r"(?:1[3-9]|2\d|3[01])"
+        ends = rf"(?!\s*(?:{_DASHES})\s*(?:0?\d|1[0-2])[./]\d)"
+    return rf"{begins}(?P<day5>{day})[./](?P<month5>\d{{1,2}})[./](?P<year5>\d{{4}})(?![\d,.:/]*\d)\b{ends}"
 
 
 def _begins(words: Dates) -> str:
