@@ -92,6 +92,7 @@ class Dates(FrozenModel):
     opening: Patterns = ()
     onwards: Patterns = ()
     still: Patterns = ()
+    today: Patterns = ()
     or_later: Patterns = ()
     or_earlier: Patterns = ()
 

@@ -184,11 +184,11 @@ def _event(words: Dates, about: str) -> str:
 
 
 def _suffix(words: Dates) -> str:
-    # "4 ABY or after the battle" is about the battle
+    # "4 ABY or after the battle" is about the battle, "1977 - now a ruin" about a ruin
     end = r"(?!\s*+[\w~])"
-    later = rf"(?:{_any(words.or_later)}){end}|(?:{_any(words.still)})(?!\w)"
-    earlier = rf"(?:{_any(words.or_earlier)}){end}"
-    return rf"\s+(?:(?P<later>{later})|(?P<earlier>{earlier}))"
+    later = rf"\s+(?:{_any(words.or_later)}){end}|\s+(?:{_any(words.still)})(?!\w)"
+    today = rf"\s*(?:{_DASHES})\s*(?:{_any(words.today)}){end}"
+    return rf"(?P<later>{later}|{today})|(?P<earlier>\s+(?:{_any(words.or_earlier)}){end})"
 
 
 def _onwards(words: Dates) -> str:
