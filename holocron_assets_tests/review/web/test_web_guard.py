@@ -3,6 +3,7 @@
 import base64
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -34,8 +35,14 @@ TOKEN = "a-token-that-nobody-guesses"  # noqa: S105 - of these tests
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    return review_lake(tmp_path_factory.mktemp("review"))
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return review_lake(tmp_path_factory.mktemp("review")).root
+
+
+@pytest.fixture
+def lake(made_once: Path, tmp_path: Path) -> Lake:
+    shutil.copytree(made_once, tmp_path / "lake")
+    return Lake(tmp_path / "lake")
 
 
 @pytest.fixture
@@ -161,20 +168,15 @@ def test_the_sessions_cookie_comes_with_a_link_of_another_site_and_no_script_rea
     assert "samesite=lax" in cookie, "a link of another site starts no new session"
 
 
-def test_no_way_back_leads_to_another_site(page: TestClient, lake: Lake) -> None:
+@pytest.mark.parametrize(
+    "back", ["//elsewhere.example/", "https://elsewhere.example/", "/\\elsewhere.example", "javascript:1"]
+)
+def test_no_way_back_leads_to_another_site(page: TestClient, lake: Lake, back: str) -> None:
     assert accept(page) == 303
     decision = all_decisions(lake)[-1]["decision_id"]
-    for back in (
-        "//elsewhere.example/",
-        "https://elsewhere.example/",
-        "/\\elsewhere.example",
-        "javascript:1",
-    ):
-        answer = page.post("/undo", data={"token": token_of(SESSION), "decision": decision, "back": back})
-        if answer.status_code == 303:
-            assert answer.headers["location"].startswith("/?undone=")
-        else:
-            assert answer.status_code == 409, "it was undone already"
+    answer = page.post("/undo", data={"token": token_of(SESSION), "decision": decision, "back": back})
+    assert answer.status_code == 303
+    assert answer.headers["location"] == f"/?undone={decision}"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
