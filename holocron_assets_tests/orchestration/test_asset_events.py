@@ -10,8 +10,8 @@ from sample_dagster import definitions_of, run_job
 from sample_holocron import SAMPLE_BATCH, Holocron
 
 from holocron_assets.entities.store import store_entities
-from holocron_assets.lake.files.parquet import read_footer
-from holocron_assets.lake.tables import ENTITIES, PAGE_SIGNALS, PAGE_TAGS, PAGE_TYPES
+from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
+from holocron_assets.lake.tables import ENTITIES, PAGE_TAGS, PAGE_TYPES, PAGES
 from holocron_assets.orchestration.assets import batches as batch_assets
 from holocron_assets.orchestration.assets import entity_files
 from holocron_assets.orchestration.assets.events import RECORDED_LATE, range_tags
@@ -122,23 +122,33 @@ def test_a_run_records_the_files_that_it_replaced_and_no_other(
     assert recorded_events(settle(sample, instance)) == []
 
 
+def events_of_signals(instance: dg.DagsterInstance) -> list[dg.AssetMaterialization]:
+    """All events of the asset `page_signals`, the last one first."""
+    records = instance.fetch_materializations(dg.AssetKey("page_signals"), limit=100).records
+    return [one.asset_materialization for one in records if one.asset_materialization]
+
+
+def change_a_page(sample: Holocron) -> None:
+    first_page, *others = read_partition(sample.lake, PAGES, SAMPLE_BATCH)
+    changed = {**first_page, "wikitext": f"{first_page['wikitext']}\n[[Category:Changed]]"}
+    write_partition(sample.lake, PAGES, SAMPLE_BATCH, [changed, *others])
+
+
 def test_a_file_whose_run_died_before_its_event_is_recorded_by_the_next_run_once(
     sample: Holocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert settle(sample, instance).success
-    sample.lake.file(PAGE_SIGNALS, SAMPLE_BATCH).unlink()
+    before = len(events_of_signals(instance))
+    change_a_page(sample)
     with monkeypatch.context() as dying:
         dying.setattr(batch_assets, "written_metadata", lambda *_, **__: pytest.fail("killed here"))
         assert not settle(sample, instance).success
-    sample_of = instance.fetch_materializations(dg.AssetKey("page_signals"), limit=100).records
-    before = len(sample_of)
+    assert len(events_of_signals(instance)) == before
     assert settle(sample, instance).success
     assert settle(sample, instance).success
-    records = instance.fetch_materializations(dg.AssetKey("page_signals"), limit=100).records
-    assert len(records) in {before, before + 1}
-    assert {one.asset_materialization.partition for one in records if one.asset_materialization} == {
-        SAMPLE_BATCH
-    }
+    late, *others = events_of_signals(instance)
+    assert len(others) == before
+    assert (late.partition, late.description) == (SAMPLE_BATCH, RECORDED_LATE)
 
 
 def test_types_that_were_resolved_are_not_resolved_again_when_their_step_is_retried(
