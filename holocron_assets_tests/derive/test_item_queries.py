@@ -147,8 +147,10 @@ def test_an_item_with_too_many_rows_is_refused_and_the_others_are_not(ask: AskSq
 def test_a_query_is_asked_once_however_many_items_there_are(
     ask: AskSql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    queries = Mock(wraps=ask_query)
-    monkeypatch.setattr(AT_ONCE, queries)
+    rewritten, alone = Mock(wraps=item_query), Mock(wraps=ask_query)
+    monkeypatch.setattr("holocron_assets.derive.evidence.item_queries.item_query", rewritten)
+    monkeypatch.setattr(AT_ONCE, alone)
     for values in ITEMS * 3:
         ask(SAME[0], values, 10)
-    queries.assert_not_called()
+    rewritten.assert_called_once()
+    alone.assert_not_called()
