@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 from embedded import DIGEST, DIMENSIONS, embed, searched_sample
 
+from holocron_assets.crawl.sources.seeds import load_site
+from holocron_assets.derive.evidence.page_text import page_text
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, PAGE_CHUNKS, PAGE_SIGNALS, PAGE_TYPES
+from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, PAGE_CHUNKS, PAGE_SIGNALS, PAGE_TYPES, PAGES
 from holocron_assets.lake.views.database import connect
 from holocron_assets.retrieval import word_queries
 from holocron_assets.retrieval.asking import NoVectorError, QueryVector
@@ -77,28 +79,6 @@ def test_a_name_is_found_with_errors_of_typing(lake: Lake) -> None:
     assert "name" in found.hits[0].matched_by
 
 
-def test_a_page_is_found_by_a_redirect_to_it(lake: Lake) -> None:
-    redirects = {row["title"]: row for row in _redirects(lake)}
-    assert redirects, "the sample has redirects"
-    searcher = Searcher(lake, embed)
-    for title, row in redirects.items():
-        named = searcher.names(title)
-        if row["target"] in {hit.row["title"] for hit in named}:
-            return
-    pytest.fail("no redirect leads to its page")
-
-
-def _redirects(lake: Lake) -> list[dict[str, str]]:
-    links = [
-        row
-        for batch in lake.partitions(PAGE_CHUNKS)
-        for row in read_partition(lake, next(t for t in lake.tables if t.name == "page_links"), batch)
-    ]
-    return [
-        {"title": row["from_title"], "target": row["target"]} for row in links if row["kind"] == "redirect"
-    ]
-
-
 def test_words_of_a_passage_find_it_and_its_headings(lake: Lake) -> None:
     found = Searcher(lake, embed).search("tidal barges left home at sixteen")
     hit = found.hits[0]
@@ -109,9 +89,14 @@ def test_words_of_a_passage_find_it_and_its_headings(lake: Lake) -> None:
 
 
 def test_a_hit_quotes_the_page_at_its_offsets(lake: Lake) -> None:
-    for hit in Searcher(lake, embed).search("captain of a freighter").hits:
-        row = hit.to_json()
-        assert row["end"] - row["start"] == len(row["passage"])
+    pages = {row["title"]: row for row in read_partition(lake, PAGES, BATCH)}
+    names = {row["title"]: row["name"] for row in read_partition(lake, PAGE_SIGNALS, BATCH)}
+    hits = Searcher(lake, embed).search("captain of a freighter").hits
+    assert hits
+    for row in (hit.to_json() for hit in hits):
+        title = row["title"]
+        text = page_text(pages[title]["wikitext"], load_site(lake, "sample"), names[title])
+        assert text[row["start"] : row["end"]] == row["passage"]
 
 
 def test_filters_apply_inside_the_search(lake: Lake) -> None:
