@@ -11,17 +11,21 @@ import time_machine
 from changing_wiki import ChangingWiki, changing_wiki
 from crawl_rows import dump_source, wiki_source
 from fake_mediawiki import page
-from sample_dagster import run_job
-from sample_holocron import Holocron
+from sample_dagster import run_job, sources_resource
+from sample_holocron import Holocron, fetch
 from watched import Watched
 
 from holocron_assets.crawl.changes import revision_check
 from holocron_assets.crawl.changes.revision_check import passes, unfinished_pass
+from holocron_assets.crawl.frontier.batches import cut_batches
+from holocron_assets.crawl.http.log import Tally
+from holocron_assets.crawl.sources.seeds import store_seeds, store_site
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.files.quarantine import all_set_aside
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGE_CHANGES, REVISION_CHECKS
 from holocron_assets.orchestration.assets import revision_checks as change_assets
+from holocron_assets.orchestration.assets.crawl import client_for
 from holocron_assets.orchestration.sensors import changes as change_sensor
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
 from holocron_assets.orchestration.sensors.changes import changed_pages
@@ -58,11 +62,24 @@ def crawl(watched: Watched) -> None:
             watched.run(request)
 
 
-def crawled(folder: Path, instance: dg.DagsterInstance, wiki: ChangingWiki, **settings: Any) -> Watched:
+def fetch_pages(watched: Watched, name: str) -> None:
+    """Fetch all pages of a source without Dagster's runs, which take longer."""
+    holocron = watched.holocron
+    lake, source = holocron.lake, holocron.source(name)
+    with client_for("seeds", lake, source, sources_resource(holocron), Tally()) as client:
+        store_site(lake, source, client)
+        store_seeds(lake, source, client)
+    fetch(holocron, cut_batches(lake, source, now=utc_now()), name)
+    watched.instance.add_dynamic_partitions("sources", [name])
+
+
+def crawled(
+    folder: Path, instance: dg.DagsterInstance, wiki: ChangingWiki, name: str = "wiki", **settings: Any
+) -> Watched:
     """A Holocron that has fetched all pages of a wiki."""
     watched = Watched(Holocron(folder), instance)
-    add_source(watched.holocron, wiki, **settings)
-    crawl(watched)
+    add_source(watched.holocron, wiki, name, **settings)
+    fetch_pages(watched, name)
     return watched
 
 
@@ -103,7 +120,7 @@ def test_a_wiki_that_is_down_does_not_keep_the_others_from_being_asked(
     with changing_wiki(["A"]) as up, changing_wiki(["A"]) as down:
         watched = crawled(tmp_path, instance, up, name="up")
         add_source(watched.holocron, down, name="down")
-        crawl(watched)
+        fetch_pages(watched, "down")
         watched.tick(changed_pages)
         up.edit("A")
         with time_machine.travel(utc_now() + 6 * MINUTE):
@@ -123,7 +140,7 @@ def test_sources_that_wait_longest_are_asked_first_when_time_is_short(
     with changing_wiki(["A"]) as one, changing_wiki(["A"]) as other:
         watched = crawled(tmp_path, instance, one, name="one")
         add_source(watched.holocron, other, name="other")
-        crawl(watched)
+        fetch_pages(watched, "other")
         monkeypatch.setattr(change_sensor, "_ASKING_SECONDS", 0.001)
         skipped = {watched.tick(changed_pages).skipped for _ in range(2)}
     assert skipped == {"one: 0 changes", "other: 0 changes"}
@@ -229,7 +246,7 @@ def test_a_damaged_source_does_not_keep_the_others_from_being_asked_and_is_named
     with changing_wiki(["A"]) as sound, changing_wiki(["A"]) as damaged:
         watched = crawled(tmp_path, instance, damaged, name="damaged")
         add_source(watched.holocron, sound, name="sound")
-        crawl(watched)
+        fetch_pages(watched, "sound")
         watched.tick(changed_pages)
         damaged.edit("A")
         sound.edit("A")
