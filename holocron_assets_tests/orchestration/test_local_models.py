@@ -10,12 +10,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pytest
 from asked_holocron import write_interrogation
+from click.testing import CliRunner, Result
 from fake_ollama import LARGE, SMALL, FakeOllama
 from rich.console import Console
+from sample_dagster import definitions_of
 from sample_holocron import Holocron
 
+from holocron_assets.cli.main import main
+from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.decisions.controls import Scope, control
 from holocron_assets.derive.gpu.slots import NotedLock
 from holocron_assets.derive.interrogations.loading import load_interrogations
@@ -53,18 +58,14 @@ def ollama(holocron: Holocron, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake
         }
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
+        monkeypatch.setattr(local_commands, "open_instance", dg.DagsterInstance.ephemeral)
+        monkeypatch.setattr(local_commands, "definitions", lambda: definitions_of(holocron))
         yield fake
 
 
-def holocron_command(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    """A process of its own: definitions are bound to the folders that the environment named at first."""
-    return subprocess.run(  # noqa: S603 - our own command
-        [str(Path(sys.executable).parent / "holocron"), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=800,
-        check=False,
-    )
+def holocron_command(*arguments: str) -> Result:
+    """Run one command, as if this process had been started for it."""
+    return CliRunner().invoke(main, arguments)
 
 
 def asked(ollama: FakeOllama) -> Counter[str]:
@@ -77,7 +78,7 @@ def test_all_open_pages_and_the_most_linked_ones_are_asked_about_and_a_second_ru
     rules = read_partition(holocron.lake, RULE_CLASSIFICATIONS, "sample-000001")
     open_pages = sum(row["confidence"] < 0.8 for row in rules)
     first = holocron_command("run", "--llm-pages", "3")
-    assert first.returncode == 0, first.stdout + first.stderr
+    assert first.exit_code == 0, first.output
     assert asked(ollama) == {"unsure": open_pages, "facts": 3}
     assert "Asked of models" in first.stdout
     assert "Interrogations" in first.stdout
@@ -86,7 +87,7 @@ def test_all_open_pages_and_the_most_linked_ones_are_asked_about_and_a_second_ru
     assert [(row["started_by"], row["model"]) for row in rows] == [("local", SMALL), ("local", LARGE)]
 
     second = holocron_command("run", "--llm-pages", "3")
-    assert second.returncode == 0, second.stdout + second.stderr
+    assert second.exit_code == 0, second.output
     assert asked(ollama) == {"unsure": open_pages, "facts": 3}
     assert "Nothing to do: pages, types and entities are up to date." in second.stdout
     listed = json.loads(holocron_command("status", "--json").stdout)["interrogations"]
@@ -140,7 +141,7 @@ def named_by(prompt: str) -> dict[str, Any]:
 @pytest.mark.usefixtures("lists")
 def test_what_tags_of_pages_read_of_an_answer_is_written_by_the_run_that_asked(holocron: Holocron) -> None:
     first = holocron_command("run", "--llm-pages", "3")
-    assert first.returncode == 0, first.stdout + first.stderr
+    assert first.exit_code == 0, first.output
     (rows,) = (read_partition(holocron.lake, PAGE_TAGS, name) for name in holocron.lake.partitions(PAGE_TAGS))
     assert "chunk" in {row["target_kind"] for row in rows}
 
@@ -186,7 +187,7 @@ def test_the_model_server_is_started_once_and_only_for_a_question(
 
 def test_with_models_off_nothing_is_asked(ollama: FakeOllama) -> None:
     done = holocron_command("run", "--llm", "off")
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.exit_code == 0, done.output
     assert (ollama.chats, dict(ollama.gets)) == ([], {})
     assert "Asked of models" not in done.stdout
 
@@ -196,7 +197,7 @@ def test_a_missing_model_fails_the_run_s_exit_code_and_nothing_else(
 ) -> None:
     ollama.models.clear()
     done = holocron_command("run")
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert "failed" in done.stdout
     assert SMALL in done.stdout
     assert "ollama pull" in done.stdout
