@@ -4,20 +4,22 @@ import errno
 import hashlib
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pytest
 from click.testing import CliRunner, Result
 from file_rows import put_list, put_outcomes
 from file_server import FileServer, answer
+from sample_dagster import definitions_of
+from sample_holocron import Holocron
 
 from holocron_assets.cli.main import main
+from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.crawl.files.artifact import artifact_key
 from holocron_assets.crawl.frontier.file_batches import cut_file_batches
 from holocron_assets.crawl.sources.files import load_file_source
@@ -65,11 +67,12 @@ class Commands:
         return json.loads(done.stdout)
 
     def crawl(self) -> None:
-        """Crawl in a process of its own, since Dagster's definitions keep the folders of their process."""
-        command = [str(Path(sys.executable).parent / "holocron"), "crawl", "--source", "added"]
-        environment = {**os.environ, **self.environment}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 - our own
-        assert done.returncode == 0, done.stdout + done.stderr
+        """Crawl as if this process had been started for it, with a history of runs in memory."""
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(local_commands, "open_instance", dg.DagsterInstance.ephemeral)
+            patched.setattr(local_commands, "definitions", lambda: definitions_of(Holocron(self.folder)))
+            done = self("crawl", "--source", "added")
+        assert done.exit_code == 0, done.output
 
     def add(self, *words: str) -> Result:
         """Add to a source of our own, which may ask loopback and is quick."""
