@@ -1,8 +1,5 @@
 """The limits that keep models from each other's way, as they reach Dagster."""
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +15,7 @@ from dagster._core.execution.plan.instance_concurrency_context import (
 from dagster._core.execution.plan.instance_concurrency_context import InstanceConcurrencyContext
 from dagster_at import dagster_at
 
+from holocron_assets.definitions import build_definitions
 from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.orchestration.internals.instance import open_instance, pool_limits
@@ -121,48 +119,47 @@ def test_a_remote_model_s_run_is_of_its_pool_s_job_and_does_not_take_the_gpu() -
     [
         (
             "resource",
-            "['model_dispatch', 'model_dispatch_code', 'model_dispatch_remote']",
-            "[('derive', ['gpu'], 'any'), ('derive_remote', ['remote'], None)]",
+            ["model_dispatch", "model_dispatch_code", "model_dispatch_remote"],
+            [("derive", ["gpu"], "any"), ("derive_remote", ["remote"], None)],
         ),
         (
             "global",
-            "['model_dispatch', 'model_dispatch_code', 'model_dispatch_remote']",
-            "[('derive', ['everything'], 'any'), ('derive_remote', ['everything'], None)]",
+            ["model_dispatch", "model_dispatch_code", "model_dispatch_remote"],
+            [("derive", ["everything"], "any"), ("derive_remote", ["everything"], None)],
         ),
         (
             "kind",
-            "['model_dispatch', 'model_dispatch_embedding', 'model_dispatch_code']",
-            "[('derive', ['gpu', 'gpu'], 'any')]",
+            ["model_dispatch", "model_dispatch_embedding", "model_dispatch_code"],
+            [("derive", ["gpu", "gpu"], "any")],
         ),
     ],
 )
 def test_the_policy_and_the_pools_of_the_settings_make_jobs_and_sensors(
-    tmp_path: Path, policy: str, wanted_sensors: str, wanted_jobs: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    policy: str,
+    wanted_sensors: list[str],
+    wanted_jobs: list[tuple[str, list[str], str | None]],
 ) -> None:
     (tmp_path / "dispatch.yaml").write_text(f"policy: {policy}\n{REMOTE}", encoding="utf-8")
     write_interrogation(tmp_path, "kinds", "small:1b", 500)
     write_interrogation(tmp_path, "facts", "big-cloud", 400, prompt="Say facts.")
-    program = (
-        "from holocron_assets.definitions import defs; "
-        "print([sensor.name for sensor in defs.sensors if 'dispatch' in sensor.name]); "
-        "jobs = [job for job in defs.resolve_all_job_defs() if job.name.startswith('derive')]; "
-        "print([(job.name, [node.definition.pool for node in job.nodes], "
-        "job.run_tags.get('holocron/gpu_model')) for job in jobs])"
-    )
     (tmp_path / "spaces").mkdir()
-    interrogations = {
-        "HOLOCRON_INTERROGATIONS": str(tmp_path / "interrogations"),
-        "HOLOCRON_SPACES": str(tmp_path / "spaces"),
-    }
-    done = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-c", program],
-        env={**os.environ, **interrogations, "HOLOCRON_DISPATCH": str(tmp_path / "dispatch.yaml")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    sensors, jobs = done.stdout.splitlines()
-    assert (sensors, jobs) == (wanted_sensors, wanted_jobs)
+    monkeypatch.setenv("HOLOCRON_INTERROGATIONS", str(tmp_path / "interrogations"))
+    monkeypatch.setenv("HOLOCRON_SPACES", str(tmp_path / "spaces"))
+    monkeypatch.setenv("HOLOCRON_DISPATCH", str(tmp_path / "dispatch.yaml"))
+    definitions = build_definitions()
+    assert [one.name for one in definitions.sensors or () if "dispatch" in one.name] == wanted_sensors
+    jobs = [
+        (
+            job.name,
+            [pool for node in job.nodes for pool in node.definition.pools],
+            job.run_tags.get("holocron/gpu_model"),
+        )
+        for job in definitions.resolve_all_job_defs()
+        if job.name.startswith("derive")
+    ]
+    assert jobs == wanted_jobs
 
 
 @pytest.mark.system
