@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import click
 import pytest
@@ -75,16 +76,21 @@ def test_an_unknown_command_is_named() -> None:
     assert "No such command 'pagge'" in said.stderr
 
 
+@pytest.fixture(scope="module")
+def checked_sample(finished_sample: Holocron) -> Iterator[None]:
+    """The environment of the sample, whose interrogations a first process has checked."""
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in finished_sample.environment.items():
+            patched.setenv(name, value)
+        imported_by("status")
+        yield
+
+
+@pytest.mark.usefixtures("checked_sample")
 @pytest.mark.parametrize(
     "words", [("page", "Issa Dorrane"), ("sql", "from entities"), ("status",)], ids=lambda words: words[0]
 )
-def test_commands_that_only_read_import_no_dagster(
-    finished_sample: Holocron, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
-) -> None:
-    for name, value in finished_sample.environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("HOLOCRON_LLM", "off")
-    imported_by(*words)  # the first process checks the interrogations
+def test_commands_that_only_read_import_no_dagster(words: tuple[str, ...]) -> None:
     slow = {"dagster", "pandas", "matplotlib", "ollama", "xllamacpp", "sklearn"}
     if words != ("status",):
         slow |= {"jsonschema", "jinja2", "mwparserfromhell"}
