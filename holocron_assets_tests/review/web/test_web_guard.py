@@ -179,18 +179,22 @@ def test_no_way_back_leads_to_another_site(page: TestClient, lake: Lake, back: s
     assert answer.headers["location"] == f"/?undone={decision}"
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_what_is_served_answers_under_the_name_that_was_given(tmp_path: Path, host: str) -> None:
+@pytest.mark.parametrize(("host", "number"), [("127.0.0.1", signal.SIGINT), ("localhost", signal.SIGTERM)])
+def test_the_web_server_answers_under_the_name_that_was_given_and_ends_at_once_when_asked_to_stop(
+    tmp_path: Path, host: str, number: signal.Signals
+) -> None:
     command = [str(Path(sys.executable).with_name("holocron")), "web", "--port", "0", "--host", host]
     environment = {**os.environ, "HOLOCRON_DATA": str(tmp_path)}
     with subprocess.Popen(  # noqa: S603 - our own command
-        command, env=environment, stdout=subprocess.PIPE, text=True
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout
         address = process.stdout.readline().split()[2]
         assert host in address
         assert httpx.get(address, trust_env=False).status_code == 200
-        process.terminate()
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=10)
+    assert errors == ""
 
 
 @pytest.mark.parametrize(
@@ -280,17 +284,3 @@ def test_a_taken_port_says_what_to_do(lake: Lake) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(CannotServeError, match=f"port {port} of 127.0.0.1 cannot be used"):
             serve(make_app(desk), "127.0.0.1", port, print)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_web_server_ends_at_once_when_asked_to_stop(tmp_path: Path, number: signal.Signals) -> None:
-    command = [str(Path(sys.executable).with_name("holocron")), "web", "--port", "0"]
-    environment = {**os.environ, "HOLOCRON_DATA": str(tmp_path)}
-    with subprocess.Popen(  # noqa: S603 - our own command
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout
-        assert "http://127.0.0.1:" in process.stdout.readline()
-        process.send_signal(number)
-        _, errors = process.communicate(timeout=10)
-    assert errors == ""
