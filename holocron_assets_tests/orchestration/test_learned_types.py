@@ -42,14 +42,22 @@ def instance() -> Iterator[dg.DagsterInstance]:
         yield ephemeral
 
 
-@pytest.fixture
-def sample(finished_sample: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Holocron:
-    """The sample, with a model though the rules leave only a few of its pages open."""
-    monkeypatch.setattr(store, "FEWEST_OPEN_PAGES", 1)
-    holocron = finished_sample.copy_to(tmp_path)
-    store_type_model(holocron.lake, SAMPLE)
-    store_type_predictions(holocron.lake, SAMPLE)
+@pytest.fixture(scope="module")
+def learned(finished_sample: Holocron, tmp_path_factory: pytest.TempPathFactory) -> Holocron:
+    """The sample, with a model though the rules leave only a few of its pages open. Copy it to change it."""
+    holocron = finished_sample.copy_to(tmp_path_factory.mktemp("learned"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(store, "FEWEST_OPEN_PAGES", 1)
+        store_type_model(holocron.lake, SAMPLE)
+        store_type_predictions(holocron.lake, SAMPLE)
     return holocron
+
+
+@pytest.fixture
+def sample(learned: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Holocron:
+    """A copy of it."""
+    monkeypatch.setattr(store, "FEWEST_OPEN_PAGES", 1)
+    return learned.copy_to(tmp_path)
 
 
 def predictions(holocron: Holocron) -> dict[str, dict[str, Any]]:
