@@ -234,9 +234,25 @@ def age(files: list[Path], *, days: int) -> None:
         os.utime(file, (then, then))
 
 
+@pytest.fixture(scope="module")
+def packed_once(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """A packed lake. Copy it to change it."""
+    lake, _ = packed_lake(tmp_path_factory.mktemp("packed"))
+    return lake
+
+
+@pytest.fixture
+def packed(packed_once: Lake, tmp_path: Path) -> tuple[Lake, Path]:
+    """A copy of it, and its pack."""
+    shutil.copytree(packed_once.root, tmp_path, dirs_exist_ok=True)
+    lake = Lake(tmp_path)
+    (pack,) = lake.files()
+    return lake, pack
+
+
 @pytest.mark.fault(3, "a pack whose statistics or footer are damaged")
-def test_of_a_damaged_pack_everything_that_can_be_read_is_saved(tmp_path: Path) -> None:
-    lake, pack = packed_lake(tmp_path)
+def test_of_a_damaged_pack_everything_that_can_be_read_is_saved(packed: tuple[Lake, Path]) -> None:
+    lake, pack = packed
     before = {name: read_footer(lake, PAGE_LINKS, name) for name in lake.partitions(PAGE_LINKS)}
     pack.write_bytes(pack.read_bytes().replace(b"parquet-cpp-arrow", b"parquet-cpp-ARROW"))
     aside = put_aside(lake, pack)
@@ -251,9 +267,9 @@ def test_of_a_damaged_pack_everything_that_can_be_read_is_saved(tmp_path: Path) 
 @pytest.mark.fault(3, "two damaged packs of one table")
 @pytest.mark.parametrize("other", ["0.parquet", "z.parquet"], ids=["older", "younger"])
 def test_what_a_damaged_pack_holds_is_saved_though_another_pack_cannot_be_read(
-    tmp_path: Path, other: str
+    packed: tuple[Lake, Path], other: str
 ) -> None:
-    lake, pack = packed_lake(tmp_path)
+    lake, pack = packed
     before = lake.partitions(PAGE_LINKS)
     pack.with_name(other).write_bytes(b"no Parquet at all")
     pack.write_bytes(pack.read_bytes().replace(b"parquet-cpp-arrow", b"parquet-cpp-ARROW"))
@@ -264,8 +280,10 @@ def test_what_a_damaged_pack_holds_is_saved_though_another_pack_cannot_be_read(
 
 @pytest.mark.fault(3, "a pack with a damaged page, and one that was cut")
 @pytest.mark.parametrize("cut", [False, True], ids=["page", "cut"])
-def test_what_a_damaged_pack_held_is_missing_and_so_made_again(tmp_path: Path, cut: object) -> None:
-    lake, pack = packed_lake(tmp_path)
+def test_what_a_damaged_pack_held_is_missing_and_so_made_again(
+    packed: tuple[Lake, Path], cut: object
+) -> None:
+    lake, pack = packed
     if cut:
         pack.write_bytes(pack.read_bytes()[:-1])
     else:
@@ -302,9 +320,9 @@ def with_the_pack_of_another_table(lake: Lake, pack: Path) -> None:
     ],
 )
 def test_a_file_that_is_no_pack_of_the_table_is_named_and_set_aside(
-    tmp_path: Path, replace: Callable[[Lake, Path], None], why: str
+    packed: tuple[Lake, Path], replace: Callable[[Lake, Path], None], why: str
 ) -> None:
-    lake, pack = packed_lake(tmp_path)
+    lake, pack = packed
     replace(lake, pack)
     with pytest.raises(DamagedPartitionError, match=why) as raised:
         lake.partitions(PAGE_LINKS)
@@ -314,8 +332,8 @@ def test_a_file_that_is_no_pack_of_the_table_is_named_and_set_aside(
 
 
 @pytest.mark.fault(3, "a flipped bit anywhere in a pack's footer")
-def test_a_flipped_bit_in_the_footer_of_a_pack_is_noticed_wherever_it_is(tmp_path: Path) -> None:
-    _, pack = packed_lake(tmp_path)
+def test_a_flipped_bit_in_the_footer_of_a_pack_is_noticed_wherever_it_is(packed: tuple[Lake, Path]) -> None:
+    _, pack = packed
     whole = pack.read_bytes()
     start = whole.rindex(FOOTER_KEY) - 20
     missed = []
