@@ -75,12 +75,11 @@ def dispatched(
     tmp_path: Path, finished_sample: Holocron, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Dispatched]:
     holocron = finished_sample.copy_to(tmp_path)
-    for folder in ("interrogations", "dagster"):
+    for folder in ("interrogations", "spaces"):
         (tmp_path / folder).mkdir()
-    with FakeOllama() as ollama, dg.DagsterInstance.local_temp(str(tmp_path / "dagster")) as instance:
+    with FakeOllama() as ollama, dg.DagsterInstance.ephemeral() as instance:
         monkeypatch.setenv("HOLOCRON_LLM", "auto")
         monkeypatch.setenv("OLLAMA_HOST", ollama.url)
-        (tmp_path / "spaces").mkdir()
         monkeypatch.setenv("HOLOCRON_INTERROGATIONS", str(tmp_path / "interrogations"))
         monkeypatch.setenv("HOLOCRON_SPACES", str(tmp_path / "spaces"))
         monkeypatch.setenv("HOLOCRON_DISPATCH", str(tmp_path / "dispatch.yaml"))
@@ -158,11 +157,15 @@ def test_nothing_is_asked_for_while_a_run_asks_a_model(
     assert (asked, why) == ([], f"models are at work: {SMALL}")
 
 
-def test_nothing_is_asked_for_while_a_person_s_run_has_the_pool(dispatched: Dispatched) -> None:
-    storage = dispatched.watched.instance.event_log_storage
-    storage.set_concurrency_slots(GPU_POOL, 1)
-    storage.claim_concurrency_slot(GPU_POOL, "a-person-s-run", "derived_kinds")
-    asked, why = dispatched.tick()
+def test_nothing_is_asked_for_while_a_person_s_run_has_the_pool(
+    dispatched: Dispatched, tmp_path: Path
+) -> None:
+    # An instance in memory has no pools.
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as lasting:
+        lasting.event_log_storage.set_concurrency_slots(GPU_POOL, 1)
+        lasting.event_log_storage.claim_concurrency_slot(GPU_POOL, "a-person-s-run", "derived_kinds")
+        dispatched.watched = Watched(dispatched.watched.holocron, lasting)
+        asked, why = dispatched.tick()
     assert (asked, why) == ([], "models are at work: run a-person-s-run")
 
 
