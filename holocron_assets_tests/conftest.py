@@ -15,6 +15,7 @@ from real_mediawiki import SHARED, RealWiki, running_wiki
 if TYPE_CHECKING:
     from sample_holocron import Holocron
 
+    from holocron_assets.lake.place.paths import Lake
     from holocron_assets.operations.state.status import Status
 
 load_profiles()
@@ -122,6 +123,30 @@ def busy_status(busy: "Holocron") -> "Status":
     from watched_sample import status_of  # noqa: PLC0415 - the same
 
     return status_of(busy)
+
+
+@pytest.fixture(scope="session")
+def made_review_lake(tmp_path_factory: pytest.TempPathFactory) -> "Lake":
+    """A lake with something of every kind to review. Shared by all tests: copy it to change it."""
+    from review_lake import review_lake  # noqa: PLC0415 - it loads several rooms; few tests review
+
+    return review_lake(tmp_path_factory.mktemp("review"))
+
+
+@pytest.fixture(scope="session")
+def made_alike_lake(tmp_path_factory: pytest.TempPathFactory) -> "Lake":
+    """A lake with questions about several items that are alike. Shared by all tests: copy it to change it."""
+    from alike_lake import alike_lake  # noqa: PLC0415 - the same
+
+    return alike_lake(tmp_path_factory.mktemp("alike"))
+
+
+@pytest.fixture(scope="session")
+def made_proposals_lake(tmp_path_factory: pytest.TempPathFactory) -> "Lake":
+    """A lake whose open pages share templates. Shared by all tests: copy it to change it."""
+    from proposals_lake import proposals_lake  # noqa: PLC0415 - the same
+
+    return proposals_lake(tmp_path_factory.mktemp("proposals"))
 
 
 @pytest.fixture(scope="session")

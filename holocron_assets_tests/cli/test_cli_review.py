@@ -7,7 +7,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner, Result
-from review_lake import ALSO_NEM, MENTIONED, NEM, PAIR, SOURCE, review_lake
+from review_lake import ALSO_NEM, MENTIONED, NEM, PAIR, SOURCE, copied
 
 from holocron_assets.cli.main import main
 from holocron_assets.decisions.log import DecisionError, all_decisions, standing, undo
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.system
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return review_lake(tmp_path)
+def lake(made_review_lake: Lake, tmp_path: Path) -> Lake:
+    return copied(made_review_lake, tmp_path)
 
 
 def review(lake: Lake, *arguments: str, answers: str | None = None) -> Result:

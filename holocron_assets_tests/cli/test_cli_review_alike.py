@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 import pytest
-from alike_lake import PLACE, PLANET_QUESTION, SOURCE, SYSTEM_QUESTION, SYSTEMS, alike_lake, asked
+from alike_lake import PLACE, PLANET_QUESTION, SOURCE, SYSTEM_QUESTION, SYSTEMS, asked
 from click.testing import CliRunner
 from proposals_lake import GLORB_QUESTION, GLORBS, proposals_lake
+from review_lake import copied
 
 from holocron_assets.classify.decided_types import decide_type
 from holocron_assets.cli.main import main
@@ -19,8 +20,8 @@ pytestmark = pytest.mark.system
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return alike_lake(tmp_path)
+def lake(made_alike_lake: Lake, tmp_path: Path) -> Lake:
+    return copied(made_alike_lake, tmp_path)
 
 
 def review(lake: Lake, *arguments: str, answers: str | None = None) -> str:

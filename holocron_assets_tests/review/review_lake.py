@@ -1,5 +1,6 @@
 """A lake with something of every kind to review: small, whole, and made of declared rows alone."""
 
+import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,6 +93,12 @@ def review_lake(folder: Path) -> Lake:
     )
     store_review(lake, SOURCE)
     return lake
+
+
+def copied(lake: Lake, folder: Path) -> Lake:
+    """A lake that holds the same, to be changed."""
+    shutil.copytree(lake.root, folder, dirs_exist_ok=True)
+    return Lake(folder, lake.derived_tables)
 
 
 def write(lake: Lake, table: Table, partition: str, rows: Sequence[Row]) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from review_lake import BATCH, NEM, OSK, PERSON, SOURCE, fact, review_lake, write
+from review_lake import BATCH, NEM, OSK, PERSON, SOURCE, copied, fact, write
 
 from holocron_assets.derive.interrogations.loading import derived_tables
 from holocron_assets.lake.declaration.keys import content_hash
@@ -21,8 +21,8 @@ _ANSWERS = {table.name: table for table in derived_tables()}
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return Lake(review_lake(tmp_path).root, tuple(derived_tables()))
+def lake(made_review_lake: Lake, tmp_path: Path) -> Lake:
+    return Lake(copied(made_review_lake, tmp_path).root, tuple(derived_tables()))
 
 
 def detail_of(lake: Lake) -> EntityDetail:

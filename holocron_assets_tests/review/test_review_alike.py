@@ -14,12 +14,12 @@ from alike_lake import (
     SOURCE,
     SYSTEM_QUESTION,
     SYSTEMS,
-    alike_lake,
     asked,
     titles_of,
     write_signals,
     write_types,
 )
+from review_lake import copied
 
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.decisions.files import export_decisions, import_decisions
@@ -38,8 +38,8 @@ TYPES = ("Concept", "Droid", PLACE)
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return alike_lake(tmp_path)
+def lake(made_alike_lake: Lake, tmp_path: Path) -> Lake:
+    return copied(made_alike_lake, tmp_path)
 
 
 def choices(lake: Lake, question: Row) -> dict[str, Choice]:

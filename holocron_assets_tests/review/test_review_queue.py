@@ -15,8 +15,8 @@ from review_lake import (
     PERSON,
     QUAY,
     SOURCE,
+    copied,
     fact,
-    review_lake,
     write,
 )
 
@@ -42,8 +42,8 @@ ITEMS = {
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return review_lake(tmp_path)
+def lake(made_review_lake: Lake, tmp_path: Path) -> Lake:
+    return copied(made_review_lake, tmp_path)
 
 
 def open_ids(lake: Lake) -> set[str]:

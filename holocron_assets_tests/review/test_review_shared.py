@@ -14,8 +14,8 @@ from proposals_lake import (
     SOURCE,
     asked,
     make_queue,
-    proposals_lake,
 )
+from review_lake import copied
 
 from holocron_assets.classify.decided_types import decide_shared
 from holocron_assets.decisions.log import all_decisions, new_decision, record, undo_answer
@@ -29,8 +29,8 @@ SAID: dict[str, Any] = {"author": "Ada", "reason": "I read them"}
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return proposals_lake(tmp_path)
+def lake(made_proposals_lake: Lake, tmp_path: Path) -> Lake:
+    return copied(made_proposals_lake, tmp_path)
 
 
 def choices(lake: Lake, question: Row) -> dict[str, Choice]:

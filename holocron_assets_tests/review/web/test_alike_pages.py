@@ -15,11 +15,11 @@ from alike_lake import (
     SOURCE,
     SYSTEM_QUESTION,
     SYSTEMS,
-    alike_lake,
     asked,
     write_types,
 )
 from proposals_lake import GLORB_QUESTION, proposals_lake
+from review_lake import copied
 from starlette.testclient import TestClient
 
 from holocron_assets.decisions.log import all_decisions, standing
@@ -37,8 +37,8 @@ VARN = f"/item/page-{title_key(SOURCE, 'Varn system')}"
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return alike_lake(tmp_path)
+def lake(made_alike_lake: Lake, tmp_path: Path) -> Lake:
+    return copied(made_alike_lake, tmp_path)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import base64
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -14,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 from click.testing import CliRunner
-from review_lake import NEM, review_lake
+from review_lake import NEM, copied
 from starlette.testclient import TestClient
 
 from holocron_assets.cli.main import main
@@ -34,15 +33,9 @@ SESSION = "a-session"
 TOKEN = "a-token-that-nobody-guesses"  # noqa: S105 - of these tests
 
 
-@pytest.fixture(scope="module")
-def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return review_lake(tmp_path_factory.mktemp("review")).root
-
-
 @pytest.fixture
-def lake(made_once: Path, tmp_path: Path) -> Lake:
-    shutil.copytree(made_once, tmp_path / "lake")
-    return Lake(tmp_path / "lake")
+def lake(made_review_lake: Lake, tmp_path: Path) -> Lake:
+    return copied(made_review_lake, tmp_path)
 
 
 @pytest.fixture
