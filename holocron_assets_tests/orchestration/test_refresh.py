@@ -78,7 +78,9 @@ def small_holocron(folder: Path, *, pages: int = 6, batch_size: int = 500) -> Ho
     return holocron
 
 
-def test_refresh_lists_cuts_fetches_and_resolves(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+def test_refresh_lists_cuts_fetches_and_resolves_and_the_next_one_lists_seeds_anew_and_finds_nothing_else(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
     holocron = small_holocron(tmp_path)
     result = refresh(holocron, instance)
     assert result.success
@@ -87,6 +89,10 @@ def test_refresh_lists_cuts_fetches_and_resolves(tmp_path: Path, instance: dg.Da
     assert len(read_partition(holocron.lake, PAGES, "small-000001")) == 6
     assert holocron.lake.partitions(ENTITIES) != []
     assert entities_to_resolve(holocron.lake) == []
+    before = len(jobs_run(instance))
+    assert refresh(holocron, instance).success
+    assert jobs_run(instance)[before:] == [("list_seeds", "small")]
+    assert count_of_runs(instance, "resolve_entities") == 1
 
 
 @pytest.mark.parametrize("source", [None, "papers"])
@@ -111,29 +117,13 @@ def test_refresh_lists_and_fetches_files(
     assert count_of_runs(instance, "crawl_batch") == (source is None)
 
 
-def test_refreshing_again_lists_seeds_anew_and_finds_nothing_else(
-    tmp_path: Path, instance: dg.DagsterInstance
-) -> None:
-    holocron = small_holocron(tmp_path)
-    assert refresh(holocron, instance).success
-    before = len(jobs_run(instance))
-    assert refresh(holocron, instance).success
-    assert jobs_run(instance)[before:] == [("list_seeds", "small")]
-    assert count_of_runs(instance, "resolve_entities") == 1
-
-
-def test_refresh_runs_at_most_the_batches_that_it_is_given(
+def test_refresh_cuts_and_runs_at_most_the_batches_that_it_is_given(
     tmp_path: Path, instance: dg.DagsterInstance
 ) -> None:
     holocron = small_holocron(tmp_path, pages=6, batch_size=2)
     assert refresh(holocron, instance, maximum_batches=1).success
     assert [job for job, _ in jobs_run(instance)].count("crawl_batch") == 1
     assert len(holocron.lake.partitions(PAGES)) == 1
-
-
-def test_refresh_cuts_no_more_batches_than_it_runs(tmp_path: Path, instance: dg.DagsterInstance) -> None:
-    holocron = small_holocron(tmp_path, pages=6, batch_size=2)
-    assert refresh(holocron, instance, maximum_batches=1).success
     assert len(holocron.lake.partitions(BATCH_PAGES)) == 1
 
 
@@ -223,32 +213,22 @@ def test_refresh_of_an_unknown_source_says_which_file_is_missing(
     assert str(tmp_path / "sources" / "nowhere.yaml") in failure_message(result)
 
 
-def test_add_pages_fetches_given_pages_of_a_wiki_and_all_that_follows(
+def test_add_pages_fetches_given_pages_of_a_wiki_and_all_that_follows_and_fetches_them_again_when_asked_again(
     tmp_path: Path, instance: dg.DagsterInstance
 ) -> None:
     with tiny_wiki() as wiki:
         holocron = Holocron(tmp_path)
         add_tiny_source(holocron, wiki)
-        result = add_pages(holocron, instance, "tiny", "shade", "Nobody")
-    assert result.success
+        assert add_pages(holocron, instance, "tiny", "shade", "Nobody").success
+        assert jobs_run(instance)[:2] == [("ask_site", "tiny"), ("crawl_batch", "tiny-000001")]
+        assert add_pages(holocron, instance, "tiny", "Shade").success
+    assert holocron.lake.partitions(PAGES) == ["tiny-000001", "tiny-000002"]
     pages = read_partition(holocron.lake, PAGES, "tiny-000001")
     assert [(row["title"], row["status"]) for row in pages] == [("Shade", "ok"), ("Nobody", "missing")]
     manifest = read_partition(holocron.lake, BATCH_PAGES, "tiny-000001")
     assert {row["reason"] for row in manifest} == {"added"}
-    assert jobs_run(instance)[:2] == [("ask_site", "tiny"), ("crawl_batch", "tiny-000001")]
     (entity,) = read_partition(holocron.lake, ENTITIES, "LocationPlace")
     assert entity["title"] == "Shade"
-
-
-def test_add_pages_fetches_again_what_was_fetched_before(
-    tmp_path: Path, instance: dg.DagsterInstance
-) -> None:
-    with tiny_wiki() as wiki:
-        holocron = Holocron(tmp_path)
-        add_tiny_source(holocron, wiki)
-        assert add_pages(holocron, instance, "tiny", "Shade").success
-        assert add_pages(holocron, instance, "tiny", "Shade").success
-    assert holocron.lake.partitions(PAGES) == ["tiny-000001", "tiny-000002"]
 
 
 def test_add_pages_refuses_a_title_that_no_page_can_have_and_cuts_nothing(
