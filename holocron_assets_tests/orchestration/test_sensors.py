@@ -477,19 +477,27 @@ def test_entities_that_are_being_resolved_are_not_asked_for_again_whatever_was_w
     assert watched.tick(sensors.promotion).skipped == "entities are being resolved"
 
 
-@pytest.mark.parametrize("most", ["MOST_BATCHES_READ", "MOST_NAMES_READ"])
-def test_in_a_large_lake_the_run_and_not_the_tick_checks_the_entities(
-    finished_sample: Holocron,
-    tmp_path: Path,
-    instance: dg.DagsterInstance,
-    monkeypatch: pytest.MonkeyPatch,
-    most: str,
-) -> None:
-    watched = Watched(finished_sample.copy_to(tmp_path), instance)
-    watched.holocron.lake.file(ENTITIES, "Droid").unlink()
+def let_a_lake_be_large(monkeypatch: pytest.MonkeyPatch, most: str) -> None:
+    """Let a lake have more of something than a tick reads, and let the tick fail if it reads it."""
     monkeypatch.setattr(sensors, most, -1)
     for reader in ("types_to_learn", "entities_to_resolve", "sources_to_tag"):
         monkeypatch.setattr(sensors, reader, pytest.fail)
+
+
+@pytest.mark.parametrize("most", ["MOST_BATCHES_READ", "MOST_NAMES_READ"])
+def test_in_a_large_lake_the_tick_does_not_check_the_entities(
+    finished_sample: Holocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, most: str
+) -> None:
+    let_a_lake_be_large(monkeypatch, most)
+    assert Watched(finished_sample, instance).tick(sensors.promotion).work == [("learn_types", None)]
+
+
+def test_in_a_large_lake_the_runs_check_the_entities(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(finished_sample.copy_to(tmp_path), instance)
+    watched.holocron.lake.file(ENTITIES, "Droid").unlink()
+    let_a_lake_be_large(monkeypatch, "MOST_BATCHES_READ")
     jobs, tick = [], watched.tick(sensors.promotion)
     while asked := tick.asked:
         jobs.append(asked[0].job_name)
