@@ -34,7 +34,7 @@ VARIABLES: Mapping[str, str] = {
     "HOLOCRON_STATE": "What processes share about each wiki's host; interrogations as they were last read "
     "and checked, and what was computed of lakes and code (the user's state folder)",
     "HOLOCRON_MODELS": "The model files of the embedded server (the user's cache folder)",
-    "HOLOCRON_MODEL_FILES": "Model files, or folders of them, that are there already, parted as in PATH",
+    "HOLOCRON_MODEL_FILES": "Model files that are there already, or folders of them, `:` between, as in PATH",
     "DAGSTER_HOME": "Dagster's folder (`$HOLOCRON_DATA/dagster`)",
     "HOLOCRON_POSTGRES_URL": "The PostgreSQL that holds Dagster's storage; without it, SQLite does",
     "HOLOCRON_LAKE": "The store of a lake that machines share, such as `s3://bucket/prefix`; without it, "
@@ -47,14 +47,16 @@ VARIABLES: Mapping[str, str] = {
     "HOLOCRON_PROCESSES": "Processes in which `holocron run` and `import` work (one a core, at most 4)",
     "HOLOCRON_LLM": "`off`: no model is asked; `embedded`: the embedded server is, always; "
     "`auto`: OLLAMA_HOST is asked if it is set, else the embedded server",
-    "HOLOCRON_MODEL": "The model that every interrogation asks, whatever it names",
+    "HOLOCRON_MODEL": "The model that `holocron answer` and all interrogations ask, whatever they name; "
+    "spaces keep their own",
     "HOLOCRON_RUN_DAYS": "Days for which Dagster's runs that went well are kept (30)",
     "HOLOCRON_FAILED_RUN_DAYS": "Days for which Dagster's runs that failed are kept (90)",
-    "HOLOCRON_BACKFILL_RUNS": "Most runs of a backfill at once",
-    "HOLOCRON_BACKFILL_QUEUED": "Depth of the queue above which a backfill is refused",
+    "HOLOCRON_BACKFILL_RUNS": "The most runs that one backfill may start (100)",
+    "HOLOCRON_BACKFILL_QUEUED": "A backfill is refused if more runs than this wait already (100)",
     "HOLOCRON_WEB_TOKEN": "What requests to `holocron web` must carry; needed where other machines may ask",
     "HOLOCRON_LOG": "`text` or `json`: how log lines are written (`text`)",
-    "HOLOCRON_LOG_LEVEL": "What is worth a log line",
+    "HOLOCRON_LOG_LEVEL": "The lowest level that is logged: `debug`, `info`, `warning` or `error` "
+    "(as text `warning`, as JSON `info`)",
     "OLLAMA_HOST": "The Ollama server that is asked",
     "OLLAMA_API_KEY": "The key that it wants, if it wants one",
     "OLLAMA_NUM_PARALLEL": "Of the embedded server: requests to a model at once",

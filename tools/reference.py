@@ -72,7 +72,7 @@ def reference_markdown() -> str:
     return "\n".join(
         [
             _HEAD,
-            _section("Settings", "Variables of the environment; in brackets, without them.", _settings()),
+            _section("Settings", "Environment variables; in brackets, the default.", _settings()),
             _section("Source files", "`data/sources/NAME.yaml`; [sources.md](sources.md).", _keys(Source)),
             _section("Sources of files", "Also there; [files.md](files.md).", _keys(FileSource)),
             _section(

@@ -382,8 +382,8 @@ def refuse_undo_of(target: Row) -> None:
     """Raise DecisionError if a decision has a kind that cannot be undone."""
     if target["kind"] == "requeue":
         raise DecisionError(
-            f"decision {target['decision_id']} brought {target['title']!r} back: that is not undone. What is "
-            "tried in vain is given up again by itself."
+            f"decision {target['decision_id']} is a requeue of {target['title']!r}, which cannot be undone: "
+            "if its new attempts fail, it is given up again by itself"
         )
 
 

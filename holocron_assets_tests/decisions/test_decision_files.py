@@ -234,5 +234,7 @@ def test_an_undo_of_a_requeue_is_refused(tmp_path: Path) -> None:
     later = {"decided_at": "2026-03-02T00:00:00Z", "decision_id": "20260302T000000000000-0123456789ab"}
     file = tmp_path / "decisions.jsonl"
     file.write_text(f"{json.dumps(requeue)}\n{changed(kind='undo', undoes=LINE['decision_id'], **later)}\n")
-    with pytest.raises(DecisionError, match=r"line 2: decision .* brought 'A' back: that is not undone"):
+    with pytest.raises(
+        DecisionError, match=r"line 2: decision .* is a requeue of 'A', which cannot be undone"
+    ):
         import_decisions(Lake(tmp_path), file, types=TYPES)

@@ -220,7 +220,7 @@ def test_what_cannot_be_undone_is_refused(tmp_path: Path) -> None:
     undoing(lake, promoted)
     with pytest.raises(DecisionError, match="is undone already"):
         undoing(lake, promoted)
-    with pytest.raises(DecisionError, match="brought 'Vessa' back: that is not undone"):
+    with pytest.raises(DecisionError, match="is a requeue of 'Vessa', which cannot be undone"):
         undoing(lake, brought_back)
     assert len(all_decisions(lake)) == 3
 

@@ -25,8 +25,8 @@ from holocron_assets.derive.gpu.question import Answered, UnknownInterrogationEr
 def ask(interrogation: str, title: str, source_name: str | None, *, as_json: bool) -> None:
     """Ask INTERROGATION about the page TITLE now, and print the answer.
 
-    The batch that a model works on finishes the calls under way, waits for this answer, and goes on.
-    The answer is kept: no batch asks for it again. Exits with 1 if there is no answer.
+    The run that asks this model finishes the calls under way, waits for this answer, and goes on. The answer
+    is kept, so no run asks for it again. Exits with 1 if there is no answer.
     """
     try:
         question = question_about(opened_lake(), interrogation, title, source_name)

@@ -46,7 +46,10 @@ from holocron_assets.settings import data_folder
     help="Only these tables, separated by commas; docs/exports.md names them.",
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="Also suppressed entities, and statements that are not stated."
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Also suppressed entities, and statements that are only proposed or were rejected.",
 )
 @click.option(
     "--base",

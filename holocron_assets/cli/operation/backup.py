@@ -50,10 +50,10 @@ def backup(folder: Path, keep: int | None) -> None:
 def restore(folder: Path) -> None:
     """Bring the backup in FOLDER back into a data folder that is empty, and verify every file of it.
 
-    Exits with 1 if a file is damaged or cannot be read: it is named, and `holocron verify` lets a damaged one
-    be made again. Settings that exist stay as they are; those that differ from the backup are named. If this
-    user may not write a setting, all else is restored, the setting is named with its copy in the backup; this
-    also exits with 1.
+    Names each file that is damaged or cannot be read, and then exits with 1: give `holocron verify`, which
+    sets damaged files aside so that they are made again. Settings that exist stay as they are; those that
+    differ from the backup are named. If this user may not write a setting, all else is restored, the setting
+    and its copy in the backup are named, and this exits with 1.
     """
     # Dagster takes seconds to load, and `backup` does not need it.
     from holocron_assets.orchestration.internals.instance import reap_without_daemon

@@ -24,7 +24,7 @@ _REFUSED = 2
     "source_name",
     metavar="NAME",
     callback=refuse_empty,
-    help="All of this source: its batches, or itself.",
+    help="Only partitions of this source.",
 )
 @click.option("--from", "first", metavar="KEY", callback=refuse_empty, help="The first partition.")
 @click.option("--to", "last", metavar="KEY", callback=refuse_empty, help="The last partition.")

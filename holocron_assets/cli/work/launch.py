@@ -13,7 +13,7 @@ from holocron_assets.lake.place.paths import source_of
 @click.option("--wait", is_flag=True, help="Wait for the run, and exit with 1 if it fails.")
 @source_option
 @click.option("--title", "titles", multiple=True, metavar="TITLE", help="For add_pages; may be repeated.")
-@click.option("--maximum-batches", type=click.IntRange(min=1), help="For refresh.")
+@click.option("--maximum-batches", type=click.IntRange(min=1), help="For refresh: batches to fetch.")
 @click.option("--partition", metavar="KEY", help="Needed by jobs over a batch, a source or an entity type.")
 @tag_option
 @clear_errors

@@ -80,7 +80,7 @@ def remove(name: str) -> None:
     """Remove a model's file from HOLOCRON_MODELS. Files in HOLOCRON_MODEL_FILES stay."""
     model = shipped_catalog().find(name)
     if not own_model_files().remove(model):
-        fail(f"the cache holds no file of {model.name}")
+        fail(f"HOLOCRON_MODELS has no file of {model.name}: `holocron models list` shows where files are")
     click.echo(f"Removed {model.name}")
 
 

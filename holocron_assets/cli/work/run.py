@@ -37,15 +37,17 @@ _FEW_PAGES = 2  # an answer takes seconds on a CPU
     type=click.IntRange(min=0),
     default=_FEW_PAGES,
     show_default=True,
-    help="Ask interrogations about this many pages beside those that the rules leave open.",
+    help="Ask interrogations about this many pages, in addition to those that the rules leave open.",
 )
 @tag_option
 @clear_errors
 def run(source_name: str | None, llm: str | None, llm_pages: int, tags: Mapping[str, str]) -> None:
     """Do all work that is due: fetch pages, make types and entities, and ask models what they wait for.
 
-    Works on every enabled source, or only on the named one, in this process and without a daemon. Exits
-    with 1 if anything failed. A second run does only new work.
+    Works on every enabled source, or only on the named one, in this process and without a daemon. A second
+    run does only new work. Exits with 1 if a run failed and no later one did its work, if a check failed, if
+    a wiki or model could not be asked, or if a file of a source or interrogation is broken. Pages that were
+    given up are no failure: `holocron status` lists them.
 
     When nothing else is pending, models are asked about the pages that the rules leave open, except for those
     whose types are learned meanwhile, and more about the few pages that most others link to. The rest is

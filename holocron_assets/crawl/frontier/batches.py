@@ -215,7 +215,9 @@ def batches_of(lake: Lake, source_name: str) -> list[str]:
 
 def _refuse_dump(source: Source) -> None:
     if source.kind != "mediawiki_api":
-        raise PermanentError(f"source {source.name!r} is a dump: it is read whole, without added titles")
+        raise PermanentError(
+            f"source {source.name!r} is a dump, which is read whole: no titles can be added to it"
+        )
 
 
 def _added(source: Source, pages: Iterable[PageTitle]) -> list[PendingPage]:

@@ -136,7 +136,7 @@ class FileListing(Settings):
         if len(named) != 1:
             raise ValueError("a list has exactly one of file, sitemap and view")
         if (named == ["view"]) is (column is None):
-            raise ValueError("goes with view: it names the column with addresses")
+            raise ValueError("goes with view, and only with view: it names the view's column of addresses")
         return column
 
     @property

@@ -142,7 +142,10 @@ class Source(Settings):
     batch_size: Annotated[StrictInt, Field(ge=1, le=LARGEST_BATCH)] = Field(
         default=LARGEST_BATCH, description="pages in a batch"
     )
-    links_from: LinksFrom = Field(default="wikitext", description="who finds a page's links")
+    links_from: LinksFrom = Field(
+        default="wikitext",
+        description="'wikitext': links are read from pages; 'api': the wiki is asked for them",
+    )
     politeness: Politeness = Field(
         default=Politeness(), validate_default=True, description="limits of the crawl"
     )

@@ -194,7 +194,9 @@ def ask_query(
         is_transient = not isinstance(error, _PERMANENT)
         raise QueryError(f"query {_shown(sql)}: {error}", is_transient=is_transient) from error
     if len(found) > MOST_ROWS:
-        raise QueryError(f"query {_shown(sql)}: gave more than {MOST_ROWS:,} rows: let it choose")
+        raise QueryError(
+            f"query {_shown(sql)}: gave more than {MOST_ROWS:,} rows; add a condition, or order and limit"
+        )
     rows = [tuple(row.values()) for row in found]
     if not checked.is_ordered:
         rows.sort(key=repr)

@@ -133,6 +133,9 @@ class SearchEvidence(_Spec):
     """Passages that a search finds, the best first, a piece each.
 
     Attributes:
+        source: always 'search'.
+        label: the name of the passages in the prompt.
+        limit_bytes: the most UTF-8 bytes to keep.
         query: a template of what is searched; it may name what the question may name.
         space: the space whose vectors are searched too; by default, only words are searched.
         limit: the most passages.

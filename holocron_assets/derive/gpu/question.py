@@ -1,6 +1,6 @@
 """A person's direct question about one page, or its entity, between two requests of other work.
 
-It is asked as the batch would ask it, and its answer is kept with the batch's, so no batch asks it again.
+It is asked as a run would ask it, and its answer is kept with its partition's, so no run asks it again.
 """
 
 import asyncio

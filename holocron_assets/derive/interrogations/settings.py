@@ -112,7 +112,7 @@ class Options(Settings):
     Attributes:
         num_ctx: tokens of question and answer together.
         num_predict: tokens of an answer, at most.
-        temperature: 0 gives the same answer each time.
+        temperature: at 0 the model always takes its likeliest token; answers may still differ a little.
         seed: seed of the random choice among tokens, if the temperature is above 0.
     """
 

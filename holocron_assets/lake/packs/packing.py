@@ -208,7 +208,8 @@ def _verify(table: Table, path: Path, packed: dict[str, Packed]) -> None:
             rows = group.slice(one.first_row, one.footer.rows) if group else table.arrow_schema.empty_table()
             if rows.num_rows != one.footer.rows or _content_id(table, rows) != one.footer.content_id:
                 raise DamagedPartitionError(
-                    path, f"packing partition {name!r} went wrong: is the disk in order?"
+                    path,
+                    f"partition {name!r} was read back from its pack with other rows; check the disk",
                 )
 
 

@@ -169,8 +169,8 @@ def refuse_unguarded(lake: Lake, backfill: Backfill, guards: Guards) -> None:
         )
     if backfill.queued > guards.most_queued:
         raise BackfillRefusedError(
-            f"{backfill.queued} runs wait already, and it may be started behind {guards.most_queued} at "
-            f"most: wait, or say --most-queued {backfill.queued}"
+            f"{backfill.queued} runs wait already, and this backfill allows {guards.most_queued}: try "
+            f"again when fewer wait, or give --most-queued {backfill.queued}"
         )
     # By its table: an asset of entities may have the name of an interrogation.
     named = {one.table.name: one.name for one in load_interrogations()}

@@ -247,7 +247,10 @@ def end_leftovers(lock_file: Path) -> bool:
             sleep(_POLL_SECONDS)
             if _taken(file.fileno()):
                 return True
-    raise PermanentError(f"processes that an earlier Holocron started still hold {lock_file}; end them first")
+    raise PermanentError(
+        f"processes of an earlier Holocron still hold {lock_file}, and could not be ended: end those that "
+        f"`fuser {lock_file}` lists, then start again"
+    )
 
 
 def _taken(descriptor: int) -> bool:

@@ -18,6 +18,10 @@ would have a token that only its own cookie fits, and the last cookie is kept. A
 can read our pages: they can send forms by themselves. Pages of other sites cannot read ours."""
 
 _LARGEST_FORM = 64 * 1024
+_TOO_LARGE = (
+    "The form is larger than 64 KiB, or its request does not say how large it is. Nothing was recorded: "
+    "shorten the text and send it again."
+)
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -56,7 +60,7 @@ async def checked_form(request: Request) -> FormData:
     headers = request.headers
     length = headers.get("content-length", "")
     if not length.isdecimal() or int(length) > _LARGEST_FORM:
-        raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "A form says how long it is, up to 64 KiB.")
+        raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _TOO_LARGE)
     form = await request.form()
     session, token = request.cookies.get(_cookie(request), ""), str(form.get("token", ""))
     if not session or not hmac.compare_digest(token.encode(), token_of(session).encode()):
