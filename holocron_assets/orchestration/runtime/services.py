@@ -118,7 +118,7 @@ class SharedModels:
         The kernel may end it when memory is short. If it does not start, it is tried again after longer and
         longer pauses.
         """
-        with suppress(FolderGoneError, OSError):  # told by what needs the folder
+        with suppress(FolderGoneError, OSError):  # reported by what needs the folder
             keep_log_small()
         self._silences = self._silences + 1 if self._is_wanted and not _is_heard() else 0
         if self._silences * _CHECK_SECONDS >= delay_after(max(1, self._failures)).total_seconds():

@@ -25,7 +25,7 @@ def main() -> None:
         # Kept in a name: the server stops when nothing refers to it any more.
         server = serve(order)
     except ImportError as error:
-        sys.exit(f"{error}. {_INSTALL if 'libgomp' in str(error) else ''}")
+        sys.exit(f"{error}. {_INSTALL}" if "libgomp" in str(error) else str(error))
     except RuntimeError as error:
         sys.exit(str(error))
     sys.stdout.write(json.dumps({"address": server.listening_address}) + "\n")
