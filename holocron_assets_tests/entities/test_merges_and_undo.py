@@ -8,6 +8,7 @@ import pytest
 from resolved_wiki import START, Seen, Wiki, missing, redirect, wiki_of
 
 from holocron_assets.decisions.log import new_decision, record, undo
+from holocron_assets.entities.deciding import decide_merge, decide_state
 from holocron_assets.entities.identity.identity import entity_id
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.tables import ENTITY_PAIRS
@@ -227,6 +228,17 @@ def test_a_merged_entity_goes_with_its_page_to_another_type_after_the_page_was_a
     assert (stands(wiki, GORT)["state"], stands(wiki, GORT, new)["state"]) == ("suppressed", "promoted")
     assert "Kim merged it with 'Varn', which is of type Species" in stands(wiki, GORT, new)["review_reason"]
     assert wiki.stale() == []
+
+
+def test_a_decision_follows_no_merge_of_two_entities_that_have_different_types_now(tmp_path: Path) -> None:
+    wiki = wiki_of(tmp_path, Seen("Varn", 1), Seen("Gort", 2), Seen("Dune", 3))
+    wiki.resolve_all()
+    merge(wiki, VARN, DUNE)
+    wiki.crawl(Seen("Dune", 3, "Droid", revision_id=101, method="person"))
+    wiki.resolve_all()
+    decide_merge(wiki.lake, gone=GORT, into=VARN, author="Kim", reason="One and the same.")
+    promoted = decide_state(wiki.lake, "promote", entity_id=GORT, author="Kim", reason="It belongs here.")
+    assert promoted["title"] == "Varn"
 
 
 @pytest.mark.parametrize(("old", "new"), [("Species", "Droid"), ("Droid", "Species")])

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 TITLES = ("Brenna", "Ostrov", "Quill", "Vetch", "Marrow", "Thistle", "Undine")
 EMBLEM = "a red hand"
-SURE = 0.80
+SURE, BY_MODEL = 0.80, 0.55  # what makes an entity stand, and what the recorded model's answer is worth
 SAYS = ("LocationPlace", "Concept", "Species")  # of vague pages, by the question's wording and the edition
 TABLES_OF_A_WIKI = ("pages", "batch_pages", "seed_titles", "page_changes", "change_looks", "known_links")
 """What is made again by asking the wiki."""
@@ -22,7 +22,6 @@ NO_ENTITIES = ("ReferenceMeta", "Unknown")
 BY_PEOPLE = {"promote": "adjudicated", "suppress": "suppressed", "merge": "merged"}
 Names = set[str] | frozenset[str]
 LOST = "lost"  # the state of an entity whose row was in a damaged file, and that no page stands for
-BY_MODEL = 0.55  # what the recorded model's answer is worth where rules know nothing
 
 
 @dataclass(frozen=True)
@@ -153,8 +152,7 @@ class Model:
 
     def must_fetch(self) -> set[str]:
         """Titles that differ between wiki and lake, and those that are linked and were never asked for."""
-        titles = self.lake.pages.keys() | self.wiki.keys()
-        changed = {title for title in titles if self.lake.pages.get(title) != self.wiki.get(title)}
+        changed = {title for title, _ in self.lake.pages.items() ^ self.wiki.items()}
         linked = {to for title, page in self.wiki.items() for to in (page.target or title, *page.links)}
         return changed | (linked - self.lake.asked)
 
@@ -233,13 +231,16 @@ class Model:
 
     def _merged(self, here: Names) -> dict[str, str]:
         """By each entity that is one with others, the one that stays: people's newest merges come first."""
-        types = {one.identifier: one.typed.type for one in self.lake.entities if one.state != LOST}
-        pairs = [pair for pair in self.lake.pairs if len({types.get(each, each) for each in pair}) == 1]
-        said = sorted((self.lake.pairs[pair] for pair in pairs), key=lambda one: one.identifier, reverse=True)
+        said = sorted(self._within_types(), key=lambda one: one.identifier, reverse=True)
         groups = _groups(said, [{one.subject, one.value} for one in said if one.kind == "split"])
         titles = {one.identifier: one.title for one in self.lake.entities}
         ends = {name: self._end(group, here & group or group, titles) for name, group in groups.items()}
         return {name: end for name, end in ends.items() if end != name}
+
+    def _within_types(self) -> list[Decision]:
+        """What people said of pairs whose two have one type now; nothing follows from the others."""
+        types = {one.identifier: one.typed.type for one in self.lake.entities if one.state != LOST}
+        return [one for one in self.lake.pairs.values() if types.get(one.subject) == types.get(one.value, "")]
 
     def _end(self, group: Names, here: Names, order: Mapping[str, str], own: str = "") -> str:
         """What people merged the others of a group into, if it is here; better itself than another."""
@@ -349,10 +350,9 @@ class Model:
 
     def leads_to(self, entity: Entity) -> Entity:
         """What people's merges lead to from an entity, before a run follows them."""
-        own = entity.identifier
-        group = _groups(self.lake.pairs.values()).get(own, {own})
-        end = self._end(group, group, {}, own), entity.typed.type
-        return next((one for one in self.lake.entities if (one.identifier, one.typed.type) == end), entity)
+        group = _groups(self._within_types()).get(entity.identifier, {entity.identifier})
+        end = self._end(group, group, {}, entity.identifier)
+        return next((one for one in self.lake.entities if one.identifier == end), entity)
 
     def lose(self, table: str, partition: str) -> None:
         """A file was damaged. Of entities, what was true before is in the file that was set aside."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from holocron_assets.decisions.log import DecisionError, standing
-from holocron_assets.entities.one_now import followed_decisions, id_now
+from holocron_assets.entities.one_now import id_now
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS
@@ -96,7 +96,7 @@ def survivor(lake: Lake, entity: Row) -> Row:
 
     A decision counts at once, unless it waits for something that the lake does not hold yet.
     """
-    now = id_now(entity, standing(lake), followed_decisions(lake, entity["entity_type"]))
+    now = id_now(lake, entity, standing(lake))
     if now == entity["entity_id"]:
         return entity
     return next(iter(find_entities(lake, now, entity_type=entity["entity_type"])), entity)
