@@ -29,6 +29,7 @@ from type_accuracy import SCORING_FILE, SHARED, SITE, SOURCE, Case, page_row, pe
 from holocron_assets.classify.merge import page_type_row
 from holocron_assets.classify.model_weighing import load_model_weighing, weigh_answer
 from holocron_assets.classify.rules import classify_page, load_rules
+from holocron_assets.derive.engine.call_times import calls_at_once
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.loading import load_interrogations
@@ -201,7 +202,7 @@ async def asked(
 
 
 async def ask_all(engine: Engine, work: PartitionWork, model: str, digest: str, most: int | None) -> None:
-    turns = asyncio.Semaphore(await engine.calls_at_once())
+    turns = asyncio.Semaphore(calls_at_once())
     waiting = work.ready(utc_now())[:most]
     started, done = time.monotonic(), 0
 

@@ -149,5 +149,7 @@ def _client(server: str) -> "ollama.Client":
 
 @lru_cache(maxsize=4)
 def _digests(server: str, _minute: int) -> dict[str, str]:
-    """Digests of the models that a server has, by name; asked once a minute."""
-    return {one.model: one.digest or "" for one in _client(server).list().models if one.model}
+    """Digests of the models that a server has, as `digests_by_name` gives them; asked once a minute."""
+    from holocron_assets.derive.engine.listening import digests_by_name  # noqa: PLC0415 - as in `_client`
+
+    return digests_by_name(_client(server).list().models)

@@ -316,8 +316,8 @@ class FakeOllama:
             self._chat(handler, chat)
 
     def embed(self, handler: Handler, asked: Chat) -> None:
-        """Embed texts; without any, load the model."""
-        if asked.model not in self.models:
+        """Embed texts; without any, load the model. A name without a tag is that of the latest."""
+        if self.models.keys().isdisjoint({asked.model, f"{asked.model}:latest"}):
             handler.send(404, {"error": f"model '{asked.model}' not found"})
             return
         given = asked.body["input"]

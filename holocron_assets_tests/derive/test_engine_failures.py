@@ -30,7 +30,7 @@ from fake_ollama import (
     slow,
 )
 
-from holocron_assets.derive.engine.call_times import server_slots
+from holocron_assets.derive.engine.call_times import calls_at_once, server_slots
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.engine.problems import (
@@ -432,7 +432,7 @@ def test_one_more_call_is_under_way_than_the_server_has_slots(
     setting: str, calls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLLAMA_NUM_PARALLEL", setting)
-    assert with_engine(refused_url(), lambda engine: engine.calls_at_once()) == calls
+    assert calls_at_once() == calls
 
 
 def test_no_proxy_is_asked_for_this_machines_own_ports(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -306,6 +306,15 @@ def test_what_is_searched_is_embedded_with_the_querys_prefix(
     assert ollama.embeds[0].body["input"] == "query: who sang?"
 
 
+def test_a_model_that_is_named_without_its_tag_embeds_what_is_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLOCRON_SPACES", str(write(tmp_path / "spaces", model="words")))
+    with FakeOllama(models={"words:latest": DIGEST}, vector=word_vector) as fake:
+        found = query_vector("who sang?", {"words": 3}, {"HOLOCRON_LLM": "auto", "OLLAMA_HOST": fake.url})
+    assert found.digest == DIGEST
+
+
 def test_a_search_goes_on_where_no_model_server_can_be_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

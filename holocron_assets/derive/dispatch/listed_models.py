@@ -3,11 +3,10 @@
 import asyncio
 
 from holocron_assets.derive.engine.bounded_client import open_client
+from holocron_assets.derive.engine.listening import digests_by_name
 from holocron_assets.derive.engine.problems import ModelServerUnavailable, failure_of_call
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.place.clock import utc_now
-
-_LATEST = ":latest"
 
 _SECONDS = 3.0
 """Even a busy server lists its models in this time."""
@@ -28,7 +27,6 @@ def models_at(address: str) -> tuple[dict[str, str], set[str]]:
 
 async def _listing(address: str) -> tuple[dict[str, str], set[str]]:
     async with asyncio.timeout(_SECONDS), open_client(address) as client:
-        had = {one.model: one.digest or "" for one in (await client.list()).models if one.model}
+        had = digests_by_name((await client.list()).models)
         running = {one.model for one in (await client.ps()).models if one.model}
-    short = {name.removesuffix(_LATEST): digest for name, digest in had.items()}
-    return short | had, running | {name.removesuffix(_LATEST) for name in running}
+    return had, running | {name.removesuffix(":latest") for name in running}

@@ -20,6 +20,14 @@ def server_slots() -> int:
     return max(1, int(value))  # with 0, an Ollama chooses
 
 
+def calls_at_once() -> int:
+    """Calls to have under way at once: one more than the server's slots.
+
+    So the next is at hand when a slot has done its own.
+    """
+    return server_slots() + 1
+
+
 class CallTimes:
     """The times of the calls of one event loop that are under way, the longest under way first.
 

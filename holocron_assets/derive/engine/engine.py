@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from holocron_assets.derive.engine.bounded_client import is_broken_connection, open_client
 from holocron_assets.derive.engine.call_report import call_attributes, report_call
-from holocron_assets.derive.engine.call_times import CallTimes, server_slots
+from holocron_assets.derive.engine.call_times import CallTimes
 from holocron_assets.derive.engine.calls import (
     KEEP_ALIVE,
     ChosenModel,
@@ -20,7 +20,13 @@ from holocron_assets.derive.engine.calls import (
     Request,
     new_call_id,
 )
-from holocron_assets.derive.engine.listening import another_model, heard, is_same, only_thought
+from holocron_assets.derive.engine.listening import (
+    another_model,
+    digests_by_name,
+    heard,
+    is_same,
+    only_thought,
+)
 from holocron_assets.derive.engine.official_client import ollama
 from holocron_assets.derive.engine.outcomes import Attempt
 from holocron_assets.derive.engine.overflow import was_cut
@@ -97,9 +103,7 @@ class Engine:
         Raises:
             ModelServerUnavailable: it does not answer.
         """
-        listed = (await self.answered(self._client.list())).models
-        found = {one.model: one.digest or "" for one in listed if one.model}
-        return {name.removesuffix(":latest"): digest for name, digest in found.items()} | found
+        return digests_by_name((await self.answered(self._client.list())).models)
 
     async def digest(self, names: Iterable[str]) -> ChosenModel:
         """The first of some models that the server has.
@@ -120,13 +124,6 @@ class Engine:
         raise ModelMissingError(
             f"the model server lacks {wanted[0]}{others}; get it with `{self._fetch_command} {wanted[0]}`"
         )
-
-    async def calls_at_once(self) -> int:
-        """Calls to have under way at once: one more than the server's slots.
-
-        So the next is at hand when a slot has done its own.
-        """
-        return server_slots() + 1
 
     async def warm_up(self, model: str, num_ctx: int) -> float:
         """Have the server load a model, and make sure that its context is as large as asked for.

@@ -93,6 +93,12 @@ def refuse_another(answering: str | None, model: str) -> None:
         raise WrongModelError(f"asked was {model}, and {answering[:100]} answered")
 
 
+def digests_by_name(listed: Iterable[ollama.ListResponse.Model]) -> dict[str, str]:
+    """Digests of the models that a server lists, by name, with and without the tag 'latest'."""
+    full = {one.model: one.digest or "" for one in listed if one.model}
+    return {name.removesuffix(":latest"): digest for name, digest in full.items()} | full
+
+
 def is_same(name: str, other: str) -> bool:
     """Whether two names are of one model: a name without a tag is that of the latest."""
     return name.removesuffix(":latest") == other.removesuffix(":latest")

@@ -10,6 +10,7 @@ from holocron_assets.derive.dispatch.backlog import Counts
 from holocron_assets.derive.dispatch.pools import CODE_POOL
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.dispatch.work_order import WorkOrder
+from holocron_assets.derive.engine.call_times import calls_at_once
 from holocron_assets.derive.engine.embedding import EmbeddingEngine
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.gpu.background import reports_of
@@ -181,7 +182,7 @@ async def _work(run: ModelRun, supply: Supply, session: Session, report: Callabl
 
     async with open_client(run.server) as client:
         gpu = GpuLock(run.lake, f"{run.started_by} asking {run.model}", pool=place_of(run.pool, run.model))
-        turns = RequestTurns(gpu, await Engine(client).calls_at_once(), prepare=load)
+        turns = RequestTurns(gpu, calls_at_once(), prepare=load)
         asking = EmbeddingEngine if run.is_of_space else Engine
         engine = asking(client, run_id=run.run_id, fetch_command=fetch_command(), around_call=turns.turn)
         asked = (run.model, run.digest, run.run_id)

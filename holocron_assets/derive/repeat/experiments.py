@@ -17,6 +17,7 @@ from filelock import Timeout
 from holocron_assets.derive.code.answering import CodeAnswerer
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import served_by_code
+from holocron_assets.derive.engine.call_times import calls_at_once
 from holocron_assets.derive.engine.calls import ChosenModel, Outcome
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.engine.official_client import ollama
@@ -189,7 +190,7 @@ class _Asking:
 
         place = place_of(experiment.settings.pool_of(model.name), model.name)
         gpu = GpuLock(self._lake, f"holocron {experiment.command} {experiment.tag}", pool=place)
-        turns = RequestTurns(gpu, await loader.calls_at_once(), prepare=load)
+        turns = RequestTurns(gpu, calls_at_once(), prepare=load)
         engine = Engine(client, run_id=experiment.scope, tag=experiment.tag, around_call=turns.turn)
         try:
             await self._ask_every_time(engine, model, report)
