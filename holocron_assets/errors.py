@@ -28,7 +28,14 @@ def details_of(error: "ValidationError") -> "list[ErrorDetails]":
     """
     found = error.errors()
     for details in found:
+        details["msg"] = details["msg"].removeprefix("Value error, ")
         cause = details.get("ctx", {}).get("error")  # a text, where pydantic itself reads the value
         while isinstance(cause, BaseException):
             cause.__traceback__, cause = None, cause.__cause__ or cause.__context__
     return found
+
+
+def first_problem(error: "ValidationError") -> tuple[str, str]:
+    """The first thing that pydantic found wrong with a value: its key, with dots, and what is wrong."""
+    first = details_of(error)[0]
+    return ".".join(map(str, first["loc"])), first["msg"]

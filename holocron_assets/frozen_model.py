@@ -1,6 +1,11 @@
 """The base of what YAML files and requests are read into."""
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+StrictShare = Annotated[float, Field(strict=True, ge=0, le=1)]
+"""A number from 0 to 1, such as a confidence; no text that looks like one."""
 
 
 class FrozenModel(BaseModel):

@@ -3,35 +3,31 @@
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
-
-from pydantic import Field
+from typing import Literal, NamedTuple
 
 from holocron_assets.classify.rule_file import read_figures
 from holocron_assets.classify.taxonomy import UNKNOWN
-from holocron_assets.frozen_model import FrozenModel
+from holocron_assets.frozen_model import FrozenModel, StrictShare
 from holocron_assets.lake.declaration.schema import Row
 
 MODEL_WEIGHING_FILE = Path(__file__).with_name("model_weighing.yaml")
 
 Standing = Literal["same", "listed", "alone", "against"]
 
-_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
-
 
 class Figures(FrozenModel):
     """The share of a model's answers that are right, by their relation to the rules' (see the file)."""
 
-    same: _Share
-    listed: _Share
-    alone: _Share
-    against: _Share
+    same: StrictShare
+    listed: StrictShare
+    alone: StrictShare
+    against: StrictShare
 
 
 class ModelWeighing(FrozenModel):
     """The figures of every measured model, between 0 and 1; the file says what each is for."""
 
-    doubted: _Share
+    doubted: StrictShare
     default: Figures
     models: Mapping[str, Figures]
 

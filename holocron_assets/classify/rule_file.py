@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_valid
 from yaml import YAMLError
 
 from holocron_assets.classify.taxonomy import TAXONOMY_FILE, WORK, load_taxonomy
-from holocron_assets.errors import PermanentError, details_of
-from holocron_assets.frozen_model import FrozenModel
+from holocron_assets.errors import PermanentError, first_problem
+from holocron_assets.frozen_model import FrozenModel, StrictShare
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.people_yaml import load_yaml
 
@@ -43,7 +43,6 @@ CONTEXTS_OF_MATCHERS: dict[str, frozenset[str]] = {
     "proper_kind": _LEAD,
 }
 
-_Confidence = Annotated[float, Field(strict=True, ge=0, le=1)]
 _Words = Annotated[frozenset[str], Field(min_length=1)]
 
 
@@ -55,7 +54,7 @@ class Reading(FrozenModel):
     """The meaning of a noun under a condition: another type, and its confidence."""
 
     type: str
-    confidence: _Confidence
+    confidence: StrictShare
 
 
 class Rule(FrozenModel):
@@ -77,7 +76,7 @@ class Rule(FrozenModel):
     id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.]*$")]
     type: str
     reason: Annotated[str, Field(min_length=1)]
-    confidence: Annotated[dict[Context, _Confidence], Field(min_length=1)]
+    confidence: Annotated[dict[Context, StrictShare], Field(min_length=1)]
     work_medium: str | None = None
     final: bool = False
     unless: frozenset[str] = frozenset()
@@ -154,8 +153,8 @@ def read_figures(path: Path, kind: type[_Model]) -> _Model:
     try:
         return kind.model_validate(read_yaml(path))
     except ValidationError as error:
-        first = details_of(error)[0]
-        raise RuleError(f"{path}: key {'.'.join(map(str, first['loc']))!r}: {first['msg']}") from error
+        key, problem = first_problem(error)
+        raise RuleError(f"{path}: key {key!r}: {problem}") from error
 
 
 def read_rules(path: Path) -> Iterator[Rule]:
@@ -175,11 +174,9 @@ def read_rules(path: Path) -> Iterator[Rule]:
         try:
             yield Rule.model_validate(fields)
         except ValidationError as error:
-            first = details_of(error)[0]
-            where = ".".join(str(part) for part in first["loc"])
+            key, problem = first_problem(error)
             name = repr(fields.get("id", f"number {number}"))
-            problem = first["msg"].removeprefix("Value error, ")
-            raise RuleError(f"{path}: rule {name}: {where + ': ' if where else ''}{problem}") from error
+            raise RuleError(f"{path}: rule {name}: {key + ': ' if key else ''}{problem}") from error
 
 
 def read_rule_folder(folder: Path, not_rules: Collection[str]) -> list[Rule]:

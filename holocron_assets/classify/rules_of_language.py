@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from holocron_assets.classify.rule_file import CONTEXTS_OF_MATCHERS, Rule, RuleError
-from holocron_assets.errors import details_of
+from holocron_assets.errors import first_problem
 
 # A title's conditions are one rule, all of which must match. Those of English hold on any wiki, as do names
 # of templates and fields: wikis of all languages take them from each other.
@@ -40,9 +40,8 @@ def in_language(rules: Sequence[Rule], words: Mapping[str, Mapping[str, Any]], n
         try:
             found += _in_language(rule, words.get(rule.id, {}))
         except ValidationError as error:
-            first = details_of(error)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise RuleError(f"rules of {name}: rule {rule.id!r}: {where}: {first['msg']}") from error
+            key, problem = first_problem(error)
+            raise RuleError(f"rules of {name}: rule {rule.id!r}: {key}: {problem}") from error
     return found
 
 

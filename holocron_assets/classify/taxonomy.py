@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import ConfigDict, Field, ValidationError
 from yaml import YAMLError
 
-from holocron_assets.errors import PermanentError, details_of
+from holocron_assets.errors import PermanentError, first_problem
 from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.files.people_yaml import load_yaml
 
@@ -85,9 +85,8 @@ def read_taxonomy(path: Path) -> Taxonomy:
         content = load_yaml(path.read_text(encoding="utf-8"))
         taxonomy = Taxonomy.model_validate(content)
     except ValidationError as error:
-        first = details_of(error)[0]
-        key = ".".join(str(part) for part in first["loc"]) or "(top)"
-        raise TaxonomyError(f"{path}: key {key}: {first['msg']}") from error
+        key, problem = first_problem(error)
+        raise TaxonomyError(f"{path}: key {key or '(top)'}: {problem}") from error
     except (OSError, YAMLError) as error:
         raise TaxonomyError(f"{path}: cannot be read as YAML: {error}") from error
     for name in (UNKNOWN, WORK):

@@ -9,7 +9,7 @@ from pydantic import Field
 from holocron_assets.classify.evidence import Evidence
 from holocron_assets.classify.rule_file import read_figures
 from holocron_assets.classify.taxonomy import UNKNOWN
-from holocron_assets.frozen_model import FrozenModel
+from holocron_assets.frozen_model import FrozenModel, StrictShare
 
 # Title first, then infobox; categories and lead count together.
 _ROUNDS: tuple[frozenset[str], ...] = (
@@ -18,20 +18,18 @@ _ROUNDS: tuple[frozenset[str], ...] = (
     frozenset({"category", "lead"}),
 )
 
-_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
-
 
 class Weighing(FrozenModel):
     """Thresholds, between 0 and 1 except `pieces`; the file says what each is for."""
 
-    settled: _Share
-    known: _Share
-    cap: _Share
-    margin: _Share
-    penalty: _Share
-    review_conflict: _Share
+    settled: StrictShare
+    known: StrictShare
+    cap: StrictShare
+    margin: StrictShare
+    penalty: StrictShare
+    review_conflict: StrictShare
     pieces: Annotated[int, Field(strict=True, ge=1)]
-    subject_share: _Share
+    subject_share: StrictShare
 
 
 def read_weighing(path: Path) -> Weighing:

@@ -10,7 +10,7 @@ from pydantic import Field, StrictStr, model_validator
 
 from holocron_assets.classify.learned.shares import wilson_interval
 from holocron_assets.entities.data_files import DataFileError, read_data_file, types_completed
-from holocron_assets.frozen_model import FrozenModel
+from holocron_assets.frozen_model import FrozenModel, StrictShare
 from holocron_assets.lake.declaration.schema import Row
 
 DEFAULT_POLICY_FILE = Path(__file__).with_name("promotion.yaml")
@@ -20,7 +20,6 @@ DEFAULT_WORTH_FILE = Path(__file__).with_name("rule_worth.yaml")
 
 State = Literal["staged", "candidate", "promoted", "adjudicated", "suppressed", "merged"]
 Evidence = Literal["page", "lead"]
-_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
 class Decision(NamedTuple):
@@ -40,9 +39,9 @@ def by_person(decision: Row) -> Decision:
 class Thresholds(FrozenModel):
     """Confidence, between 0 and 1, from which an entity has each state, and what else promotion needs."""
 
-    staged: _Share
-    candidate: _Share
-    promoted: _Share
+    staged: StrictShare
+    candidate: StrictShare
+    promoted: StrictShare
     requires: tuple[Evidence, ...]
 
     @model_validator(mode="after")

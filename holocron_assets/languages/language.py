@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, model_validator
 from yaml import YAMLError
 
-from holocron_assets.errors import PermanentError, details_of
+from holocron_assets.errors import PermanentError, first_problem
 from holocron_assets.frozen_model import FrozenModel
 from holocron_assets.lake.files.people_yaml import load_yaml
 
@@ -253,5 +253,5 @@ def read_language(path: Path) -> Language:
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise LanguageError(f"{path}: cannot be read as YAML: {error}") from error
     except ValidationError as error:
-        first = details_of(error)[0]
-        raise LanguageError(f"{path}: key {'.'.join(map(str, first['loc']))!r}: {first['msg']}") from error
+        key, problem = first_problem(error)
+        raise LanguageError(f"{path}: key {key!r}: {problem}") from error

@@ -44,7 +44,7 @@ def test_a_type_takes_what_it_does_not_say_from_the_default(tmp_path: Path) -> N
         ({"exact": {}}, "exact.alias is missing"),
         (
             {"fuzzy": fuzzy(Character={"same": 0.5})},
-            "fuzzy.types.Character: Value error, same (0.5) is below",
+            "fuzzy.types.Character: same (0.5) is below",
         ),
         ({"fuzzy": fuzzy(Character={"sure": 0.5})}, "fuzzy.types.Character.sure:"),
         ({"fuzzy": fuzzy(Planet={"same": 0.99})}, "fuzzy.types.Planet: no entity-worthy type"),

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from holocron_assets.crawl.mediawiki.answers import JsonObject
 from holocron_assets.crawl.mediawiki.values import Number, Time
 from holocron_assets.crawl.page_rows import Asked, Extract, text_columns
-from holocron_assets.errors import details_of
+from holocron_assets.errors import first_problem
 from holocron_assets.lake.declaration.keys import title_key
 
 
@@ -61,9 +61,8 @@ def page_row(page: JsonObject | None, asked: Asked, extract: Extract) -> dict[st
     try:
         read = _Page.model_validate(page) if page is not None else None
     except ValidationError as error:
-        first = details_of(error)[0]
-        place = ".".join(str(step) for step in first["loc"])
-        return asked.row("failed", f"the wiki's page object is not understood: {place}: {first['msg']}")
+        key, problem = first_problem(error)
+        return asked.row("failed", f"the wiki's page object is not understood: {key}: {problem}")
     if page is None or read is None:
         return asked.row("failed", "the wiki's answer left it out")
     status, error_text = _status(read)

@@ -268,7 +268,7 @@ def _problem(error: ValidationError) -> str:
     first = details_of(error)[0]
     key = ".".join(map(str, first["loc"]))
     words = {"extra_forbidden": "is no known key", "missing": "is missing"}
-    problem = words.get(first["type"], first["msg"].removeprefix("Value error, "))
+    problem = words.get(first["type"], first["msg"])
     return f"{key}: {problem}" if key else problem
 
 

@@ -12,7 +12,7 @@ from holocron_assets.entities.data_files import DataFileError, read_data_file, t
 from holocron_assets.entities.identity.evidence.spelling import SpellingRules
 from holocron_assets.entities.identity.evidence.weights import WeightRules
 from holocron_assets.entities.names.names import WordRules
-from holocron_assets.frozen_model import FrozenModel
+from holocron_assets.frozen_model import FrozenModel, StrictShare
 
 DEFAULT_IDENTITY_FILE = Path(__file__).with_name("policy.yaml")
 
@@ -29,27 +29,26 @@ ExactKind = Literal[
     "spelling",
     "aliases",
 ]
-_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
 class Exact(FrozenModel):
     """The verdict for each kind of thing that two records have in common."""
 
-    score: _Share
+    score: StrictShare
     verdict: Verdict
 
 
 class Fuzzy(FrozenModel):
     """Likeness of names that differ: what each change takes off 1, and the limit of each verdict."""
 
-    number: _Share
-    article: _Share
-    order: _Share
-    suffix: _Share
-    letters: _Share
-    edge: _Share
-    same: _Share
-    unsure: _Share
+    number: StrictShare
+    article: StrictShare
+    order: StrictShare
+    suffix: StrictShare
+    letters: StrictShare
+    edge: StrictShare
+    same: StrictShare
+    unsure: StrictShare
 
     @property
     def most_letters(self) -> float:
@@ -106,7 +105,7 @@ class IdentityPolicy(FrozenModel):
     within_one_wiki: WithinOneWiki
     spelling: SpellingRules
     weights: WeightRules
-    margin: _Share
+    margin: StrictShare
     words: WordRules
 
     @model_validator(mode="after")

@@ -3,27 +3,25 @@
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from holocron_assets.entities.data_files import read_data_file
-from holocron_assets.frozen_model import FrozenModel
+from holocron_assets.frozen_model import FrozenModel, StrictShare
 from holocron_assets.lake.declaration.schema import Row
 
 DEFAULT_CONFIDENCE_FILE = Path(__file__).with_name("mentions.yaml")
-
-_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
 class MentionConfidence(FrozenModel):
     """Confidence, between 0 and 1, by the evidence for a mention. See `mentions.yaml`."""
 
-    unsupported: _Share
-    supported: _Share
-    linked: _Share
-    another_list: _Share
-    most: _Share
+    unsupported: StrictShare
+    supported: StrictShare
+    linked: StrictShare
+    another_list: StrictShare
+    most: StrictShare
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

@@ -2,35 +2,30 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import Field
 
 from holocron_assets.entities.data_files import read_data_file
-from holocron_assets.frozen_model import FrozenModel
+from holocron_assets.frozen_model import FrozenModel, StrictShare
 
 _FILE = Path(__file__).with_name("worth.yaml")
-
-_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
 class Weighed(FrozenModel):
     """How much of a page a tag is about."""
 
-    weight: _Share
+    weight: StrictShare
 
 
 class WithConfidence(Weighed):
     """How much of a page a tag is about, and how certain that is."""
 
-    confidence: _Share
+    confidence: StrictShare
 
 
 class Named(FrozenModel):
     """How certain it is that a list names something, by whether it has the words that a model quotes."""
 
-    supported: _Share
-    unsupported: _Share
+    supported: StrictShare
+    unsupported: StrictShare
 
 
 class Worth(FrozenModel):
