@@ -1,6 +1,7 @@
 """Files of the lake that are there but cannot be read."""
 
 import errno
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,9 @@ from holocron_assets.errors import HolocronError
 _SET_ASIDE = (
     "The next run or sensor that reads it sets it aside, and its rows are made again; "
     "`holocron verify` does so at once."
+)
+_OBJECT_SET_ASIDE = (
+    "`holocron verify` sets it aside; its artifact is fetched again, if an enabled source lists it."
 )
 OUTLOOK: Mapping[str, str] = {
     "decisions": (
@@ -32,6 +36,14 @@ _NOT_ALLOWED = (errno.EACCES, errno.EPERM)
 DATA_FILE = "data.parquet"
 PACK_FOLDER = ".packs"
 """The folder of a table that holds its packs. No partition can have this name."""
+OBJECTS = "sha256"
+"""Name of the folder of files' bytes. It lies beside the folders of the tables of files."""
+SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def is_object(file: Path) -> bool:
+    """Whether a file is an object: fetched bytes, named by their SHA-256."""
+    return file.parent.parent.name == OBJECTS and SHA256.fullmatch(file.name) is not None
 
 
 class DamagedPartitionError(HolocronError, RuntimeError):
@@ -46,9 +58,10 @@ class DamagedPartitionError(HolocronError, RuntimeError):
         """Name what is damaged, and what happens to it."""
         *_, table, partition, name = file.parts
         what = f"pack {name!r}" if partition == PACK_FOLDER else f"partition {partition!r}"
-        super().__init__(
-            f"table {table}, {what}: {file} cannot be read ({why}). {OUTLOOK.get(table, _SET_ASIDE)}"
-        )
+        named, outlook = f"table {table}, {what}", OUTLOOK.get(table, _SET_ASIDE)
+        if is_object(file):
+            named, outlook = f"object {name}", _OBJECT_SET_ASIDE
+        super().__init__(f"{named}: {file} cannot be read ({why}). {outlook}")
         self.file, self.why = file, why
 
     @property

@@ -18,12 +18,12 @@ from typing import Any
 
 from holocron_assets.lake.declaration.keys import table_hash
 from holocron_assets.lake.declaration.schema import Table
-from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError
+from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError, is_object
 from holocron_assets.lake.files.durable import holding, make_folder, move, replacing
 from holocron_assets.lake.files.footers import FOOTER_KEY, footer_json
 from holocron_assets.lake.files.parquet import write_file
 from holocron_assets.lake.files.store import FileStore
-from holocron_assets.lake.files.verifying import damage_of, is_object
+from holocron_assets.lake.files.verifying import damage_of
 from holocron_assets.lake.journals.packed import ENDING
 from holocron_assets.lake.packs.packs import Packed, held_by, read_packed
 from holocron_assets.lake.place.clock import utc_now

@@ -1,18 +1,16 @@
 """The store of bytes by their content: a file is named by its SHA-256, and is whole or absent."""
 
 import os
-import re
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from time import time
 
+from holocron_assets.lake.files.damage import SHA256
 from holocron_assets.lake.files.durable import make_folder, sync_folder, trouble_named
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.shared.places import mirror_of
-
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class FileStore:
@@ -35,13 +33,13 @@ class FileStore:
         Raises:
             ValueError: the text is no SHA-256, so it could lead outside the store.
         """
-        if not _SHA256.fullmatch(sha256):
+        if not SHA256.fullmatch(sha256):
             raise ValueError(f"{sha256[:100]!r} is no SHA-256: 64 hexadecimal digits, in small letters")
         return self.folder.joinpath(sha256[:2], sha256)
 
     def has(self, sha256: str) -> bool:
         """Whether the bytes are here, or in the store that machines share."""
-        if not _SHA256.fullmatch(sha256):
+        if not SHA256.fullmatch(sha256):
             return False
         path = self.path(sha256)
         return path.is_file() or (self._shared is not None and self._shared.has(path))
@@ -111,7 +109,7 @@ class FileStore:
 
     def _objects(self) -> dict[Path, float]:
         """When each object was stored, in seconds since 1970; in a shared store, as all machines see it."""
-        here = _times(path for path in self.folder.glob("??/*") if _SHA256.fullmatch(path.name))
+        here = _times(path for path in self.folder.glob("??/*") if SHA256.fullmatch(path.name))
         return here | (self._shared.times() if self._shared is not None else {})
 
 

@@ -4,7 +4,6 @@ Of journals, only the packed parts are checked: lines in a journal's own file ha
 """
 
 import hashlib
-import re
 import zlib
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
@@ -18,25 +17,20 @@ from holocron_assets.lake.files.damage import (
     FileFault,
     UnreadableFileError,
     damage_named,
+    is_object,
 )
 from holocron_assets.lake.files.footers import stored_footer
 from holocron_assets.lake.files.sealing import is_as_sealed
 from holocron_assets.lake.journals.notes import FileNote
 from holocron_assets.lake.journals.packed import ENDING, read_through
 from holocron_assets.lake.packs.packs import stored_contents
-from holocron_assets.lake.place.paths import OBJECTS, Lake
+from holocron_assets.lake.place.paths import Lake
 
 _HOUR = timedelta(hours=1)
 _MOST_AT_ONCE = 24
 _NOTE = "verified-until"
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 HOURS_OF_A_ROUND = 7 * 24
 """Hours in which every file is verified once, if a check runs each hour."""
-
-
-def is_object(file: Path) -> bool:
-    """Whether a file is an object: fetched bytes, named by their SHA-256."""
-    return file.parent.parent.name == OBJECTS and _SHA256.fullmatch(file.name) is not None
 
 
 def damage_of(file: Path) -> DamagedPartitionError | None:

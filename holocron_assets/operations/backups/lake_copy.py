@@ -15,9 +15,9 @@ after a crash, but never in none.
 from collections.abc import Iterable
 from pathlib import Path
 
+from holocron_assets.lake.files.damage import OBJECTS
 from holocron_assets.lake.files.listing import JOURNAL_FILE
 from holocron_assets.lake.journals.packed import ENDING
-from holocron_assets.lake.place.paths import OBJECTS
 from holocron_assets.lake.place.presence import MARKER
 from holocron_assets.lake.tables import BATCH_PAGES, FILE_BATCHES, FILES, PAGE_CHANGES, PAGES
 from holocron_assets.operations.backups.copying import Copier, copy_folder

@@ -46,7 +46,9 @@ def test_an_object_is_found_by_its_content(store: FileStore) -> None:
 def test_a_damaged_object_is_found_and_mended_by_the_next_fetch(store: FileStore) -> None:
     sha256 = stored(store, b"bytes")
     store.path(sha256).write_bytes(b"other")
-    assert [fault.file for fault in faulty_files([store.path(sha256)])] == [store.path(sha256)]
+    (fault,) = faulty_files([store.path(sha256)])
+    assert fault.file == store.path(sha256)
+    assert str(fault).startswith(f"object {sha256}: ")
     stored(store, b"bytes")
     assert store.bring(sha256).read_bytes() == b"bytes"
 
