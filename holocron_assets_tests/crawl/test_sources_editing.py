@@ -99,9 +99,9 @@ def test_a_name_that_could_leave_the_folder_or_break_partition_names_is_refused(
     tmp_path: Path, name: str
 ) -> None:
     dump = saved(tmp_path, EXPORT, "pages.xml")
-    with pytest.raises(SourceError, match="is no source name"):
+    with pytest.raises(SourceError, match="is no source name: it must start with a small letter"):
         set_enabled(tmp_path, name, enabled=True)
-    with pytest.raises(SourceError, match="is no source name"):
+    with pytest.raises(SourceError, match="is no source name: it must start with a small letter"):
         write_dump_source(tmp_path / "sources", name, dump)
     assert not (tmp_path / "sources").exists()
 

@@ -1,8 +1,6 @@
 """Source files: reading them, with errors that name file, line and key, and editing them in place."""
 
-import os
 import shutil
-import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +13,10 @@ from yaml.reader import ReaderError
 
 from holocron_assets.crawl.sources.file_source import FILE_KINDS, FileSource
 from holocron_assets.crawl.sources.problems import dotted, explain
-from holocron_assets.crawl.sources.source import NAME_PATTERN, Source
+from holocron_assets.crawl.sources.source import NAME_PATTERN, NAME_RULE, Source
 from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.lake.declaration.key_problems import KeyPath, suggestion
+from holocron_assets.lake.files.durable import replacing
 from holocron_assets.lake.files.people_settings import first_hand
 from holocron_assets.lake.files.people_yaml import compose_yaml, load_yaml
 
@@ -259,9 +258,7 @@ def _source_paths(folder: Path) -> Iterator[Path]:
 
 def _path_of(folder: Path, name: str) -> Path:
     if not NAME_PATTERN.fullmatch(name):
-        raise SourceError(
-            folder, Problem(0, "", f"{name!r} is no source name: small letters, digits and _, 40 at most")
-        )
+        raise SourceError(folder, Problem(0, "", f"{name!r} is no source name: it {NAME_RULE}"))
     return folder / f"{name}{SUFFIX}"
 
 
@@ -365,15 +362,8 @@ def _line(node: Node) -> int:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all: it is written under another name first, and then renamed."""
-    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        with aside.open("xb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
+    """Write a file whole or not at all, and keep who may read it."""
+    with replacing(path) as aside:
+        aside.write_bytes(text.encode())
         if path.exists():
             shutil.copymode(path, aside)
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)

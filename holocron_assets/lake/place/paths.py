@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Table
-from holocron_assets.lake.files.damage import DATA_FILE, PACK_FOLDER
+from holocron_assets.lake.files.damage import DATA_FILE, OBJECTS, PACK_FOLDER
 from holocron_assets.lake.files.durable import make_folder
 from holocron_assets.lake.files.listing import JOURNAL_FILE, Listing, list_partitions
 from holocron_assets.lake.journals.notes import FileNote, Note
@@ -22,9 +22,6 @@ from holocron_assets.lake.place.presence import refuse_another
 from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.lake.tables import ALL_TABLES
-
-OBJECTS = "sha256"
-"""Name of the folder of files' bytes. It lies beside the folders of the tables of files."""
 
 _NS = 1_000_000_000
 _PARTITION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -59,6 +56,10 @@ class Lake:
     def tables(self) -> tuple[Table, ...]:
         """Every table: the project's own, and those of interrogations."""
         return ALL_TABLES + self.derived_tables
+
+    def derived_table(self, name: str) -> Table | None:
+        """The table of an interrogation; None if none declares it."""
+        return next((table for table in self.derived_tables if table.name == name), None)
 
     @property
     def layers(self) -> Path:
