@@ -13,7 +13,6 @@ from holocron_assets.crawl.files.artifact import Artifact, ArtifactError, Candid
 from holocron_assets.crawl.files.outcomes import Outcome, outcome_of, row_of, status_of
 from holocron_assets.crawl.files.resolvers import Link, ResolverError, asks_its_wiki, chain_of, usable
 from holocron_assets.crawl.files.transfers import kinds
-from holocron_assets.crawl.files.transfers.addresses import host_of
 from holocron_assets.crawl.files.transfers.answers import Verdict
 from holocron_assets.crawl.files.transfers.fetching import WALL, Fetching
 from holocron_assets.crawl.files.transfers.hosts import hosts_of
@@ -24,6 +23,7 @@ from holocron_assets.crawl.files.transfers.turns import resolver_turns
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.http.log import Tally
 from holocron_assets.crawl.sources.file_source import FileSource
+from holocron_assets.crawl.sources.source import host_of
 from holocron_assets.crawl.waiting import Group
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.declaration.schema import Row
@@ -39,7 +39,7 @@ _PERHAPS_A_FILES_FAULT = frozenset({"server_error", "network_error"})
 
 
 class FileReader:
-    """Reads artifacts, one at a time in each thread. It fits `crawl.fetch.PageReader`.
+    """Reads artifacts, one at a time in each thread. It is a `crawl.fetch.BatchReader`.
 
     A wiki that does not work ends the reading, as it does for pages. A list names many hosts: there, the
     artifacts of a host that may not be asked now fail without an attempt, and those of others are read.
@@ -79,7 +79,7 @@ class FileReader:
         return False
 
     def give_up(self) -> None:
-        """Stop what other threads are reading (see `PageReader.give_up`)."""
+        """Stop what other threads are reading (see `BatchReader.give_up`)."""
         self._http.give_up()
 
     def _read(self, wanted: Row, run_id: str) -> dict[str, Any]:

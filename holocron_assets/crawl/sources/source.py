@@ -3,9 +3,10 @@
 import os
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -229,10 +230,13 @@ class Source(Settings):
         return self.address
 
 
+@lru_cache(maxsize=256)
 def host_of(address: str) -> str:
-    """Host and port of an `http` or `https` address, always with the port."""
+    """Host and port of an `http` or `https` address, always with the port: what limits count for."""
     url = urlsplit(address)
-    return f"{_host_name(url)}:{url.port or DEFAULT_PORTS[url.scheme]}"
+    name = (url.hostname or "").rstrip(".")
+    name = f"[{name}]" if ":" in name else name
+    return f"{name}:{url.port or DEFAULT_PORTS[url.scheme]}"
 
 
 def name_of_file(name: str, info: ValidationInfo) -> str:
@@ -281,8 +285,3 @@ def _dump_path(address: str, folder: Path) -> str:
         raise ValueError("must be the path of a MediaWiki XML export, absolute or from this file's folder")
     # Unlike `Path.resolve`, this raises nothing for links in a circle: only the run of this source fails.
     return os.path.realpath(folder / address)
-
-
-def _host_name(url: SplitResult) -> str:
-    name = url.hostname or ""
-    return f"[{name}]" if ":" in name else name

@@ -1,14 +1,14 @@
-"""Addresses of files: their hosts, their originals, and where redirects may lead."""
+"""Addresses of files: their hosts and originals, and where redirects may lead."""
 
 import pytest
 
 from holocron_assets.crawl.files.transfers.addresses import (
     RedirectError,
-    host_of,
     is_login,
     original,
     redirected,
 )
+from holocron_assets.crawl.sources.source import host_of
 
 FANDOM = "https://static.wikia.nocookie.net/starwars/images/a/ab/Luke.png/revision/latest"
 WIKIMEDIA = "https://upload.wikimedia.org/wikipedia/commons"

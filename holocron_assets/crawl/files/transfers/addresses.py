@@ -1,11 +1,9 @@
-"""Addresses of files: their hosts, where a redirect leads, and which one gives the original. Pure."""
+"""Addresses of files: where a redirect leads, and which one gives the original. Pure."""
 
 import re
-from functools import lru_cache
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 
 from holocron_assets.crawl.files.artifact import ArtifactError, normalized_url
-from holocron_assets.crawl.sources.source import DEFAULT_PORTS
 
 _FANDOM_HOSTS = ("static.wikia.nocookie.net", "vignette.wikia.nocookie.net", "images.wikia.com")
 _FANDOM_PATH = re.compile(r"(/revision/(?:latest|[0-9]+))(?:/.*)?$")
@@ -26,15 +24,6 @@ class RedirectError(Exception):
         """Say why, in one word and in a sentence."""
         super().__init__(message)
         self.reason = reason
-
-
-@lru_cache(maxsize=256)
-def host_of(url: str) -> str:
-    """Host and port of an address, always with the port: what limits count for."""
-    parts = urlsplit(url)
-    name = (parts.hostname or "").rstrip(".")
-    name = f"[{name}]" if ":" in name else name
-    return f"{name}:{parts.port or DEFAULT_PORTS[parts.scheme]}"
 
 
 def redirected(url: str, location: str) -> str:

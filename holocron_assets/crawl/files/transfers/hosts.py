@@ -10,7 +10,6 @@ from pathlib import Path
 from threading import Lock
 from time import monotonic
 
-from holocron_assets.crawl.files.transfers.addresses import host_of
 from holocron_assets.crawl.http.client import BODY_LIMIT_BYTES, HttpClient
 from holocron_assets.crawl.http.log import HttpLog, Tally
 from holocron_assets.crawl.http.polite_requests import PoliteRequests
@@ -19,6 +18,7 @@ from holocron_assets.crawl.politeness.limits import HostLimits
 from holocron_assets.crawl.politeness.robots import Robots
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.settings import Politeness
+from holocron_assets.crawl.sources.source import host_of
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 
