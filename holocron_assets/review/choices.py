@@ -25,7 +25,7 @@ from holocron_assets.entities.deciding import (
 )
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.review.item_detail import ItemDetail, Page, have_pages
+from holocron_assets.review.item_detail import ENTITIES_OF_A_PAIR, ItemDetail, Page, have_pages
 from holocron_assets.review.queue import LEARNED_FROM
 from holocron_assets.review.reading import reading
 from holocron_assets.review.statements import Statement
@@ -245,7 +245,7 @@ def _reasons_by_type(page_type: Row) -> dict[str, str]:
 
 
 def _of_pair(detail: ItemDetail) -> Iterator[Choice]:
-    if len(detail.entities) != len(("one", "other")):
+    if len(detail.entities) != ENTITIES_OF_A_PAIR:
         return
     survivor, other = sorted(detail.entities, key=lambda row: row["entity_id"] != detail.survivor_id)
     proposal = detail.judgement["proposal"] if detail.judgement else None

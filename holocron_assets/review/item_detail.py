@@ -28,7 +28,7 @@ from holocron_assets.review.reading import Reader, reading
 from holocron_assets.review.statements import Statement, statements_of
 
 _MODELS_ANSWERS = "derived_page_classification"
-_SIDES = 2
+ENTITIES_OF_A_PAIR = 2
 _TYPED_BY_TITLE = {"entity", "promotion"}
 """Kinds of items about an entity, of which a person may decide the type of its page."""
 _TRACEBACKS = """
@@ -140,8 +140,8 @@ def item_detail(lake: Lake, item: Row) -> ItemDetail:
                 entity_ids=[row["entity_id"] for row in entities],
                 statement_ids=item["statement_ids"],
             ),
-            merge_warning(entities[0], entities[1], decided) if len(entities) == _SIDES else None,
-            default_survivor(entities, decided) if len(entities) == _SIDES else None,
+            merge_warning(entities[0], entities[1], decided) if len(entities) == ENTITIES_OF_A_PAIR else None,
+            default_survivor(entities, decided) if len(entities) == ENTITIES_OF_A_PAIR else None,
             item["kind"] not in _TYPED_BY_TITLE or have_pages(lake, entities),
             _tracebacks(reader, [item, *entities]),
         )

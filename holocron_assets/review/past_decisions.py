@@ -41,13 +41,14 @@ def decisions_about(
     """
     made = all_decisions(lake)
     gone = undone(made)
+    ids, statements = set(entity_ids), set(statement_ids)
     return [
         PastDecision(row, row["decision_id"] in gone)
         for row in reversed(made)
         if row["kind"] != "undo"
         and (
-            {row["entity_id"], row["other_id"]} & set(entity_ids)
-            or row["statement_id"] in statement_ids
+            {row["entity_id"], row["other_id"]} & ids
+            or row["statement_id"] in statements
             or (row["kind"] in {"classify", "requeue"} and any(concerns(row, page) for page in pages))
         )
     ]

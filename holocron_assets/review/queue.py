@@ -62,6 +62,11 @@ _VOICES = {
     "prediction": "by the learned model, of open pages",
     "guess": "by a guess",
 }
+_DECIDED_BY = (
+    (PAGE_SIGNALS, DECIDED_BY),
+    (RULE_CLASSIFICATIONS, ("title_key", "needs_review", "confidence")),
+)
+_BATCHES_AT_ONCE = 8  # that are kept while items of several are checked
 _RANKED_BY = (KNOWN_LINKS, PAGE_LINKS, PAGES)
 _EXAMPLES = 5
 _QUEUE = files(__package__).joinpath("queue.sql").read_text(encoding="utf-8")
@@ -76,26 +81,36 @@ def review_rows(lake: Lake, source: str) -> list[Row]:
     """
     with connect(lake, tables=[*MADE_FROM, *_RANKED_BY], made_once=["current_answers"]) as connection:
         found = query(connection, _QUEUE, {"source": source, "learned_from": LEARNED_FROM})
-    decided = standing(lake)
-    return still_open([_truly_covered(lake, item, decided) for item in found], decided)
+    decided, is_decided = standing(lake), _shared_decisions(lake)
+    return still_open([_truly_covered(item, decided, is_decided) for item in found], decided)
 
 
-def _truly_covered(lake: Lake, item: Row, decided: Standing) -> Row:
+def _truly_covered(item: Row, decided: Standing, is_decided: Callable[[str, int], bool]) -> Row:
     """An item as it is, or without decided covers that leave its page open: it is asked about by itself."""
     if decided.shared_types.keys().isdisjoint(item["covered_by"] or ()):
         return item
-    read = (
-        (PAGE_SIGNALS, DECIDED_BY),
-        (RULE_CLASSIFICATIONS, ("title_key", "needs_review", "confidence")),
-    )
-    signals, rules = (
-        next(row for row in rows if row["title_key"] == item["title_key"])
-        for table, columns in read
-        for rows in [read_partition(lake, table, item["batch"], columns)]
-    )
-    if DecidedTypes(read_decided_types(lake)(item["batch"])).about(signals, rules):
+    if is_decided(item["batch"], item["title_key"]):
         return item
     return {**item, "covered_by": [key for key in item["covered_by"] if key not in decided.shared_types]}
+
+
+def _shared_decisions(lake: Lake) -> Callable[[str, int], bool]:
+    """Whether a decision counts for a page, by its batch and title key. A batch is read once in a row."""
+    types_of = read_decided_types(lake)
+
+    @lru_cache(maxsize=_BATCHES_AT_ONCE)
+    def of_batch(batch: str) -> tuple[DecidedTypes, Mapping[int, Row], Mapping[int, Row]]:
+        signals, rules = (
+            {row["title_key"]: row for row in read_partition(lake, table, batch, columns)}
+            for table, columns in _DECIDED_BY
+        )
+        return DecidedTypes(types_of(batch)), signals, rules
+
+    def is_decided(batch: str, key: int) -> bool:
+        types, signals, rules = of_batch(batch)
+        return types.about(signals[key], rules[key]) is not None
+
+    return is_decided
 
 
 def read_queue(lake: Lake) -> Sequence[Row]:

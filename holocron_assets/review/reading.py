@@ -69,7 +69,7 @@ class Reader:
             values: likewise.
             within: likewise.
         """
-        table = next((table for table in self.lake.derived_tables if table.name == name), None)
+        table = self.lake.derived_table(name)
         return self.find(table, condition, values, within=within) if table else []
 
     def entities(self, ids: Sequence[str], within: Iterable[str] | None = None) -> dict[str, Row]:
