@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from holocron_assets.classify.evidence import Evidence, fired
+from holocron_assets.classify.grammar import before_preposition
 from holocron_assets.classify.rule_file import Rule
 from holocron_assets.classify.title_stage import without_qualifier
 from holocron_assets.classify.vocabulary import Head, Vocabulary
@@ -51,7 +52,7 @@ class CategoryStage:
             return None
         if words[-1] in self._grammar.stubs:
             return self._vocabulary.head(words[:-1], "category")
-        named = self._before_preposition(words)
+        named = before_preposition(words, self._grammar)
         if not self._grammar.upkeep.isdisjoint((words[0], named[-1], words[-1])):
             return None
         return self._plural_head(named) or self._plural_head(words)
@@ -64,12 +65,6 @@ class CategoryStage:
         if head and (head.plural or words[-1] in self._grammar.collectives):
             return head
         return None
-
-    def _before_preposition(self, words: list[str]) -> list[str]:
-        for position, word in enumerate(words):
-            if position and word in self._grammar.boundaries:
-                return words[:position]
-        return words
 
     def _is_named_after(self, category: str, name: str) -> bool:
         """Whether the page is its category's main article, which is no member of the class."""

@@ -101,6 +101,14 @@ def _opens_phrase(lower: Sequence[str], position: int, *, needs_determiner: bool
     return not (needs_determiner or word in _STOPS or word == "," or _is_boundary(lower, position, grammar))
 
 
+def before_preposition(words: list[str], grammar: Grammar) -> list[str]:
+    """The words of a title or category before the first preposition that does not begin it."""
+    for position, word in enumerate(words):
+        if position and word in grammar.boundaries:
+            return words[:position]
+    return words
+
+
 def _is_boundary(lower: Sequence[str], position: int, grammar: Grammar) -> bool:
     """Whether a word ends a noun phrase: "popular" does in "popular with us", not in "popular songs"."""
     word = lower[position]

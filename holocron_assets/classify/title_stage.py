@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from holocron_assets.classify.evidence import Evidence, fired
+from holocron_assets.classify.grammar import before_preposition
 from holocron_assets.classify.rule_file import Flag, Rule
 from holocron_assets.classify.vocabulary import Vocabulary
 from holocron_assets.lake.declaration.schema import Row
@@ -57,7 +58,7 @@ class TitleStage:
         words = _words(name[: qualifier.start()] if qualifier else name)
         # The last word of a work's title says nothing; a colon, quote or slash mostly means a work.
         if len(words) > 1 and not any(mark in name for mark in ':"/'):
-            head = self._vocabulary.head(_before_preposition(words, self._grammar), "title_word")
+            head = self._vocabulary.head(before_preposition(words, self._grammar), "title_word")
             if head and not head.plural:
                 yield fired(head.rule, "title_word", " ".join(head.words))
 
@@ -93,10 +94,3 @@ def _flagged(flag: Flag, signals: Row) -> str:
 
 def _words(text: str) -> list[str]:
     return [word for word in _SEPARATORS.split(text.casefold()) if word]
-
-
-def _before_preposition(words: list[str], grammar: Grammar) -> list[str]:
-    for position, word in enumerate(words):
-        if position and word in grammar.boundaries:
-            return words[:position]
-    return words

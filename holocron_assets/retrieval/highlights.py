@@ -3,10 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from itertools import pairwise
-
-import tantivy
 
 from holocron_assets.retrieval.index.full_text import unmarked, words_analyzer
 from holocron_assets.retrieval.index.signs import has_signs, is_mark, signs_analyzer, unbroken_runs
@@ -85,7 +82,7 @@ def _of_words(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
 
 def _of_run(text: str, run: str) -> list[tuple[int, int]]:
     """Where a text has a run of letters without spaces; where it never does, each two of them."""
-    pairs = ("".join(pair) for pair in pairwise(_signs_analyzer().analyze(run)))
+    pairs = ("".join(pair) for pair in pairwise(signs_analyzer().analyze(run)))
     return _places(text, [run]) or _places(text, pairs)
 
 
@@ -108,14 +105,4 @@ def _joined(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _stem(word: str) -> str:
-    return next(iter(_analyzer().analyze(unmarked(word))), word)
-
-
-@cache
-def _analyzer() -> tantivy.TextAnalyzer:
-    return words_analyzer()
-
-
-@cache
-def _signs_analyzer() -> tantivy.TextAnalyzer:
-    return signs_analyzer()
+    return next(iter(words_analyzer().analyze(unmarked(word))), word)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 
 import tantivy
 from rapidfuzz.distance import OSA
@@ -64,7 +63,7 @@ def names_in_text(schema: tantivy.Schema, names: Iterable[str]) -> tantivy.Query
 
 
 def _name_in_text(schema: tantivy.Schema, name: str) -> Iterator[tantivy.Query]:
-    if words := _text_analyzer().analyze(unmarked(name)):
+    if words := words_analyzer().analyze(unmarked(name)):
         if not _ENDS_IN_HANGUL.search(words[-1]):
             yield _in_a_row(schema, "text", [*enumerate(words)])
         elif before := words[:-1]:
@@ -129,8 +128,3 @@ def _errors(word: str, others: Sequence[str]) -> list[int]:
     allowed = errors_forgiven(word)
     found = (OSA.distance(word, other, score_cutoff=allowed) for other in others)
     return sorted(number for number in found if number <= allowed)
-
-
-@cache
-def _text_analyzer() -> tantivy.TextAnalyzer:
-    return words_analyzer()

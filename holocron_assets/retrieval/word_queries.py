@@ -51,7 +51,6 @@ class WordQueries:
         """Count the documents; deleted ones count for BM25 too, until segments are merged."""
         self._schema, self._searcher = schema, searcher
         self._documents = sum(count for _, count in searcher.terms_with_prefix("source", ""))
-        self._analyzer, self._signs_analyzer = words_analyzer(), signs_analyzer()
 
     def best(
         self, text: str, limit: int, narrowed: Callable[[tantivy.Query], tantivy.Query]
@@ -79,7 +78,7 @@ class WordQueries:
     def _clauses(self, text: str) -> Iterator[_Clause]:
         typed = unmarked(text).translate(_QUOTATION_MARKS)
         found = _PIECE.findall(typed)
-        pieces = {tuple(enumerate(self._analyzer.analyze("".join(one)))) for one in found} - {()}
+        pieces = {tuple(enumerate(words_analyzer().analyze("".join(one)))) for one in found} - {()}
         for words in sorted(pieces):
             for field, boost in _BOOSTS.items():
                 yield self._clause(field, words, boost)
@@ -91,7 +90,7 @@ class WordQueries:
         if any(map(has_signs, unbroken_runs(quoted))):
             yield row_of_signs(quoted)
         for run in filter(has_signs, unbroken_runs(plain)):
-            each = self._signs_analyzer.analyze(run)
+            each = signs_analyzer().analyze(run)
             yield from map(tuple, map(enumerate, pairwise(each) if len(each) > 1 else [each]))
 
     def _clause(self, field: str, row: _Row, boost: float) -> _Clause:

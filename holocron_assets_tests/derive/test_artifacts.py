@@ -15,7 +15,7 @@ from wiki_lake import BATCH, a_wiki, write_wiki
 from holocron_assets.cli.main import main
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.results.artifacts import NoArtifactsError, write_artifacts, write_runs
+from holocron_assets.derive.results.artifacts import NoArtifactsError, write_artifacts, write_run_folders
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.journals.journal import Journal
@@ -98,14 +98,14 @@ def test_everything_that_is_kept_is_written_by_day_and_run(tmp_path: Path) -> No
     lake = a_wiki(tmp_path, TEXTS)
     work(lake).publish("run-1")
     work(lake, asked=interrogation(key="others", rows={}))
-    paths = [path.relative_to(tmp_path / "out") for path in write_runs(lake, None, tmp_path / "out")]
+    paths = [path.relative_to(tmp_path / "out") for path in write_run_folders(lake, None, tmp_path / "out")]
     day = f"{utc_now():%Y/%m/%d}"
     assert {path.parents[1] for path in paths} == {
         Path("llm_runs", day, "run-1", name) for name in ("kinds", "others")
     }
     assert {path.parent.name.partition(" ")[0] for path in paths} == {"Ash", "Sub%2FPage%3A"}
     assert {path.name for path in paths} == ALWAYS | {"output.json"}
-    of_one = list(write_runs(lake, "others", tmp_path / "one"))
+    of_one = list(write_run_folders(lake, "others", tmp_path / "one"))
     assert len(of_one) == len(paths) // 2
 
 

@@ -30,7 +30,7 @@ class SettledPages:
         """Read people's decisions, and list the tables."""
         self._lake = lake
         self._decided: RowsOf = read_decided_types(lake)
-        self._models = next((table for table in lake.derived_tables if table.name == MODEL_TABLE), None)
+        self._models = lake.derived_table(MODEL_TABLE)
         self._weighing = load_model_weighing()
 
     def types(self, batch: str) -> Mapping[int, str]:

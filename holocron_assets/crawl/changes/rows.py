@@ -1,14 +1,12 @@
 """Rows of table `page_changes`: made from what a wiki reports, and merged. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from holocron_assets.crawl.mediawiki.changes import Change
+from holocron_assets.crawl.sources.patterns import fitting
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
@@ -64,8 +62,8 @@ def change_rows(changes: Iterable[Change], seen: Seen, source: Source, site: Sit
                 "seen_at": seen.seen_at,
             }
             rows.append(row)
-    fitting = _fitting([row["title"] for row in rows], source)
-    return [row for row, fits in zip(rows, fitting, strict=True) if fits]
+    fit = fitting([row["title"] for row in rows], include=source.include, exclude=source.exclude)
+    return [row for row, fits in zip(rows, fit, strict=True) if fits]
 
 
 def after_request(row: Row, asked_at: datetime) -> Row:
@@ -94,19 +92,6 @@ def merged(known: Iterable[Row], reported: Iterable[Row]) -> list[Row]:
         before = newest.get(row["title_key"])
         newest[row["title_key"]] = row if before is None else _newer(before, row)
     return list(newest.values())
-
-
-def _fitting(titles: Sequence[str], source: Source) -> list[bool]:
-    """Which titles a source's patterns let in. Arrow reads them with RE2, as DuckDB does for the frontier."""
-    column = pa.array(titles, pa.string())
-
-    def fit(patterns: Iterable[str]) -> list[bool]:
-        found = [pc.match_substring_regex(column, pattern).to_pylist() for pattern in patterns]
-        return [any(each) for each in zip(*found, strict=True)]
-
-    included = fit(source.include) if source.include else [True] * len(titles)
-    excluded = fit(source.exclude) if source.exclude else [False] * len(titles)
-    return [is_in and not is_out for is_in, is_out in zip(included, excluded, strict=True)]
 
 
 def _newer(before: Row, row: Row) -> Row:

@@ -10,14 +10,7 @@ from holocron_assets.crawl.changes.answered import settled_changes
 from holocron_assets.crawl.changes.rows import merged
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.files.parquet import (
-    Footer,
-    read_partition,
-    read_table,
-    replacing,
-    sealed,
-    write_file,
-)
+from holocron_assets.lake.files.parquet import Footer, read_table, rows_there, write_table
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.lake.tables import CHANGE_LOOKS, PAGE_CHANGES
@@ -29,7 +22,8 @@ def add_changes(lake: Lake, source_name: str, rows: Sequence[Row]) -> Footer:
         known = _known_changes(lake, source_name)
         is_reported = _has_key(known, {row["title_key"] for row in rows})
         reported = PAGE_CHANGES.to_arrow(merged(known.filter(is_reported).to_pylist(), rows), source_name)
-        return _write(lake, source_name, pa.concat_tables([known.filter(pc.invert(is_reported)), reported]))
+        every = pa.concat_tables([known.filter(pc.invert(is_reported)), reported])
+        return write_table(lake, PAGE_CHANGES, source_name, every)
 
 
 def drop_settled(lake: Lake, source: Source) -> int:
@@ -39,15 +33,13 @@ def drop_settled(lake: Lake, source: Source) -> int:
         settled = settled_changes(lake, source) if known.num_rows else []
         if settled:
             known = known.filter(pc.invert(_has_key(known, settled)))
-            _write(lake, source.name, known)
+            write_table(lake, PAGE_CHANGES, source.name, known)
     return int(known.num_rows)
 
 
 def last_reading(lake: Lake, source_name: str) -> dict[str, Any] | None:
     """A source's row of table `change_looks`; None before the first reading."""
-    if not lake.has(CHANGE_LOOKS, source_name):
-        return None
-    return read_partition(lake, CHANGE_LOOKS, source_name)[0]
+    return next(iter(rows_there(lake, CHANGE_LOOKS, source_name)), None)
 
 
 def _known_changes(lake: Lake, source_name: str) -> pa.Table:
@@ -58,15 +50,6 @@ def _known_changes(lake: Lake, source_name: str) -> pa.Table:
 
 def _has_key(changes: pa.Table, keys: Iterable[int]) -> pa.ChunkedArray:
     return pc.is_in(changes.column("title_key"), pa.array(keys, pa.int64()))
-
-
-def _write(lake: Lake, source_name: str, changes: pa.Table) -> Footer:
-    PAGE_CHANGES.check(changes, source_name)
-    file = lake.file(PAGE_CHANGES, source_name)
-    footer, arrow = sealed(PAGE_CHANGES, changes, file, code_version="", inputs={})
-    with replacing(file) as aside:
-        write_file(PAGE_CHANGES, arrow, aside)
-    return footer
 
 
 def _changing(lake: Lake, source_name: str) -> Lock:

@@ -11,7 +11,7 @@ from typing import Self
 from filelock import Timeout
 
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.files.parquet import rows_there, write_partition
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import HTTP_ATTEMPTS
@@ -91,8 +91,7 @@ def _store(lake: Lake, scope: str) -> None:
     journaled = [HTTP_ATTEMPTS.revive(record) for record in journal.records()]
     if not journaled:
         return
-    is_stored = lake.has(HTTP_ATTEMPTS, scope)
-    stored = read_partition(lake, HTTP_ATTEMPTS, scope) if is_stored else []
+    stored = rows_there(lake, HTTP_ATTEMPTS, scope)
     # A kill between the next two lines leaves both; the id shows which rows are already stored.
     rows = {row["attempt_id"]: row for row in [*stored, *journaled]}
     write_partition(lake, HTTP_ATTEMPTS, scope, list(rows.values()))

@@ -7,9 +7,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from holocron_assets.crawl.dumps.listing import dump_mark, listing_journal
 from holocron_assets.crawl.errors import WikiRefused
 from holocron_assets.crawl.files.artifact import artifact_key
@@ -17,6 +14,7 @@ from holocron_assets.crawl.mediawiki.client import MOST_TITLES, WikiClient
 from holocron_assets.crawl.mediawiki.files import ReportedFile
 from holocron_assets.crawl.sources.file_source import FileSource
 from holocron_assets.crawl.sources.lists import Item, ReadUrl, read_list
+from holocron_assets.crawl.sources.patterns import fitting
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
@@ -276,28 +274,12 @@ def _written(
 ) -> FileListing:
     # A list may call two artifacts the same, and state two versions of one.
     once = list({(row["name"], row["artifact_id"], row.get("version")): row for row in rows}.values())
-    kept = [
-        row for row, fits in zip(once, _fitting(source, [row["name"] for row in once]), strict=True) if fits
-    ]
+    fit = fitting([row["name"] for row in once], include=source.include, exclude=source.exclude)
+    kept = [row for row, fits in zip(once, fit, strict=True) if fits]
     placed = [{**row, "position": position} for position, row in enumerate(kept)]
     inputs = {**marks, _LISTED_AT: utc_now().isoformat()}
     footer = write_partition(lake, FILE_LIST, source.name, placed, code_version=LIST_VERSION, inputs=inputs)
     return FileListing(footer, placed, tuple(problems[:_MOST_PROBLEMS]), len(problems))
-
-
-def _fitting(source: FileSource, names: Sequence[str]) -> list[bool]:
-    """Which names fit a pattern to include, if there are any, and none to exclude."""
-    column = pa.array(names, pa.string())
-
-    def fits(patterns: Sequence[str]) -> Any:
-        found = pa.array([False] * len(names), pa.bool_())
-        for pattern in patterns:
-            found = pc.or_(found, pc.match_substring_regex(column, pattern))
-        return found
-
-    included = fits(source.include) if source.include else pa.array([True] * len(names), pa.bool_())
-    wanted: list[bool] = pc.and_(included, pc.invert(fits(source.exclude))).to_pylist()
-    return wanted
 
 
 def _settings(source: FileSource) -> str:

@@ -10,7 +10,7 @@ from holocron_assets.crawl.errors import WikiRefused
 from holocron_assets.crawl.mediawiki.client import Continuation, WikiClient
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.errors import PermanentError
-from holocron_assets.lake.files.parquet import read_footer, read_partition
+from holocron_assets.lake.files.parquet import read_footer, read_partition, rows_there
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
@@ -78,9 +78,7 @@ def _is_over(lake: Lake, source_name: str, begun: Mapping[str, str]) -> bool:
     footer = read_footer(lake, SEED_TITLES, source_name)
     if footer and footer.inputs.get(_BEGAN_AT) == begun[_BEGAN_AT]:
         return True
-    if not lake.has(REVISION_CHECKS, source_name):
-        return False
-    checks = read_partition(lake, REVISION_CHECKS, source_name, ["started_at"])
+    checks = rows_there(lake, REVISION_CHECKS, source_name, ["started_at"])
     return any(check["started_at"] > datetime.fromisoformat(begun[_BEGAN_AT]) for check in checks)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from typing import Any
 
 from holocron_assets.entities.identity.clusters import followed
 from holocron_assets.entities.identity.evidence.weights import examples_of, weights_from
@@ -11,9 +10,15 @@ from holocron_assets.entities.identity.judgements import judged, since_when
 from holocron_assets.entities.identity.policy import DEFAULT_IDENTITY_FILE, load_identity_policy
 from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.entities.type_now import type_now
-from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.declaration.versions import code_version
-from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
+from holocron_assets.lake.files.parquet import (
+    Footer,
+    read_footer,
+    read_partition,
+    rows_there,
+    write_partition,
+)
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_JUDGEMENTS, ENTITY_PAIRS
 
@@ -60,7 +65,8 @@ def store_judgements(
         checks=_checks(lake, entity_type),
         weights=weights_from(examples_of(pairs, snapshot.people.pairs), policy.weights),
     )
-    rows = since_when(followed(judgements, members, snapshot.people.held), _standing(lake, entity_type), now)
+    standing = rows_there(lake, ENTITY_JUDGEMENTS, entity_type)
+    rows = since_when(followed(judgements, members, snapshot.people.held), standing, now)
     inputs |= _departures(snapshot, entity_type, rows)
     footer = write_partition(
         lake, ENTITY_JUDGEMENTS, entity_type, rows, code_version=JUDGEMENTS_VERSION, inputs=inputs
@@ -68,17 +74,12 @@ def store_judgements(
     return footer, rows
 
 
-def _standing(lake: Lake, entity_type: str) -> list[dict[str, Any]]:
-    if not lake.has(ENTITY_JUDGEMENTS, entity_type):
-        return []
-    return read_partition(lake, ENTITY_JUDGEMENTS, entity_type)
-
-
 def _is_stale(snapshot: Snapshot, entity_type: str) -> bool:
     if read_footer(snapshot.lake, ENTITY_PAIRS, entity_type) is None:
         return False
     footer = read_footer(snapshot.lake, ENTITY_JUDGEMENTS, entity_type)
-    standing = _standing(snapshot.lake, entity_type) if entity_type in snapshot.leaving else []
+    leaves = entity_type in snapshot.leaving
+    standing = rows_there(snapshot.lake, ENTITY_JUDGEMENTS, entity_type) if leaves else []
     inputs = _inputs(snapshot, entity_type) | _departures(snapshot, entity_type, standing)
     is_new = footer is not None and footer.is_of(JUDGEMENTS_VERSION, inputs)
     return not is_new or entity_type in snapshot.unheld
@@ -94,7 +95,7 @@ def _departures(snapshot: Snapshot, entity_type: str, judgements: Sequence[Row])
 def _inputs(snapshot: Snapshot, entity_type: str) -> dict[str, str]:
     """Fingerprints of what a type's judgements are made from."""
     pairs = read_footer(snapshot.lake, ENTITY_PAIRS, entity_type)
-    table = _checks_table(snapshot.lake)
+    table = snapshot.lake.derived_table(CHECKS_NAME)
     checks = read_footer(snapshot.lake, table, entity_type) if table else None
     return {
         "pairs": pairs.content_id if pairs else "",
@@ -105,11 +106,5 @@ def _inputs(snapshot: Snapshot, entity_type: str) -> dict[str, str]:
 
 
 def _checks(lake: Lake, entity_type: str) -> Mapping[str, Row]:
-    table = _checks_table(lake)
-    if table is None or not lake.has(table, entity_type):
-        return {}
-    return {row["item_id"]: row for row in read_partition(lake, table, entity_type)}
-
-
-def _checks_table(lake: Lake) -> Table | None:
-    return next((table for table in lake.derived_tables if table.name == CHECKS_NAME), None)
+    table = lake.derived_table(CHECKS_NAME)
+    return {row["item_id"]: row for row in rows_there(lake, table, entity_type)} if table else {}

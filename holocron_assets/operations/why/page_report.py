@@ -126,7 +126,7 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
         how far the page came and what it waits for, in a sentence.
     """
     key = title_key(source, title)
-    is_asked = any(table.name == MODEL_TABLE for table in lake.derived_tables)
+    is_asked = lake.derived_table(MODEL_TABLE)
     relations = (*_PAGE_RELATIONS, MODEL_TABLE) if is_asked else _PAGE_RELATIONS
     frontier = frontier_tables_of(lake, [one for one in sources if one.name == source])
     with connect(

@@ -32,6 +32,7 @@ _SHOWN = ("title", "source", "type", "continuity", "state", "entity_id", "entity
 _PLACE = ("passage_id", "position", "headings", "text", "start_offset", "end_offset")
 
 
+@cache
 def words_analyzer() -> tantivy.TextAnalyzer:
     """How texts become words: without case, accents and the endings of English words."""
     filters = (tantivy.Filter.lowercase(), tantivy.Filter.ascii_fold(), tantivy.Filter.stemmer("english"))

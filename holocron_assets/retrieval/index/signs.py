@@ -28,6 +28,7 @@ def has_signs(text: str) -> bool:
     return _SPACELESS.search(text) is not None
 
 
+@cache
 def signs_analyzer() -> tantivy.TextAnalyzer:
     """The letters of such scripts one by one, each with its marks; what is between them, as words."""
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.regex(f"{_SIGN}|{_OTHER}"))
@@ -41,7 +42,7 @@ def unbroken_runs(text: str) -> list[str]:
 
 def row_of_signs(text: str) -> tuple[tuple[int, str], ...]:
     """The letters of a text that must stand in a row, and words between them, each with its place there."""
-    runs = [_signs_analyzer().analyze(run) for run in unbroken_runs(text)]
+    runs = [signs_analyzer().analyze(run) for run in unbroken_runs(text)]
     starts = accumulate((len(run) + 1 for run in runs), initial=0)  # the index has a gap, too
     return tuple(chain.from_iterable(map(enumerate, runs, starts)))
 
@@ -49,11 +50,6 @@ def row_of_signs(text: str) -> tuple[tuple[int, str], ...]:
 def is_mark(letter: str) -> bool:
     """Whether a letter is a mark: with it, the letter before is another one."""
     return letter != "" and unicodedata.category(letter).startswith("M")
-
-
-@cache
-def _signs_analyzer() -> tantivy.TextAnalyzer:
-    return signs_analyzer()
 
 
 @cache
