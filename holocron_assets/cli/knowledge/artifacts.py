@@ -12,7 +12,7 @@ from holocron_assets.derive.results.artifacts import (
     NoArtifactsError,
     names_asked,
     write_artifacts,
-    write_runs,
+    write_run_folders,
 )
 
 
@@ -68,7 +68,7 @@ def _why_none(interrogation: str | None) -> str | None:
 
 
 def _write_all(interrogation: str | None, folder: Path) -> list[Path]:
-    files = list(write_runs(opened_lake(), interrogation, folder))
+    files = list(write_run_folders(opened_lake(), interrogation, folder))
     if not files:
         whose = f"of interrogation {interrogation!r}" if interrogation else "of any interrogation"
         raise NoArtifactsError(f"no call {whose} is kept; `holocron status` lists the interrogations")

@@ -156,7 +156,7 @@ def backlog(
     now: datetime,
     heed: Callable[[Sequence[StalePartition]], Sequence[StalePartition]] = lambda stale: stale,
 ) -> list[Waiting]:
-    """The work to do, for `dispatch.decide`.
+    """The work to do, for `choosing.decide`.
 
     Args:
         lake: the lake.
@@ -393,9 +393,7 @@ def count(lake: Lake, part: StalePartition) -> Counts | None:
         )
     except (ConditionError, DamagedPartitionError, MissingPartitionError):
         return None
-    return Counts(
-        work.answered, work.dead, work.untried, tuple(sorted(work.dues)), work.awaiting, work.is_behind
-    )
+    return Counts(work.answered, work.dead, work.untried, tuple(work.dues), work.awaiting, work.is_behind)
 
 
 def _waiting(parts: Sequence[StalePartition], now: datetime) -> Waiting:

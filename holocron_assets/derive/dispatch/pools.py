@@ -42,7 +42,7 @@ class Pool(Settings):
 
 
 class AgeingSettings(Settings):
-    """How waiting raises a priority; see `dispatch.Ageing`.
+    """How waiting raises a priority; see `choosing.Ageing`.
 
     Attributes:
         points_an_hour: for each whole hour that the oldest of it waits.
@@ -103,7 +103,7 @@ class DispatchSettings(Settings):
 
     @property
     def rules(self) -> Ageing:
-        """How waiting counts, for `dispatch.decide`."""
+        """How waiting counts, for `choosing.decide`."""
         return Ageing(self.ageing.points_an_hour, self.ageing.most_points)
 
     def pool_of(self, model: str) -> str:

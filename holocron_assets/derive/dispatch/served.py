@@ -114,7 +114,7 @@ def holders_at(lake: Lake, places: Iterable[str]) -> list[Holder | None]:
 
     Args:
         lake: where locks and their notes are.
-        places: names from `model_run.place_of`; only one process holds each at a time.
+        places: names from `slots.place_of`; only one process holds each at a time.
     """
     locks = [NotedLock(lake, f"gpu-{place}") for place in places]
     return [lock.holder() for lock in locks if lock.is_held()]

@@ -22,8 +22,8 @@ _PIECES = re.compile(r"\"(?:\\.|[^\"\\])*+\"?|'(?:\\.|[^'\\])*+'?|[{}\[\],:]|[^\
 _VALUE = re.compile(r"-?\d[\d.eE+-]*|null|true|false")
 _WORD = re.compile(r"(?!//|/\*|#)[^{}\[\],:\"']")
 _MOST_DIGITS = 18  # as many as any 64-bit integer has
-_MOST_CHARACTERS_REPAIRED = 50_000
 _MOST_BRACKETS_REPAIRED = 1_000
+_MOST_CHARACTERS_REPAIRED = 50_000
 """The most characters to repair, a hundred times a usual answer: the time grows with the square."""
 
 _MOST_SHOWN = 300

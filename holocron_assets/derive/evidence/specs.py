@@ -18,7 +18,7 @@ from holocron_assets.frozen_model import FrozenModel
 MOST_ITEMS = 50
 MOST_BYTES = 100_000
 MOST_ITEM_BYTES = 10_000
-MOST_ROWS = 100
+MOST_ROWS_SHOWN = 100
 MOST_COLUMNS = 20
 MOST_PASSAGES = 20
 
@@ -48,7 +48,7 @@ class _Rows(_Spec):
         sample: which rows are kept if there are more.
     """
 
-    rows: int = Field(default=MOST_ROWS, gt=0, le=MOST_ROWS)
+    rows: int = Field(default=MOST_ROWS_SHOWN, gt=0, le=MOST_ROWS_SHOWN)
     sample: Sample = "first"
 
 

@@ -21,7 +21,7 @@ from holocron_assets.lake.freshness import Derivation, FooterOf
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_CHUNKS, PAGE_SIGNALS, PAGES
 
-_CODE = (
+_MODULES = (
     "holocron_assets.derive.items.items",
     "holocron_assets.derive.items.derived_rows",
     "holocron_assets.derive.results.answer_tables",
@@ -134,7 +134,7 @@ def derivation_of(interrogation: Interrogation) -> Derivation:
         interrogation.table,
         inputs,
         (),
-        code_version(*_CODE, *(MAKES_TEXT if interrogation.kind == "model" else ())),
+        code_version(*_MODULES, *(MAKES_TEXT if interrogation.kind == "model" else ())),
         optional_inputs=tuple(one.table for one in interrogation.upstream),
     )
 

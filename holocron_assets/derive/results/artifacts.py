@@ -69,7 +69,7 @@ def write_artifacts(lake: Lake, name: str, subject: str, folder: Path) -> list[P
     ]
 
 
-def write_runs(lake: Lake, name: str | None, folder: Path) -> Iterator[Path]:
+def write_run_folders(lake: Lake, name: str | None, folder: Path) -> Iterator[Path]:
     """Write all requests and replies that are kept, by the day and the run that made them.
 
     The last attempt of each run at an item is in `llm_runs/YYYY/MM/DD/RUN/INTERROGATION/SUBJECT ITEM/`.

@@ -149,11 +149,6 @@ class PartitionWork:
         return sorted(due for item in self._open_items() if (due := self._state(item).due_at))
 
     @property
-    def next_due(self) -> datetime | None:
-        """When the first of them may be tried again."""
-        return next(iter(self.dues), None)
-
-    @property
     def remaining(self) -> int:
         """Items that have no answer and are not given up, also those under way."""
         return sum(not _is_settled(item, self._state(item)) for item in self.items)

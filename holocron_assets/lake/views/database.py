@@ -27,8 +27,9 @@ MEMORY = "1GB"
 
 _TRIES = 3
 _ERRORS_OF_FILES = (duckdb.Error, duckdb.IOException, duckdb.InvalidInputException, UnicodeDecodeError)
-_NAMELESS = (duckdb.Error, UnicodeDecodeError)
 """Errors of DuckDB's Parquet reader; errors in SQL have types of their own."""
+_NAMELESS = (duckdb.Error, UnicodeDecodeError)
+"""Those of them whose texts may not name the file."""
 
 _MAKES_VIEW = re.compile(r"(?:\s|--.*\n)*create (?:or replace )?view (?P<name>\S+) as\b")
 _T = TypeVar("_T")
