@@ -1,5 +1,6 @@
 """Source files: reading them, with errors that name file, line and key, and editing them in place."""
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,9 +17,10 @@ from holocron_assets.crawl.sources.problems import dotted, explain
 from holocron_assets.crawl.sources.source import NAME_PATTERN, NAME_RULE, Source
 from holocron_assets.errors import PermanentError, details_of
 from holocron_assets.lake.declaration.key_problems import KeyPath, suggestion
-from holocron_assets.lake.files.durable import replacing
+from holocron_assets.lake.files.durable import make_folder, sync_folder
 from holocron_assets.lake.files.people_settings import first_hand
 from holocron_assets.lake.files.people_yaml import compose_yaml, load_yaml
+from holocron_assets.lake.place.unfinished import aside_of
 
 SUFFIX = ".yaml"
 
@@ -220,7 +222,7 @@ def write_new_source(folder: Path, name: str, text: str) -> Path:
         SourceError: the name is no valid name, the file is already there, or the text describes no source.
     """
     path = refuse_taken(folder, name)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     _parse(path, text)
     _replace(path, text)
     return path
@@ -362,8 +364,19 @@ def _line(node: Node) -> int:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all, and keep who may read it."""
-    with replacing(path) as aside:
-        aside.write_bytes(text.encode())
+    """Write a file whole or not at all: it is written under another name first, and then renamed.
+
+    It takes no lock, as the lake's files do: people may keep their sources where none can be had.
+    """
+    aside = aside_of(path)
+    try:
+        with aside.open("xb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
         if path.exists():
             shutil.copymode(path, aside)
+        aside.replace(path)
+        sync_folder(path.parent)
+    finally:
+        aside.unlink(missing_ok=True)

@@ -127,7 +127,7 @@ def replacing(target: Path) -> Iterator[Path]:
             fcntl.flock(own, fcntl.LOCK_SH)  # shows that it is being written, even if clocks differ
             remove_abandoned(asides_of(target))
             yield aside
-            with aside.open("rb") as written:
+            with aside.open("rb+") as written:
                 os.fsync(written.fileno())
             with holding(target.parent):
                 _date_apart(aside, target)
@@ -183,7 +183,7 @@ def _move_across_disks(file: Path, target: Path) -> None:
     try:
         with trouble_named(target):
             shutil.copy2(file, aside)
-            with aside.open("rb") as written:
+            with aside.open("rb+") as written:
                 os.fsync(written.fileno())
             aside.replace(target)
             sync_folder(target.parent)
