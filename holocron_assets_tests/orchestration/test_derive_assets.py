@@ -1,5 +1,6 @@
 """The assets of interrogations: declared from data, filled by hand, and by backfills over several models."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -200,6 +201,28 @@ def test_switched_off_models_fail_a_person_s_run_with_what_to_set(
     monkeypatch.setenv("HOLOCRON_LLM", "off")
     result = materialize(asked, instance, "derived_kinds", partition=asked.batches[0])
     assert "HOLOCRON_LLM is off, so no model can be asked" in failure_message(result)
+
+
+def test_a_person_s_run_asks_no_build_that_a_space_leaves_out_and_asks_the_others(
+    asked: AskedHolocron, instance: dg.DagsterInstance
+) -> None:
+    space: dict[str, Any] = {
+        "version": 1,
+        "title": "Words of a passage",
+        "model": SMALL,
+        "priority": 600,
+        "embedding": {"dimensions": 8, "digests": ["0" * 64]},
+        "num_ctx": 4096,
+        "timeout_seconds": 60,
+    }
+    file = asked.holocron.folder / "spaces" / "words.yaml"
+    file.write_text(json.dumps({"key": "words", **space}), encoding="utf-8")
+    _read_anew()
+    names = ("chunk_embeddings_words", "derived_kinds")
+    result = materialize(asked, instance, *names, partition=asked.batches[0])
+    assert "chunk_embeddings_words asks only the builds of small:1b" in failure_message(result)
+    assert asked.ollama.embeds == []
+    assert materialized(result) == [("derived_kinds", asked.batches[0])]
 
 
 def test_dropping_an_interrogation_in_makes_an_asset_and_nothing_else_changes(asked: AskedHolocron) -> None:

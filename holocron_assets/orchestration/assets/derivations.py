@@ -16,6 +16,7 @@ from typing import Any
 import dagster as dg
 
 from holocron_assets.decisions.controls import HeldBackError
+from holocron_assets.derive.dispatch.backlog import model_to_ask
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.gpu.model_run import Session, work_on
@@ -23,6 +24,7 @@ from holocron_assets.derive.gpu.turns import Given
 from holocron_assets.derive.interrogations.chains import upstream_tables
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.recipe import derivation_of
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.footers import Footer
@@ -228,15 +230,15 @@ def _all_asked_by_hand(
     context: dg.AssetExecutionContext, chosen: Sequence[Interrogation], lake: Lake, models: ModelsResource
 ) -> Iterator[StepResult]:
     """Ask each interrogation. What one leaves undone keeps none of the others from being asked."""
-    unfinished: list[dg.Failure | HeldBackError] = []
+    unfinished: list[dg.Failure | PermanentError | HeldBackError] = []
     for one in chosen:
         try:
             yield from _asked_by_hand(context, one, lake, models)
-        except (dg.Failure, HeldBackError) as error:
+        except (dg.Failure, PermanentError, HeldBackError) as error:
             context.log.warning(f"{one.name}: {getattr(error, 'description', None) or error}")
             unfinished.append(error)
     if unfinished:
-        raise next((one for one in unfinished if isinstance(one, dg.Failure)), unfinished[0])
+        raise next((one for one in unfinished if not isinstance(one, HeldBackError)), unfinished[0])
 
 
 def _asked_by_hand(
@@ -248,9 +250,18 @@ def _asked_by_hand(
     """Ask about everything in the run's partitions; written files are recorded even if answers are missing.
 
     Partitions that a person holds back are left out, and the run ends as canceled.
+
+    Raises:
+        PermanentError: none of its models can be asked; says what to do.
     """
     asked = asking(lake, models, context.run, [interrogation])
-    model = next(name for name in interrogation.models if name in asked.served.digests)
+    chosen = model_to_ask(interrogation, asked.served.digests)
+    if chosen is None:
+        raise PermanentError(
+            f"{interrogation.name} asks only the builds of {' or '.join(interrogation.models)} that its "
+            "`embedding.digests` names, and the model server has another: get one of those, or name this one"
+        )
+    model, _ = chosen
     session, seen = Session(), set[str]()
     replaced, complete = dict[str, Footer](), dict[str, Footer]()
     controls = StandingControls(lake)
