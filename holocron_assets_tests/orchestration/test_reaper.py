@@ -26,6 +26,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.internals.instance import open_instance, prepare_home
 from holocron_assets.orchestration.internals.runs import process_began
 from holocron_assets.orchestration.runs import reaper
+from holocron_assets.orchestration.runs.lost import lost_runs
 from holocron_assets.orchestration.runs.reaper import held_by_run, reap_dead_runs, reaping
 from holocron_assets.orchestration.runs.waiting import run_of_ours
 from holocron_assets.settings import PROJECT_FOLDER
@@ -118,6 +119,10 @@ def test_a_run_without_a_process_is_reported_failed_with_why(
     assert status_of(instance, run_id) == DagsterRunStatus.FAILURE
     assert any("process is gone" in (event.message or "") for event in instance.all_logs(run_id))
     assert reap_dead_runs(instance, Lake(tmp_path)) == []
+
+
+def test_the_sensor_of_dead_runs_looks_as_often_as_is_promised() -> None:
+    assert lost_runs.minimum_interval_seconds == 15, "docs/guarantees.md says so"
 
 
 def test_a_run_is_left_alone_while_its_process_lives_and_reaped_once_it_is_killed(

@@ -5,7 +5,7 @@ import dagster as dg
 from holocron_assets.orchestration.resources.resources import LakeResource
 from holocron_assets.orchestration.runs.reaper import reap_dead_runs
 
-_SECONDS_BETWEEN_LOOKS = 30
+_SECONDS_BETWEEN_LOOKS = 15
 
 
 @dg.sensor(

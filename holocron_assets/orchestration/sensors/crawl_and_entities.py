@@ -35,7 +35,6 @@ from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
-from holocron_assets.orchestration.runs.reaper import reap_dead_runs
 from holocron_assets.orchestration.sensors.adopting import answer, unknown
 from holocron_assets.orchestration.sensors.run_requests import Requested, is_under_way, run_requests
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
@@ -97,8 +96,6 @@ def new_pages(
 ) -> dg.SensorResult | dg.SkipReason:
     """Request runs that list seeds and fetch batches; adopt batches that a crash left without a partition."""
     opened, enabled = lake.open(), sources.enabled()
-    for run_id in reap_dead_runs(context.instance, opened):
-        context.log.warning(f"run {run_id} was dead and is reported failed")
     problems = [str(error) for error in sources.broken()]
     # A run for a wiki that wants a pause could only fail.
     alone = left_alone(enabled, sources.shared_folder, utc_now())
