@@ -447,6 +447,15 @@ def test_launch_says_what_a_job_takes(tmp_path: Path, arguments: list[str], prob
     assert problem in result.stderr
 
 
+def test_launch_takes_no_wrong_setting_for_wrong_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLOCRON_PROCESSES", "x")
+    problem = complaint(holocron(sample_holocron(tmp_path), "launch", "report_status"))
+    assert "HOLOCRON_PROCESSES" in problem
+    assert "Usage" not in problem
+
+
 def test_launch_names_no_job_of_dagsters_own(tmp_path: Path) -> None:
     result = holocron(sample_holocron(tmp_path), "launch", "nothing")
     assert "resolve_entities" in result.stderr

@@ -28,7 +28,7 @@ def launch(  # noqa: PLR0913 - one for each option
     wait: bool,
 ) -> None:
     """Launch a job through Dagster's run queue; a daemon (`make ui`) must be running."""
-    from holocron_assets.orchestration.runs.launching import launch_job
+    from holocron_assets.orchestration.runs.launching import WrongTargetError, launch_job
     from holocron_assets.planning.holding import refuse_launch
 
     refuse_launch(opened_lake(), job, source_name or (partition and (source_of(partition) or partition)))
@@ -36,7 +36,7 @@ def launch(  # noqa: PLR0913 - one for each option
     config = {name: value for name, value in settings.items() if value is not None}
     try:
         error = launch_job(job, config=config, partition=partition, wait=wait, report=click.echo, tags=tags)
-    except ValueError as problem:
+    except WrongTargetError as problem:
         raise click.UsageError(str(problem)) from problem
     if error:
         fail(error)

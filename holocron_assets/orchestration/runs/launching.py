@@ -14,6 +14,7 @@ from dagster import DagsterInstance, DagsterRunStatus
 
 from holocron_assets.crawl.sources.files import source_names
 from holocron_assets.definitions import defs
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.events import makes_what_is_stale
 from holocron_assets.orchestration.internals.assets import RANGE_TAGS
@@ -36,6 +37,10 @@ _POLL_SECONDS = 0.5
 _QUEUE_DAEMON = "QUEUED_RUN_COORDINATOR"
 _SHOWN = 5
 _SILENT_SECONDS = 180  # a daemon shows twice a minute that it lives
+
+
+class WrongTargetError(PermanentError):
+    """There is no such job, source or partition, or the job takes no such config; names the valid ones."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ def launch_job(  # noqa: PLR0913 - what is launched, and how it is reported
         Why the launch or the run failed; None if neither did.
 
     Raises:
-        ValueError: no such job, source or partition, or the job takes no such config; names the valid ones.
+        WrongTargetError: no such job, source or partition, or the job takes no such config.
     """
     _refuse_wrong_target(job, config, partition)
     run_id = str(uuid.uuid4())
@@ -134,15 +139,15 @@ def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | N
     every_job = defs.resolve_all_job_defs()
     jobs = {definition.name: definition for definition in every_job if not definition.name.startswith("__")}
     if job not in jobs:
-        raise ValueError(f"there is no job {job!r}; there are {', '.join(sorted(jobs))}")
+        raise WrongTargetError(f"there is no job {job!r}; there are {', '.join(sorted(jobs))}")
     takes = _configured(job)
     if wrong := config.keys() - takes.allowed:
-        raise ValueError(f"job {job} takes no {_options(wrong)}")
+        raise WrongTargetError(f"job {job} takes no {_options(wrong)}")
     if lacking := takes.needed - config.keys():
-        raise ValueError(f"job {job} needs {_options(lacking)}")
+        raise WrongTargetError(f"job {job} needs {_options(lacking)}")
     partitioned = jobs[job].partitions_def is not None
     if partitioned != bool(partition) and not (partitioned and makes_what_is_stale(jobs[job].run_tags)):
-        raise ValueError(f"job {job} {'needs' if partitioned else 'takes no'} --partition")
+        raise WrongTargetError(f"job {job} {'needs' if partitioned else 'takes no'} --partition")
     if (source := config.get("source")) is not None:
         _refuse_unknown("there is no source", source, source_names(sources_folder()))
 
@@ -164,7 +169,7 @@ def _refuse_unknown(lacking: str, name: str, known: Sequence[str]) -> None:
         return
     near = get_close_matches(name, known) or sorted(known)[:_SHOWN]
     more = f" and {len(known) - len(near)} more" if len(known) > len(near) else ""
-    raise ValueError(f"{lacking} {name!r}; there is {', '.join(near) or 'none yet'}{more}")
+    raise WrongTargetError(f"{lacking} {name!r}; there is {', '.join(near) or 'none yet'}{more}")
 
 
 def _configured(job: str) -> _Configured:
