@@ -187,6 +187,18 @@ def test_a_broken_interrogation_is_named_in_one_line_and_the_rest_is_shown(tmp_p
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "command", [("dispatch",), ("artifacts", "nothing"), ("recheck", "--source", "nothing")], ids=" ".join
+)
+def test_a_command_names_what_is_left_out_once(
+    commands: Commands, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "mood.yaml").write_text("key: mood\n", encoding="utf-8")
+    commands.more["HOLOCRON_INTERROGATIONS"] = str(tmp_path / "broken")
+    assert commands.run(*command).stderr.count("An interrogation is left out: ") == 1
+
+
 @pytest.fixture
 def two_domains(commands: Commands, tmp_path: Path) -> Commands:
     """Two interrogations: one of biology that is not enabled, and one of history."""

@@ -14,6 +14,7 @@ from holocron_assets.derive.results.artifacts import (
     write_artifacts,
     write_run_folders,
 )
+from holocron_assets.lake.place.paths import Lake
 
 
 @click.command()
@@ -38,26 +39,27 @@ def artifacts(interrogation: str | None, title: str | None, folder: Path) -> Non
     Without TITLE, everything that is kept is written, of the interrogation or of all, by day and run: to
     llm_runs/YYYY/MM/DD/RUN/INTERROGATION/.
     """
+    lake = opened_lake()
     try:
         if interrogation and title:
             subject = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles
-            files = write_artifacts(opened_lake(), interrogation, subject, folder / interrogation)
+            files = write_artifacts(lake, interrogation, subject, folder / interrogation)
         else:
-            files = _write_all(interrogation, folder)
+            files = _write_all(lake, interrogation, folder)
     except NoArtifactsError as error:
-        fail(_why_none(interrogation) or str(error))
+        fail(_why_none(lake, interrogation) or str(error))
     for path in files:
         click.echo(path)
 
 
-def _why_none(interrogation: str | None) -> str | None:
+def _why_none(lake: Lake, interrogation: str | None) -> str | None:
     """Why nothing is kept of any call of an interrogation; None if there is no such reason.
 
     Raises:
         click.UsageError: there is no such interrogation.
     """
     known = {one.name: one for one in load_interrogations()}
-    if interrogation is None or interrogation in names_asked(opened_lake()):
+    if interrogation is None or interrogation in names_asked(lake):
         return None
     if interrogation not in known:
         refuse_broken(interrogation)
@@ -67,8 +69,8 @@ def _why_none(interrogation: str | None) -> str | None:
     return f"{interrogation} is answered by code, so no call was made" if by_code else None
 
 
-def _write_all(interrogation: str | None, folder: Path) -> list[Path]:
-    files = list(write_run_folders(opened_lake(), interrogation, folder))
+def _write_all(lake: Lake, interrogation: str | None, folder: Path) -> list[Path]:
+    files = list(write_run_folders(lake, interrogation, folder))
     if not files:
         whose = f"of interrogation {interrogation!r}" if interrogation else "of any interrogation"
         raise NoArtifactsError(f"no call {whose} is kept; `holocron status` lists the interrogations")

@@ -24,6 +24,7 @@ from holocron_assets.derive.dispatch.tallies import stale_rows
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import dispatch_file
 
 
@@ -37,12 +38,12 @@ def dispatch(*, dry_run: bool, as_json: bool) -> None:
     The sensor model_dispatch does the same by itself, in the same daemon (`make ui`). In shadow mode nothing
     is launched. --dry-run changes nothing at all. With HOLOCRON_LLM=off, only SQL and code work.
     """
-    settings = read_dispatch_settings(dispatch_file())
-    report, plans = _standing(settings)
+    lake, settings = opened_lake(), read_dispatch_settings(dispatch_file())
+    report, plans = _standing(lake, settings)
     _print_report(report, as_json=as_json)
     if dry_run or settings.mode == "shadow" or report["at_work"]:
         return
-    refuse_full(opened_lake())
+    refuse_full(lake)
     from holocron_assets.orchestration.model_runs.dispatching import launch_plans
 
     error = launch_plans(
@@ -77,9 +78,9 @@ def stale(*, as_json: bool, domain: str | None) -> None:
     _print_lacking(sorted(served.lacking))
 
 
-def _standing(settings: DispatchSettings) -> tuple[dict[str, Any], list[Plan]]:
+def _standing(lake: Lake, settings: DispatchSettings) -> tuple[dict[str, Any], list[Plan]]:
     """What would be done now: as a report for people and scripts, and as plans to launch."""
-    lake, interrogations, now = opened_lake(), load_interrogations(), utc_now()
+    interrogations, now = load_interrogations(), utc_now()
     enabled, controls = _enabled(interrogations), StandingControls(lake)
     served = served_by_code(enabled) if is_switched_off() else served_models(enabled)
     waiting = backlog(lake, interrogations, digests=served.digests, now=now, heed=controls.heeded)

@@ -19,6 +19,7 @@ from holocron_assets.cli.shared import (
 from holocron_assets.crawl.sources.files import AnySource, SourceError, read_any_sources, write_dump_source
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import refuse_held
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import sources_folder
 
 _LISTS = frozenset({".jsonl", ".ndjson", ".csv"})
@@ -58,8 +59,9 @@ def run(source_name: str | None, llm: str | None, llm_pages: int, tags: Mapping[
     if llm:
         os.environ["HOLOCRON_LLM"] = llm
     chosen, broken = ([any_named_source(source_name)], []) if source_name else _enabled_sources()
-    refuse_held(opened_lake(), source=source_name)
-    done = run_everything(terminal(), opened_lake(), chosen, few=llm_pages, tags=tags)
+    lake = opened_lake()
+    refuse_held(lake, source=source_name)
+    done = run_everything(terminal(), lake, chosen, few=llm_pages, tags=tags)
     for error in broken:
         click.echo(str(error), err=True)
     if broken or not done:
@@ -102,8 +104,9 @@ def recheck(source_name: str) -> None:
     """Compare every page of a source with its wiki, 50 a request, and fetch what differs."""
     from holocron_assets.cli.work.local_run import recheck_source
 
-    refuse_held(opened_lake(), source=source_name)
-    if not recheck_source(terminal(), opened_lake(), named_source(source_name)):
+    lake = opened_lake()
+    refuse_held(lake, source=source_name)
+    if not recheck_source(terminal(), lake, named_source(source_name)):
         sys.exit(1)
 
 
@@ -124,23 +127,24 @@ def import_command(file: Path, source_name: str) -> None:
     .csv) has a `title` or `url` in each line. Each is added once; `holocron crawl --source NAME`, `holocron
     run` or the sensors fetch it.
     """
-    refuse_held(opened_lake(), source=source_name)
-    if not (_import_list if file.suffix.lower() in _LISTS else _import_export)(file, source_name):
+    lake = opened_lake()
+    refuse_held(lake, source=source_name)
+    if not (_import_list if file.suffix.lower() in _LISTS else _import_export)(lake, file, source_name):
         sys.exit(1)
 
 
-def _import_list(file: Path, source_name: str) -> bool:
+def _import_list(lake: Lake, file: Path, source_name: str) -> bool:
     from holocron_assets.cli.knowledge.files import add_listed_files
     from holocron_assets.cli.work.local_run import add_list
 
     source = any_named_source(source_name)
     if isinstance(source, Source):
-        return add_list(terminal(), opened_lake(), source, file)
-    add_listed_files(opened_lake(), source, file)
+        return add_list(terminal(), lake, source, file)
+    add_listed_files(lake, source, file)
     return True
 
 
-def _import_export(file: Path, source_name: str) -> bool:
+def _import_export(lake: Lake, file: Path, source_name: str) -> bool:
     from holocron_assets.cli.work.local_run import run_everything
 
     folder = sources_folder()
@@ -152,7 +156,7 @@ def _import_export(file: Path, source_name: str) -> bool:
             f"source {source_name!r} reads {source.origin}. Give this file a source of its own, or change "
             f"`address` in {folder / f'{source_name}.yaml'}."
         )
-    return run_everything(terminal(), opened_lake(), [source])
+    return run_everything(terminal(), lake, [source])
 
 
 def _enabled_sources() -> tuple[list[AnySource], list[SourceError]]:
