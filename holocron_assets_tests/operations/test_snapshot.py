@@ -20,7 +20,15 @@ from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.state.plots import plotted
 from holocron_assets.operations.state.snapshot import take_snapshot
 from holocron_assets.operations.state.status import Status
-from holocron_assets.operations.state.status_rows import AgedWork, FailureCause, Hour, Queue, Reason, Stage
+from holocron_assets.operations.state.status_rows import (
+    STAGES,
+    AgedWork,
+    FailureCause,
+    Hour,
+    Queue,
+    Reason,
+    Stage,
+)
 from holocron_assets.operations.views import all_views
 
 pytestmark = pytest.mark.system
@@ -157,5 +165,6 @@ def test_a_picture_shows_what_became_of_items_and_not_of_requests_and_calls(stat
     drawn, last = plotted(status), max(row.hour for row in status.throughput)
     cost = tuple(Hour(last, stage, "sample", None, 0, 900, 900) for stage in ("requests", "calls"))
     assert plotted(replace(status, throughput=status.throughput + cost)) == drawn
-    work = (Hour(last, "pages", "sample", None, 0, 900, 900),)
-    assert plotted(replace(status, throughput=status.throughput + work)) != drawn
+    for stage in STAGES:
+        work = (Hour(last, stage, "sample", None, 900, 0, 0),)
+        assert plotted(replace(status, throughput=status.throughput + work)) != drawn, stage

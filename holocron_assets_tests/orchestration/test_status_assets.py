@@ -10,6 +10,8 @@ from busy_holocron import make_busy
 from sample_dagster import definitions_of, run_job
 from sample_holocron import Holocron, sample_holocron
 
+from holocron_assets.operations.state.status_rows import STAGES
+
 
 def metadata(holocron: Holocron) -> dict[str, Any]:
     with dg.DagsterInstance.ephemeral() as instance:
@@ -34,6 +36,14 @@ def test_the_numbers_of_the_status_are_recorded_for_plots_over_time(recorded: di
     assert numbers["dead"] == 1
     assert 0 < numbers["models_busy_share_of_hour"] < 1
     assert (numbers["models_loads_of_day"], numbers["models_switches_of_day"]) == (3, 2)
+
+
+def test_every_stage_has_numbers_of_its_own(recorded: dict[str, Any]) -> None:
+    numbers = {
+        f"{stage}_{what}" for stage in STAGES for what in ("waiting", "oldest_minutes", "done_in_hour")
+    }
+    assert numbers <= recorded.keys()
+    assert {"files_waiting", "review_waiting"} <= numbers
 
 
 def test_a_person_reads_queues_causes_and_holds_as_tables(recorded: dict[str, Any]) -> None:

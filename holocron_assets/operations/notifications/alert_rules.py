@@ -15,12 +15,9 @@ from holocron_assets.crawl.sources.standing import AS_ITS_FILE_SAYS, may_have_re
 from holocron_assets.decisions.controls import MACHINE
 from holocron_assets.lake.files.people_settings import Settings, read_settings
 from holocron_assets.operations.state.status import Status
-from holocron_assets.operations.state.status_rows import Queue
+from holocron_assets.operations.state.status_rows import BY_PEOPLE, OF_HOSTS, Queue
 
-_OF_PEOPLE = "review"
-"""The stage that waits for people; that it waits long is no fault."""
 _OF_MODELS = "interrogations"
-_OF_HOSTS = ("pages", "files")
 
 _MOST = 5_000_000
 """Most minutes or hours of a rule, some ten years: Python counts no further. A rule that is null is off."""
@@ -195,7 +192,7 @@ def findings(
 def _is_to_go_on(queue: Queue, status: Status, models_are_asked: bool) -> bool:  # noqa: FBT001 - passed on
     """Whether a queue's work should go on by itself: no person holds it back, or has to do it."""
     return (
-        queue.stage != _OF_PEOPLE
+        queue.stage != BY_PEOPLE
         and (models_are_asked or queue.stage != _OF_MODELS)
         and not status.is_held_back(queue.source, queue.interrogation)
     )
@@ -266,7 +263,7 @@ def _no_progress(
             if (queue.stage, queue.source, queue.interrogation) in due
             and queue.oldest_at is not None
             and queue.oldest_at <= moment
-            and not (queue.stage in _OF_HOSTS and queue.source in at_rest)
+            and not (queue.stage in OF_HOSTS and queue.source in at_rest)
         ]
         if late and all(queue.last_done_at is None or queue.last_done_at <= moment for queue in group):
             name, depth = _named(stage, source or None), sum(queue.depth for queue in late)

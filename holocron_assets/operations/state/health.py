@@ -10,7 +10,7 @@ from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.operations.state.dagster_state import DagsterState
 from holocron_assets.operations.state.kept_snapshot import Taken
 from holocron_assets.operations.state.status import Status
-from holocron_assets.operations.state.status_rows import Queue, Stage
+from holocron_assets.operations.state.status_rows import BY_PEOPLE, OF_HOSTS, Queue, Stage
 
 Outcome = Literal["ok", "degraded", "failed"]
 
@@ -28,9 +28,6 @@ IDLE = timedelta(minutes=5)
 
 ENDLESS = timedelta(minutes=30)
 """A snapshot of the lake that takes longer may never end."""
-
-_BY_PEOPLE = "review"
-"""The stage that waits for people. They may take any time, so it is never stuck."""
 
 
 @dataclass(frozen=True)
@@ -155,10 +152,6 @@ def _models(status: Status, awake_since: datetime | None) -> Check:
     return Check(name, "failed" if is_all else "degraded", problem)
 
 
-_OF_HOSTS = ("pages", "files")
-"""Stages whose work is of hosts, which may be left alone for now."""
-
-
 def _progress(status: Status, awake_since: datetime | None) -> Check:
     """Whether due work is being done."""
     name, waiting = "progress", _waiting(status)
@@ -188,7 +181,7 @@ def _waiting(status: Status) -> dict[str, list[tuple[Stage, Queue | None]]]:
 
 
 def _is_due(stage: Stage) -> bool:
-    return stage.stage != _BY_PEOPLE and stage.pending + stage.in_flight > 0
+    return stage.stage != BY_PEOPLE and stage.pending + stage.in_flight > 0
 
 
 def _is_excused(status: Status, stage: Stage) -> bool:
@@ -198,7 +191,7 @@ def _is_excused(status: Status, stage: Stage) -> bool:
     if stage.interrogation:
         return is_switched_off() or status.models.problem is not None  # another check is about that
     left_alone = {host.source for host in status.hosts if host.until is not None}
-    return stage.stage in _OF_HOSTS and stage.source in left_alone
+    return stage.stage in OF_HOSTS and stage.source in left_alone
 
 
 def _are_stuck(

@@ -21,6 +21,7 @@ _DRAWN = {
     "page_types": "tab:cyan",
     "interrogations": "tab:green",
     "entities": "tab:purple",
+    "files": "tab:brown",
     "review": "tab:orange",
 }
 """Stages whose work is drawn, with their colours. Requests and calls show its cost."""

@@ -3,13 +3,22 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+STAGES = ("pages", "page_types", "interrogations", "entities", "files", "review")
+"""The stages of work, in the order in which people read them."""
+
+OF_HOSTS = ("pages", "files")
+"""Stages whose work is of hosts, which may be left alone for now."""
+
+BY_PEOPLE = "review"
+"""The stage that waits for people. They may take any time, so it is never late or stuck."""
+
 
 @dataclass(frozen=True)
 class Stage:
     """How much is in which state at one stage: a row of `processing_status`.
 
     Attributes:
-        stage: 'pages', 'page_types', 'interrogations', 'entities', 'files' or 'review'.
+        stage: one of `STAGES`.
         source: the source; None where there is none.
         interrogation: of stage 'interrogations', which.
         pending: to be done, and may be done now.

@@ -10,7 +10,7 @@ import dagster as dg
 from holocron_assets.operations.schedules import STATUS_TIMES
 from holocron_assets.operations.state.plots import plotted
 from holocron_assets.operations.state.status import Status
-from holocron_assets.operations.state.status_rows import FailureCause, Queue
+from holocron_assets.operations.state.status_rows import STAGES, FailureCause, Queue
 from holocron_assets.orchestration.assets.metadata import OWNER, escaped, picture
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.resources.snapshot import snapshot_now
@@ -21,7 +21,6 @@ from holocron_assets.planning.job_names import STATUS_JOB
 _MOST_CAUSES = 20
 _OLD, _TOO_OLD = timedelta(minutes=90), timedelta(hours=2)
 """If the newest hourly report is older than the first, the next is late; than the second, it was left out."""
-_STAGES = ("pages", "page_types", "interrogations", "entities", "review")
 
 
 @dg.asset(
@@ -62,7 +61,7 @@ def _numbers(status: Status) -> dict[str, float]:
     for queue in status.queues:
         queues[queue.stage].append(queue)
     numbers: dict[str, float] = {}
-    for stage in _STAGES:
+    for stage in STAGES:
         own = queues[stage]
         waits = [queue.oldest_minutes for queue in own if queue.oldest_minutes is not None]
         numbers[f"{stage}_waiting"] = sum(queue.depth for queue in own)
