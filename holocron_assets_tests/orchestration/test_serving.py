@@ -62,6 +62,24 @@ group = OnAFullDisk(folder / "group.lock", folder, Duties(daemon=True, port=None
 sys.exit(Supervisor(group, has_daemon=False).keep())
 """
 
+ABANDONED = """
+import os, signal, sys
+from pathlib import Path
+from time import sleep
+from holocron_assets.orchestration.runtime.process_group import Duties, ProcessGroup
+from holocron_assets.orchestration.runtime.supervisor import Supervisor
+
+class Abandoned(ProcessGroup):
+    def start(self, pause):
+        sleep(1)  # meanwhile it is seen that the input is closed
+        os.kill(os.getpid(), signal.SIGTERM)
+        pause()
+
+folder = Path(sys.argv[1])
+group = Abandoned(folder / "group.lock", folder, Duties(daemon=True, port=None))
+sys.exit(Supervisor(group, has_daemon=False).keep())
+"""
+
 
 class SlowToLoad(ProcessGroup):
     """A process group without processes. While its code is loaded, the clock is set back by two hours."""
@@ -292,6 +310,16 @@ def test_a_process_asked_to_stop_while_its_supervisor_starts_passes_the_signal_o
         port = taken.getsockname()[1]
     assert serve(holocron.lake, Duties(daemon=False, port=port)) == 0
     assert started[0].returncode == -signal.SIGTERM
+
+
+def test_a_request_to_end_does_not_hide_that_the_command_is_gone(holocron: Holocron, tmp_path: Path) -> None:
+    done = subprocess.run(  # noqa: S603 - our own
+        [sys.executable, "-c", ABANDONED, str(tmp_path)],
+        env={**os.environ, **holocron.environment},
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert done.returncode == 1, "it is killed at once, and nothing waits for it"
 
 
 @pytest.mark.usefixtures("holocron")

@@ -41,6 +41,7 @@ def serve(lake: Lake, duties: Duties) -> int:
     Raises:
         PermanentError: another daemon works on this lake, or another program uses the port.
     """
+    # By this name of the file, a group that an earlier version left is found, too.
     group = lake.locks / f"{duties.name}-family.lock"
     with _alone(lake, duties):
         if end_leftovers(group):  # first: they may hold the port

@@ -55,7 +55,7 @@ class Supervisor:
             group: the process group.
             has_daemon: whether it has a daemon; otherwise runs and sensors belong to the group with one.
         """
-        self._family, self._has_daemon = group, has_daemon
+        self._group, self._has_daemon = group, has_daemon
         self._asked, self._clock = 0, WallClock()
         self._is_code_old = False
         self._wake = threading.Event()
@@ -73,10 +73,10 @@ class Supervisor:
         try:
             return self._restart_until_it_ends()
         except _AskedToEndError:
-            self._family.end(in_a_hurry=lambda: self._is_abandoned)
+            self._group.end(in_a_hurry=lambda: self._is_abandoned)
             return 0
         except _AbandonedError:
-            self._family.kill()
+            self._group.kill()
             return 1
 
     def _restart_until_it_ends(self) -> int:
@@ -89,7 +89,7 @@ class Supervisor:
                 ProcessGroupError,
                 OSError,
             ) as error:  # the latter of a full disk, or of too many processes
-                self._family.kill()
+                self._group.kill()
                 is_short = monotonic() - started < _LONG_LIFE_SECONDS
                 short_lives, worked_once = short_lives + 1 if is_short else 0, worked_once or not is_short
                 # A group that was killed together with this process's parent must not be started again.
@@ -105,20 +105,20 @@ class Supervisor:
                     self._run(_REAP)
 
     def _live(self) -> None:
-        self._family.start(self._pause)
+        self._group.start(self._pause)
         self._tell_of_code()
         silences, asked_at = 0, monotonic()
         while True:
             self._pause()
-            self._family.check()
+            self._group.check()
             if self._has_daemon and self._clock.was_set_back():
                 self._follow_clock()
             if self._is_code_old:
                 self._is_code_old = False
-                self._family.load_anew(self._pause)
+                self._group.load_anew(self._pause)
                 self._tell_of_code()
             if monotonic() - asked_at > _SECONDS_BETWEEN_QUESTIONS:
-                silences = 0 if self._family.answers() else silences + 1
+                silences = 0 if self._group.answers() else silences + 1
                 asked_at = monotonic()
             if silences >= _MOST_SILENCES:
                 raise ProcessGroupError("the code server does not answer any more")
@@ -126,12 +126,12 @@ class Supervisor:
     def _follow_clock(self) -> None:
         """Start the daemon again: the threads of an old one would wait until it is as late as it was."""
         say("The clock was set back: the daemon is started again, and goes on by the new time.")
-        self._family.end_daemon(self._pause)  # first: a tick under way would record its old time
+        self._group.end_daemon(self._pause)  # first: a tick under way would record its old time
         self._run(_BRING_TICKS_BACK)
-        self._family.start_daemon()
+        self._group.start_daemon()
 
     def _tell_of_code(self) -> None:
-        if problem := self._family.code_problem():
+        if problem := self._group.code_problem():
             say(
                 f"The code cannot be loaded, and nothing is done until it can: {problem}\n"
                 "Repair that, then reload the code: by SIGUSR1, in the web UI, or by a restart.",
@@ -168,7 +168,7 @@ class Supervisor:
 
     def _ask_to_end(self, _number: int, _frame: object) -> None:
         self._asked += 1
-        self._is_abandoned = self._asked > 1  # a second request means: do not wait
+        self._is_abandoned |= self._asked > 1  # a second request means: do not wait
         self._wake.set()
 
     def _ask_to_load(self, _number: int, _frame: object) -> None:
