@@ -246,12 +246,16 @@ BY_SOURCE: tuple[Stage, ...] = (
 STAGES = (*LEARNED, *BY_TYPE, *BY_SOURCE)
 
 LEARNED_TABLES = (PAGES, PAGE_SIGNALS, RULE_CLASSIFICATIONS, *(stage.table for stage in LEARNED))
+"""The tables that the learned stages read or make, besides models' answers."""
+
 ENTITY_TABLES = (
     *(SITES, PAGES, PAGE_LINKS, PAGE_SIGNALS, PAGE_TYPES, PAGE_FACTS, PAGE_TAGS, ENTITY_CANDIDATES),
     *(stage.table for stage in BY_TYPE),
 )
+"""The same of the stages by entity type."""
+
 SOURCE_TABLES = tuple(stage.table for stage in (*LEARNED, *BY_SOURCE))
-"""The tables that stages read beside models' answers; those by source also read all by type."""
+"""The same of the stages by source. These also read `ENTITY_TABLES`."""
 
 
 def partitions_of(lake: Lake, stage: Stage) -> Sequence[str]:

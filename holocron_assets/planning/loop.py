@@ -62,7 +62,7 @@ def crawl_step(  # noqa: PLR0913 - of what, how it is run, and what is left out
         lists_seeds: whether seeds that are stale are listed anew.
         most: how many batches may be fetched; None for all.
     """
-    # Settling comes before the frontier is read: a batch that was killed has its links from it.
+    # Settle first: it writes the links of a batch whose run was killed, and the frontier reads links.
     listings = seeds_to_list(lake, named(sources)) if lists_seeds else []
     if run(listings) or run(readable(lambda: batches_to_settle(lake, sources))):
         return True

@@ -170,7 +170,8 @@ def links_to_compact(lake: Lake, sources: Iterable[Source], *, at_end: bool = Tr
     Args:
         lake: what it is made from.
         sources: the sources to check.
-        at_end: also where nothing is pending any more, since only a new one shows whether that is all.
+        at_end: also where nothing is pending: only a newly made `known_links` shows whether everything was
+            fetched.
     """
     is_due = compaction_is_due if at_end else enough_is_new
     due = [source for source in sources if is_due(lake, source)]
@@ -183,7 +184,7 @@ def settled_version() -> str:
 
 
 def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
-    """Fetched batches whose links, signals, types or candidates are not what today's code and rules give.
+    """Fetched batches with a derived table that is not what today's code, rules and inputs give.
 
     Raises:
         InterrogationError: answers that some of it is made from cannot be read now.
@@ -300,7 +301,8 @@ def code_to_run(lake: Lake) -> list[Work]:
             state = f"{part.interrogation.name} {part.partition} {part.state}"
             job = job_name(CODE_POOL, part.interrogation)
             found.setdefault(job, []).append(state)
-            if not is_by_type(part.interrogation):  # of a few types, one has most of the work
+            # Processes do not share entity types: there are few, and one has most of the work.
+            if not is_by_type(part.interrogation):
                 batches.setdefault(job, set()).add(part.partition)
     return [
         Work(job, None, "\n".join(sorted(parts)), partitions=tuple(sorted(batches.get(job, ()))))

@@ -20,7 +20,8 @@ from holocron_assets.operations.state.status_rows import BY_PEOPLE, OF_HOSTS, Qu
 _OF_MODELS = "interrogations"
 
 _MOST = 5_000_000
-"""Most minutes or hours of a rule, some ten years: Python counts no further. A rule that is null is off."""
+"""The most minutes or hours of a rule. With many more, it would look back to before the year 1,
+of which Python has no dates. A rule that is null is off."""
 Number = Annotated[StrictInt | StrictFloat, Field(gt=0, le=_MOST)]
 Count = Annotated[StrictInt, Field(ge=1)]
 

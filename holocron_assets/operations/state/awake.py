@@ -1,4 +1,7 @@
-"""Since when the machine is awake: no work is late that could not be done, since it slept or was off."""
+"""When the machine last woke.
+
+Work is not late if it could not be done because the machine slept or was off.
+"""
 
 import json
 from collections.abc import Mapping

@@ -26,7 +26,7 @@ def read_dagster_state(instance: DagsterInstance, run_times: RunTimes | None = N
 
     Args:
         instance: knows it.
-        run_times: counts the durations of runs from snapshot to snapshot; by default those of the last day.
+        run_times: counts the durations of runs from snapshot to snapshot; by default none is counted.
 
     Raises:
         Exception: any error of a storage that cannot be read.

@@ -91,7 +91,7 @@ def _old_runs(instance: dg.DagsterInstance, kept: RunRetention, now: datetime, *
 
 
 def _forget_events(storage: SqlEventLogStorage, runs: Sequence[str]) -> None:
-    """Delete all events of some runs except their materializations."""
+    """Delete all events of some runs except their materializations and observations."""
     events = SqlEventLogStorageTable.c
     is_shown = events.dagster_event_type.in_(_SHOWN)
     of_runs = SqlEventLogStorageTable.delete().where(

@@ -1,6 +1,8 @@
-"""The part of `holocron run` that asks models: about all unsure pages, otherwise about the most-linked only.
+"""The part of `holocron run` that asks models.
 
-The rest stays pending: the dispatcher asks it, as long as `holocron ui` runs.
+It asks about all pages that rules left open. Other interrogations are asked only about the pages that most
+others link to, and about a few entities. The rest stays pending: the dispatcher asks it, as long as
+`holocron ui` runs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -95,7 +95,7 @@ def _known(context: dg.SensorEvaluationContext, sight: Sight) -> _Known:
     awake = awake_since(kept.get("awake_since"), checked_at, now=utc_now())
     keep, missing = {"awake_since": awake}, None
     if sight.is_under_way:
-        # Of a break it is not known whether there was a snapshot in between.
+        # After a break between ticks, nobody knows whether a snapshot ended meanwhile: count from its end.
         keep["since"] = max(awake, min(sight.since, kept.get("since", sight.since)))
         missing = NoSnapshot(keep["since"])
     elif sight.problem:

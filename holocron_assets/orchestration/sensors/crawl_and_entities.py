@@ -170,7 +170,8 @@ def promotion(
 ) -> dg.SensorResult | dg.SkipReason:
     """Request a run that learns types; else one that resolves all stale types; else one over the sources."""
     opened, memory = lake.open(), _memory(context)
-    # A file that cannot be read is not read again in this process, nor what it holds up.
+    # The file of an interrogation that cannot be read is not read again until this process ends. The work
+    # that needs it waits as long.
     resolved = f"{knowledge_mark(opened, SOURCES_JOB)} {sorted(broken_interrogations().items())}"
     if memory.get("resolved") == resolved:
         return dg.SkipReason(memory.get("unread") or "every entity type is resolved")

@@ -19,7 +19,7 @@ select
         when status in ('waiting', 'dead') or reason = 'retry' then titles.asked_at
         when status = 'pending' then known_at
     end as since,
-    -- What was asked for before there was this reason to was known all along.
+    -- False if the title was asked for before this reason was known: then the reason made no new work.
     status in ('pending', 'in flight') or titles.asked_at >= known_at as is_first
 from titles
 left join manifests using (title_key)
@@ -44,7 +44,7 @@ select source, batch, count(distinct title_key) filter (status = 'ok') as pages,
 from page_outcomes
 group by source, batch;
 
--- What each interrogation wants. A batch is there since its pages are; since when a pair is, nothing tells.
+-- What each interrogation wants. `since` of a batch is when its pages were fetched. Of a pair no time is known.
 create or replace $relation wanted_items as
 select wanted.*, since
 from ($wanted) as wanted left join read_batches on batch = partition;

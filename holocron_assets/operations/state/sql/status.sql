@@ -62,7 +62,7 @@ select
     queues.stage, queues.source, queues.interrogation, depth, oldest_at,
     epoch(coalesce(getvariable('now')::timestamptz, now()) - oldest_at) / 60 as oldest_minutes,
     came as in_last_hour,
-    -- When types were made is known to who looked at their files.
+    -- Only a caller that read the times of files knows when types were made (`typed_batches`).
     if(queues.stage = 'page_types' and not exists (from typed_batches), null, coalesce(recent.done, 0)) as out_last_hour,
     coalesce(recent.failed, 0) as failed_last_hour,
     coalesce(recent.dead, 0) as dead_last_hour,
@@ -90,7 +90,7 @@ with failed as (
     from recent_outcomes
     where outcome <> 'done'
     union all
-    -- Runs that failed since other runs did, or since items did, are counted by those.
+    -- Left out: a run whose error only counts other failures ('3 of 5 runs failed'). Those have rows of their own.
     select 'runs', source, null, job, coalesce(partition, job), 'failed', coalesce(error, 'failed'), ended_at
     from failed_runs
     where ended_at > coalesce(getvariable('now')::timestamptz, now()) - interval 24 hour
@@ -104,7 +104,7 @@ shortened as (
             when starts_with(message, '''' || subject || ''': ') then substr(message, length(subject) + 5)
             else message
         end as reason,
-        -- A number that stands there bare is another's, such as a status.
+        -- A name without letters stays: the number may be something else, such as an HTTP status.
         if(
             contains(reason, subject) and regexp_matches(subject, '\pL'),
             regexp_replace(
