@@ -10,8 +10,9 @@ from sqlalchemy import Engine, event
 
 from holocron_assets.interrupts import ending_by_signal
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.orchestration.runs.waiting import FinishedRun, LocalRuns, make_partition
-from holocron_assets.planning.job_names import SEEDS_JOB
+from holocron_assets.orchestration.assets.partitions import SOURCES
+from holocron_assets.orchestration.runs.registration import register_partition
+from holocron_assets.orchestration.runs.waiting import FinishedRun, LocalRuns
 from holocron_assets.planning.work import Work
 
 
@@ -67,7 +68,7 @@ def test_a_partition_that_another_process_adds_in_between_is_there_and_no_troubl
 
         event.listen(Engine, "before_cursor_execute", collide)
         try:
-            make_partition(ours, Lake(tmp_path), Work(SEEDS_JOB, "wiki", "1"))
+            register_partition(ours, Lake(tmp_path), SOURCES, "wiki")
         finally:
             event.remove(Engine, "before_cursor_execute", collide)
         assert collisions

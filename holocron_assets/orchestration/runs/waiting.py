@@ -15,47 +15,20 @@ from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.interrupts import end_if_asked
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.run_tags import tags_by_people
-from holocron_assets.orchestration.assets.partitions import (
-    BATCHES,
-    BATCHES_OF_FILES,
-    SOURCES,
-    SOURCES_OF_FILES,
-)
-from holocron_assets.orchestration.internals.run_queue import submit_run
+from holocron_assets.orchestration.internals.run_queue import job_of_same_code, submit_run
 from holocron_assets.orchestration.internals.runs import end_as_failed, step_seconds
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.held import is_held
 from holocron_assets.orchestration.runs.reaper import held_by_run
 from holocron_assets.orchestration.runs.registration import register_partition
 from holocron_assets.orchestration.sensors.run_requests import priority_of, work_tags
-from holocron_assets.planning.job_names import (
-    BATCH_JOB,
-    FILES_JOB,
-    LINKS_JOB,
-    LIST_FILES_JOB,
-    PARTITION_TAG,
-    RECHECK_JOB,
-    SEEDS_JOB,
-    SETTLE_JOB,
-    SITES_JOB,
-)
+from holocron_assets.planning.job_names import PARTITION_TAG
 from holocron_assets.planning.work import Work
 
 _POLL_SECONDS = 0.5
 
 QUIET: Mapping[str, Any] = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 """Run config for a run without output on the terminal; its events are kept all the same."""
-
-_PARTITIONED_BY = {
-    SITES_JOB: SOURCES,
-    SEEDS_JOB: SOURCES,
-    LINKS_JOB: SOURCES,
-    RECHECK_JOB: SOURCES,
-    BATCH_JOB: BATCHES,
-    SETTLE_JOB: BATCHES,
-    LIST_FILES_JOB: SOURCES_OF_FILES,
-    FILES_JOB: BATCHES_OF_FILES,
-}
 
 
 @dataclass(frozen=True)
@@ -116,9 +89,10 @@ class LocalRuns:
 
     def _run(self, item: Work) -> FinishedRun:
         self.starting(item)
-        make_partition(self._instance, self._lake, item)
+        job = self._job(item.job)
+        _make_partition(self._instance, self._lake, job, item)
         with run_of_ours(self._instance, self._lake) as run_id:
-            result = self._job(item.job).execute_in_process(
+            result = job.execute_in_process(
                 instance=self._instance,
                 run_id=run_id,
                 partition_key=item.partition,
@@ -169,7 +143,7 @@ class QueuedRuns:
         return finished
 
     def _submit(self, item: Work) -> str:
-        make_partition(self._instance, self._lake, item)
+        _make_partition(self._instance, self._lake, job_of_same_code(self._context, item.job), item)
         partition = {PARTITION_TAG: item.partition} if item.partition else {}
         priority = priority_of(standing_controls(self._lake), item)
         tags = {**tags_by_people(self._context.run.tags), **work_tags(item, priority), **partition}
@@ -195,8 +169,8 @@ def _finished(instance: dg.DagsterInstance, item: Work, run_id: str, *, succeede
     return FinishedRun(item, run_id, error, due_at, step_seconds(instance, run_id))
 
 
-def make_partition(instance: dg.DagsterInstance, lake: Lake, item: Work) -> None:
-    """Register a partition that the instance does not know yet."""
-    definition = _PARTITIONED_BY.get(item.job)
-    if definition and item.partition:
+def _make_partition(instance: dg.DagsterInstance, lake: Lake, job: dg.JobDefinition, item: Work) -> None:
+    """Register the partition of a job's work, if the instance does not know it yet."""
+    definition = job.partitions_def
+    if item.partition and isinstance(definition, dg.DynamicPartitionsDefinition):
         register_partition(instance, lake, definition, item.partition)
