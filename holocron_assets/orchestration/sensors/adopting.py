@@ -1,6 +1,8 @@
-"""A tick's result: partitions that Dagster does not know yet, and the runs for them."""
+"""What sensors of new pages and files share: when they cut batches, and their ticks' results."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 
 import dagster as dg
 
@@ -11,6 +13,37 @@ from holocron_assets.orchestration.sensors.run_requests import Requested
 MOST_ADOPTED = 200
 """The most partitions of a kind that a tick adopts. It takes some 10 ms to read a manifest, and as long to
 record it. Dagster ends a tick after 60 s, and a large lake with a new storage has thousands to adopt."""
+
+
+def cut_unless_same(
+    context: dg.SensorEvaluationContext,
+    mark: str,
+    cut: Callable[[], list[str]],
+    *,
+    now: datetime,
+    again_after: timedelta,
+) -> list[str] | None:
+    """Cut what is pending into batches, unless nothing was pending a short time ago and nothing changed.
+
+    Args:
+        context: of the sensor, whose cursor remembers a look that found nothing.
+        mark: changes with all that tells what is pending.
+        cut: cuts batches, and gives their names.
+        now: the moment.
+        again_after: how long after such a look it is looked again: items become due that failed.
+
+    Returns:
+        The batches; None if it was not looked.
+    """
+    memory: dict[str, str] = json.loads(context.cursor or "{}")
+    if memory.get("nothing_pending") == mark:
+        looked_at = datetime.fromisoformat(memory["looked_at"])
+        if timedelta(0) <= now - looked_at < again_after:  # the clock may be set back
+            return None
+    batches = cut()
+    remembered = {} if batches else {"nothing_pending": mark, "looked_at": now.isoformat()}
+    context.update_cursor(json.dumps(remembered))
+    return batches
 
 
 def answer(

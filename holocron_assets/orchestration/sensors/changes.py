@@ -20,6 +20,7 @@ from holocron_assets.orchestration.assets.change_readings import changes_reporte
 from holocron_assets.orchestration.assets.partitions import SOURCES
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.sensors.adopting import unknown
 from holocron_assets.orchestration.sensors.run_requests import run_requests
 from holocron_assets.planning.holding import holds_named
 from holocron_assets.planning.job_names import RECHECK_JOB
@@ -81,8 +82,7 @@ def changed_pages(
         context.log.info(message)
     waiting = requested.waiting or holds_named(opened)
     skipped = "; ".join([*results.messages, *waiting]) or "no reading is due"
-    known = set(context.instance.get_dynamic_partitions(SOURCES.name or ""))
-    new = [source.name for source in enabled if source.name not in known]
+    new = unknown(context.instance, SOURCES, [source.name for source in enabled])
     return dg.SensorResult(
         run_requests=requested.requests,
         dynamic_partitions_requests=[SOURCES.build_add_request(new)] if new else [],

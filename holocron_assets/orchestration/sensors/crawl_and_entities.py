@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
@@ -35,7 +35,7 @@ from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
-from holocron_assets.orchestration.sensors.adopting import answer, unknown
+from holocron_assets.orchestration.sensors.adopting import answer, cut_unless_same, unknown
 from holocron_assets.orchestration.sensors.run_requests import Requested, is_under_way, run_requests
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
 from holocron_assets.planning.holding import holds_named
@@ -71,7 +71,6 @@ from holocron_assets.planning.work import (
 _RUNNING = dg.DefaultSensorStatus.RUNNING
 _LONGEST_WAIT = timedelta(minutes=10)
 _JobFinder = tuple[str, Callable[[Lake], list[Work]]]
-_LONG_AGO = datetime.min.replace(tzinfo=UTC).isoformat()
 _READ_AGAIN_AFTER = timedelta(minutes=1)
 MOST_BATCHES_READ = 1000
 """The most batches whose candidates a tick reads; this takes five seconds."""
@@ -303,15 +302,12 @@ def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Sour
 
     Unless something was written, one reading a minute is enough to find pages that become due.
     """
-    memory, now = _memory(context), utc_now()
-    mark = frontier_mark(lake, sources)
-    looked_at = datetime.fromisoformat(memory.get("looked_at") or _LONG_AGO)
-    if memory.get("nothing_pending") == mark and timedelta(0) <= now - looked_at < _READ_AGAIN_AFTER:
-        return None
-    batches = [batch for source in sources for batch in cut_batches(lake, source, now=now)]
-    remembered = {} if batches else {"nothing_pending": mark, "looked_at": now.isoformat()}
-    context.update_cursor(json.dumps(remembered))
-    return batches
+    now = utc_now()
+
+    def cut() -> list[str]:
+        return [batch for source in sources for batch in cut_batches(lake, source, now=now)]
+
+    return cut_unless_same(context, frontier_mark(lake, sources), cut, now=now, again_after=_READ_AGAIN_AFTER)
 
 
 def _memory(context: dg.SensorEvaluationContext) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """The sensor of files: a thin layer over `planning.file_work`."""
 
-import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -18,7 +17,7 @@ from holocron_assets.lake.tables import DECISIONS, ENTITIES, FILE_BATCHES, FILE_
 from holocron_assets.orchestration.assets.partitions import BATCHES_OF_FILES, SOURCES_OF_FILES
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
-from holocron_assets.orchestration.sensors.adopting import answer, unknown
+from holocron_assets.orchestration.sensors.adopting import answer, cut_unless_same, unknown
 from holocron_assets.orchestration.sensors.run_requests import run_requests
 from holocron_assets.planning.file_work import files_to_fetch, files_to_list, has_list
 from holocron_assets.planning.holding import holds_named
@@ -66,13 +65,9 @@ def _cut(
     context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[FileSource], now: datetime
 ) -> list[str]:
     """Cut pending files. Unless something was written, they are looked for only now and then."""
-    memory: dict[str, str] = json.loads(context.cursor or "{}")
+
+    def cut() -> list[str]:
+        return [batch for source in sources for batch in cut_file_batches(lake, source, now=now)]
+
     mark = f"{lake.mark(_CUT_FROM)} {standing_mark(lake, 'requeue')} {content_hash(repr(sources))}"
-    if memory.get("nothing_pending") == mark:
-        looked_at = datetime.fromisoformat(memory["looked_at"])
-        if timedelta(0) <= now - looked_at < _LOOK_AGAIN_AFTER:
-            return []
-    batches = [batch for source in sources for batch in cut_file_batches(lake, source, now=now)]
-    remembered = {} if batches else {"nothing_pending": mark, "looked_at": now.isoformat()}
-    context.update_cursor(json.dumps(remembered))
-    return batches
+    return cut_unless_same(context, mark, cut, now=now, again_after=_LOOK_AGAIN_AFTER) or []
