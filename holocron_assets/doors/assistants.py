@@ -13,14 +13,13 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from holocron_assets.doors import questions
-from holocron_assets.doors.explaining import reports_on, sources_of_pages
+from holocron_assets.doors.explaining import all_sources, reports_on
 from holocron_assets.doors.explaining import why as explained
 from holocron_assets.doors.narrowing import check_narrowing
 from holocron_assets.doors.questions import entity_called
 from holocron_assets.errors import HolocronError
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.retrieval.search import searcher_of
-from holocron_assets.settings import sources_folder
 
 _INSTRUCTIONS = """
 Holocron holds a knowledge base that was made of a wiki: pages, entities, and facts and relations with the
@@ -77,7 +76,7 @@ class Tools:
 
         Several sources may have a page of this title: all are given.
         """
-        reports = reports_on(self._lake, sources_of_pages(sources_folder()), title, source)
+        reports = reports_on(self._lake, all_sources(), title, source)
         return {"pages": [self._page(report, limit, skip) for report in reports]}
 
     def entity(self, entity: Entity, limit: Limit = 50, skip: Skip = 0) -> dict[str, Any]:
@@ -119,7 +118,7 @@ class Tools:
 
         Each answer says who decided and on what evidence. The commands that it names are for a person.
         """
-        sources = sources_of_pages(sources_folder())
+        sources = all_sources()
         reports = reports_on(self._lake, sources, title, source)
         return {
             "pages": [

@@ -2,27 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from holocron_assets.crawl.sources.files import read_any_sources
 from holocron_assets.crawl.sources.source import Source
-from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.named_pages import composed, find_page, nearest_pages
 from holocron_assets.operations.why.explaining import explain
 from holocron_assets.operations.why.page_report import page_report
-from holocron_assets.settings import dispatch_file, politeness_folder
+from holocron_assets.settings import sources_folder
 
 
 class NoPageError(PermanentError, LookupError):
     """No page is called so; the message names those that are nearest."""
 
 
-def sources_of_pages(folder: Path) -> list[Source]:
-    """Every source of pages of a folder whose file can be read."""
-    return [source for source in read_any_sources(folder)[0].values() if isinstance(source, Source)]
+def all_sources() -> list[Source]:
+    """Every source of pages whose file can be read."""
+    known, _ = read_any_sources(sources_folder())
+    return [source for source in known.values() if isinstance(source, Source)]
 
 
 def reports_on(lake: Lake, sources: Sequence[Source], title: str, source: str | None) -> list[dict[str, Any]]:
@@ -54,11 +53,4 @@ def why(lake: Lake, sources: Sequence[Source], report: Mapping[str, Any]) -> lis
     known = {source.name: source for source in sources}
     if report["source"] not in known:
         raise NoPageError(f"source {report['source']!r} has no file any more, so nothing explains its pages")
-    answers = explain(
-        lake,
-        known[report["source"]],
-        report,
-        politeness_folder=politeness_folder(),
-        settings=read_dispatch_settings(dispatch_file()),
-    )
-    return [asdict(answer) for answer in answers]
+    return [asdict(answer) for answer in explain(lake, known[report["source"]], report)]

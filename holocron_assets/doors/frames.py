@@ -10,7 +10,7 @@ import pyarrow as pa
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.doors import questions
 from holocron_assets.doors.asking_sql import ask_sql
-from holocron_assets.doors.explaining import reports_on, sources_of_pages
+from holocron_assets.doors.explaining import all_sources, reports_on
 from holocron_assets.doors.narrowing import STATES, check_narrowing
 from holocron_assets.doors.questions import Question, Some, entity_called
 from holocron_assets.errors import PermanentError
@@ -18,7 +18,7 @@ from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.views.database import arrow
 from holocron_assets.retrieval.asking import server_for_queries
 from holocron_assets.retrieval.search import searcher_of
-from holocron_assets.settings import data_folder, sources_folder, state_folder
+from holocron_assets.settings import data_folder, state_folder
 
 
 class Holocron:
@@ -113,7 +113,7 @@ class Holocron:
             NoPageError: there is no such page.
             PermanentError: several sources have one.
         """
-        reports = reports_on(self._lake, sources_of_pages(sources_folder()), title, source)
+        reports = reports_on(self._lake, all_sources(), title, source)
         if len(reports) > 1:
             names = ", ".join(report["source"] for report in reports)
             raise PermanentError(f"several sources have a page {title!r}: give one of them, source={names}")
@@ -152,7 +152,7 @@ class Holocron:
         Args:
             sql: the query.
         """
-        return _frame(ask_sql(self._lake, sources_of_pages(sources_folder()), sql, arrow))
+        return _frame(ask_sql(self._lake, all_sources(), sql, arrow))
 
     def _frame(self, question: Question) -> pd.DataFrame:
         return _frame(question.table(self._lake))

@@ -66,7 +66,10 @@ def all_answers(lake: Lake, title: str, source: Source | None = None) -> list[An
     """All that is said about a page of a made-up wiki."""
     source = source or wiki_source()
     report = page_report(lake, [source], source.name, title)
-    return explain(lake, source, report, politeness_folder=lake.root / "polite", settings=DispatchSettings())
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("HOLOCRON_STATE", str(lake.root / "state"))
+        environment.setenv("HOLOCRON_DISPATCH", str(lake.root / "dispatch.yaml"))
+        return explain(lake, source, report)
 
 
 def fetched(lake: Lake, title: str, source: Source | None = None) -> Answer:

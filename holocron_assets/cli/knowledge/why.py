@@ -21,13 +21,12 @@ from holocron_assets.cli.shared import (
     words_argument,
 )
 from holocron_assets.crawl.sources.files import read_file_sources
-from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.lake.views.named_pages import find_page, nearest_pages
 from holocron_assets.operations.why.answers import Answer
 from holocron_assets.operations.why.explaining import explain
 from holocron_assets.operations.why.files import why_files
 from holocron_assets.operations.why.page_report import page_report
-from holocron_assets.settings import dispatch_file, politeness_folder, sources_folder
+from holocron_assets.settings import politeness_folder, sources_folder
 
 
 @click.command()
@@ -66,14 +65,7 @@ def why(title: str, source_name: str | None, *, as_json: bool) -> None:
         )
     for source, name in found:
         report = page_report(lake, sources, source, name)
-        answers = explain(
-            lake,
-            known[source],
-            report,
-            politeness_folder=politeness_folder(),
-            settings=read_dispatch_settings(dispatch_file()),
-        )
-        explained.append((source, name, answers))
+        explained.append((source, name, explain(lake, known[source], report)))
     if as_json:
         rows = [
             {"source": source, "title": name, "answers": [asdict(answer) for answer in answers]}
