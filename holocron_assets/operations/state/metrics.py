@@ -40,7 +40,6 @@ _OF_AN_HOUR = {
 }
 _WIKI = "mediawiki_api"
 _WHOSE = ("stage", "source", "interrogation")
-_FILE_ATTEMPT = ("resolver", "status", "reason")
 _A_MINUTE = 60
 
 _Samples = Iterable[tuple[Sequence[str], float]]
@@ -91,7 +90,7 @@ def total_metrics(totals: Totals) -> Iterator[Metric]:
     """The metrics of all work since the lake began."""
     by_source, by_model = ("source", "outcome"), ("model", "outcome")
     by_reason, again = ("source", "reason"), ("model", "interrogation", "reason")
-    for name, text, labels, rows, column in (
+    yield from _counters(
         ("pages_read", "Pages that were read", ("source",), totals.pages, "pages"),
         ("http_requests", "Requests to wikis, sent or not", by_source, totals.requests, "requests"),
         ("http_received_bytes", "Bytes that wikis sent, unpacked", by_source, totals.requests, "bytes"),
@@ -107,11 +106,7 @@ def total_metrics(totals: Totals) -> Iterator[Metric]:
         ("model_busy_seconds", "Seconds with a call under way", ("model",), totals.sessions, "busy_seconds"),
         ("model_switches", "Changes to a model from another", ("model",), totals.sessions, "switches"),
         ("decisions", "Decisions of people", ("kind",), totals.decisions, "decisions"),
-    ):
-        family = CounterMetricFamily(f"holocron_{name}", f"{text}, since the lake began", labels=labels)
-        for row in rows:
-            family.add_metric([row[label] for label in labels], row[column])
-        yield family
+    )
     yield histogram(
         "holocron_http_request_seconds",
         "Seconds from a request to a wiki to the end of its answer, since the lake began",
@@ -130,20 +125,14 @@ def total_metrics(totals: Totals) -> Iterator[Metric]:
 
 def file_metrics(totals: Totals) -> Iterator[Metric]:
     """The metrics of requests for files, and of what became of files, since the lake began."""
-    of_resolver = _sums(totals.file_requests, ("resolver",), "bytes")
-    attempts = _sums(totals.file_requests, ("resolver", "status", "reason"), "attempts")
-    retries = _sums(totals.file_requests, ("resolver", "reason"), "retries")
-    outcomes = _sums(totals.file_outcomes, ("source", "outcome", "reason"), "files")
-    for name, text, labels, sums in (
-        ("file_attempts", "Requests for files, and answers of the cache", _FILE_ATTEMPT, attempts),
-        ("file_retries", "Requests for files that were no first try", ("resolver", "reason"), retries),
-        ("file_received_bytes", "Bytes of files that came", ("resolver",), of_resolver),
-        ("file_outcomes", "What became of files", ("source", "outcome", "reason"), outcomes),
-    ):
-        family = CounterMetricFamily(f"holocron_{name}", f"{text}, since the lake began", labels=labels)
-        for values, number in sums.items():
-            family.add_metric(values, number)
-        yield family
+    by_attempt, by_reason = ("resolver", "status", "reason"), ("resolver", "reason")
+    by_outcome, requests = ("source", "outcome", "reason"), totals.file_requests
+    yield from _counters(
+        ("file_attempts", "Requests for files, and answers of the cache", by_attempt, requests, "attempts"),
+        ("file_retries", "Requests for files that were no first try", by_reason, requests, "retries"),
+        ("file_received_bytes", "Bytes of files that came", ("resolver",), requests, "bytes"),
+        ("file_outcomes", "What became of files", by_outcome, totals.file_outcomes, "files"),
+    )
     yield histogram(
         "holocron_file_request_seconds",
         "Seconds from a request for a file to its last byte, since the lake began",
@@ -153,11 +142,16 @@ def file_metrics(totals: Totals) -> Iterator[Metric]:
     )
 
 
-def _sums(rows: Sequence[Mapping[str, Any]], labels: Sequence[str], column: str) -> Counter[tuple[str, ...]]:
-    sums: Counter[tuple[str, ...]] = Counter()
-    for row in rows:
-        sums[tuple(row[label] for label in labels)] += row[column]
-    return sums
+def _counters(*wanted: tuple[str, str, Sequence[str], Sequence[Mapping[str, Any]], str]) -> Iterator[Metric]:
+    """Counters, each of a name, a text, labels, rows, and the column that is summed by those labels."""
+    for name, text, labels, rows, column in wanted:
+        sums: Counter[tuple[str, ...]] = Counter()
+        for row in rows:
+            sums[tuple(row[label] for label in labels)] += row[column]
+        family = CounterMetricFamily(f"holocron_{name}", f"{text}, since the lake began", labels=labels)
+        for values, number in sums.items():
+            family.add_metric(values, number)
+        yield family
 
 
 def check_metrics(checks: Sequence[Check]) -> Iterator[Metric]:
