@@ -22,7 +22,6 @@ from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.derive.dispatch.served import served_models
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.dispatch.work_order import most_linked
-from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.loading import load_interrogations
@@ -140,14 +139,14 @@ class ModelStage:
         Raises:
             ModelServerUnavailable: the server does not answer.
         """
-        controls = standing_controls(self.lake)
-        sources = [one.name for one in self.sources if not controls.is_held(source=one.name)]
+        controls, people = StandingControls(self.lake), standing_controls(self.lake)
+        sources = [one.name for one in self.sources if not people.is_held(source=one.name)]
         ranked = most_linked(self.lake, _EMBEDDED, sources)
         others = [one for one in _over_pages() if not _is_about_rules(one)]
         digests = served_models(others).digests
         asked = []
-        free = [one for one in others if StandingControls(self.lake).is_free(one)]
-        ranks = {one.name: controls.priority(Scope("interrogation", one.name), one.priority) for one in free}
+        free = [one for one in others if controls.is_free(one)]
+        ranks = {one.name: people.priority(Scope("interrogation", one.name), one.priority) for one in free}
         for one in sorted(free, key=lambda one: -ranks[one.name]):
             pages = self._first_wanted(one, ranked)
             if self._is_open(one, pages, digests):
@@ -205,15 +204,13 @@ class ModelStage:
         """The run for it. Each is other work: after a run that stops half way, another one follows."""
         config = what.run_config()
         version = f"{content_hash(repr(config))} {next(self._rounds)}"
-        named = [one for one in load_interrogations() if one.name in (what.interrogations or ())]
-        job = job_of(self.pool_of(what), by_type=any(map(is_by_type, named)))
-        return Work(job, None, version, config=config, about=", ".join(what.interrogations or ()))
+        asked = what.asked()
+        job = job_of(self.pool_of(what), by_type=any(map(is_by_type, asked)))
+        return Work(job, None, version, config=config, about=", ".join(one.name for one in asked))
 
     def pool_of(self, what: WhatToAsk) -> str:
         """The pool of the model that is asked."""
-        asked = [one for one in load_interrogations() if one.name in (what.interrogations or ())]
-        settings = read_dispatch_settings(dispatch_file())
-        return settings.pool_of(asked[0].models[0]) if asked else GPU_POOL
+        return read_dispatch_settings(dispatch_file()).pool_of(what.asked()[0].models[0])
 
     def at_work(self, instance: dg.DagsterInstance, what: WhatToAsk) -> set[str]:
         """Who holds the places that are needed to ask."""

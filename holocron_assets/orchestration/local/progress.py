@@ -7,7 +7,6 @@ from time import monotonic
 from typing import NamedTuple
 
 from holocron_assets.crawl.frontier.file_batches import file_manifest
-from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.results.result_journals import StateJournal, journal_path
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.packs.packs import FileMark
@@ -33,9 +32,8 @@ def answers_counted(
         report: called with the number from another thread, at most so often.
         every: seconds between two readings.
     """
-    names, partitions = set(what.interrogations or ()), what.partitions or ()
-    asked = [one for one in load_interrogations() if one.name in names]
-    counted = _Outcomes([journal_path(lake, one, partition) for one in asked for partition in partitions])
+    partitions = what.partitions or ()
+    counted = _Outcomes([journal_path(lake, one, name) for one in what.asked() for name in partitions])
     before = counted.number()
     with repeated(lambda: report(counted.number() - before), every):
         yield

@@ -30,6 +30,11 @@ class WhatToAsk(dg.ConfigurableResource["WhatToAsk"]):
         config = {name: value for name, value in self.model_dump().items() if value is not None}
         return {"resources": {RESOURCE: {"config": config}}} if config else {}
 
+    def asked(self) -> list[Interrogation]:
+        """The interrogations that it names, or all; those that are gone meanwhile are left out."""
+        known = load_interrogations()
+        return [one for one in known if self.interrogations is None or one.name in self.interrogations]
+
     def choice(self) -> Choice:
         """Which items of them are asked about."""
         return Choice(None if self.pages is None else frozenset(self.pages), self.items)
