@@ -207,6 +207,18 @@ def _written(name: str, environment: Mapping[str, str] = os.environ) -> Path:
     return Path(os.path.realpath(written))
 
 
+def refuse_wrong() -> None:
+    """Read each variable that says a number, so that a wrong one is found before work begins.
+
+    Raises:
+        SettingError: one has a wrong value.
+    """
+    bounds()
+    crawlers()
+    processes()
+    run_retention()
+
+
 def sources_folder() -> Path:
     """The folder of source files."""
     return _written("sources")

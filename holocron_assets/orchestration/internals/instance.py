@@ -23,12 +23,11 @@ from holocron_assets.lake.place.mounts import refuse_unmounted, remember_mount
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.crawl import CRAWL_POOL
 from holocron_assets.orchestration.internals.clocks import bring_ticks_back
-from holocron_assets.orchestration.internals.runs import count_runs, is_limited, limit_pool
+from holocron_assets.orchestration.internals.runs import is_limited, limit_pool
 from holocron_assets.orchestration.resources.known_lake import expect_lake
 from holocron_assets.orchestration.runs.reaper import reap_dead_runs
 from holocron_assets.settings import (
     PROJECT_FOLDER,
-    bounds,
     broker,
     crawlers,
     dagster_home,
@@ -36,7 +35,7 @@ from holocron_assets.settings import (
     database_address,
     dispatch_file,
     processes,
-    run_retention,
+    refuse_wrong,
     shared_lake,
     state_folder,
 )
@@ -155,7 +154,8 @@ def open_instance(*, begins_daemon: bool = False) -> dg.DagsterInstance:
         SettingError: a variable that is needed later has a wrong value; no work was begun.
         FolderGoneError: Dagster knows of work on a lake that is gone.
     """
-    limits, *_ = pool_limits(), run_retention(), processes(), bounds()
+    refuse_wrong()
+    limits = pool_limits()
     refuse_unmounted(data_folder(), state_folder())
     remember_mount(data_folder(), state_folder())
     lake = Lake(data_folder())
@@ -167,7 +167,6 @@ def open_instance(*, begins_daemon: bool = False) -> dg.DagsterInstance:
         for pool, limit in limits.items():
             if pool != CRAWL_POOL or is_said or not is_limited(instance, pool):
                 limit_pool(instance, pool, limit)
-        count_runs(instance, dg.RunsFilter())
         bring_ticks_back(instance, now=utc_now())
         expect_lake(instance, lake)
         remember_lake(lake.root, home)

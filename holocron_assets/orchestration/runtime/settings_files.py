@@ -17,13 +17,10 @@ from holocron_assets.operations.notifications.webhooks import read_webhooks
 from holocron_assets.operations.schedules import read_schedules
 from holocron_assets.settings import (
     alerts_file,
-    bounds,
-    crawlers,
     dispatch_file,
     groups_folder,
     infobox_rules_folder,
-    processes,
-    run_retention,
+    refuse_wrong,
     schedules_file,
     sources_folder,
     tags_file,
@@ -67,13 +64,6 @@ def _readable(folders: tuple[Path, ...], _files: frozenset[tuple[Path, int]]) ->
         raise ValueError("; ".join(broken.values()))
 
 
-def _environment() -> None:
-    bounds()
-    crawlers()
-    processes()
-    run_retention()
-
-
 _READERS: Mapping[str, Callable[[], object]] = {
     "sources": _sources,
     "interrogations": _interrogations,
@@ -83,5 +73,5 @@ _READERS: Mapping[str, Callable[[], object]] = {
     "schedules": lambda: read_schedules(schedules_file(), sources=sources_folder(), groups=groups_folder()),
     "alerts": lambda: read_alert_rules(alerts_file()),
     "webhooks": lambda: read_webhooks(webhooks_file()),
-    "environment": _environment,
+    "environment": refuse_wrong,
 }
