@@ -176,15 +176,10 @@ def _far(rows: Iterable[Mapping[str, Any]]) -> tuple[Interrogation, ...]:
     return tuple(Interrogation(**row) for row in rows)
 
 
-def _rows(
-    connection: duckdb.DuckDBPyConnection,
-    kind: type[_Row],
-    sql: str,
-    parameters: Mapping[str, Any] | None = None,
-) -> tuple[_Row, ...]:
+def _rows(connection: duckdb.DuckDBPyConnection, kind: type[_Row], sql: str) -> tuple[_Row, ...]:
     """The rows of a query as values of a class, by the names of its fields."""
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    found = query(connection, sql, parameters)
+    found = query(connection, sql)
     return tuple(kind(**{name: row[name] for name in names}) for row in found)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 Topics = Mapping[str, Sequence[Mapping[str, Any]]]
 """The known rows about a page, by topic; see `operations/why/page_report.py`."""
 
+NOTHING_KNOWN = "Nothing is known of it: no seed names it and no fetched page links to it."
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -36,6 +38,11 @@ class Answer:
 def at(moment: datetime) -> str:
     """A moment as text for people."""
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def not_served_yet(due_at: datetime) -> str:
+    """What is said of a page whose reported change the wiki does not serve yet."""
+    return f"The wiki reported a change and does not serve it yet. It is asked again at {at(due_at)}."
 
 
 def named(title: str) -> str:

@@ -14,7 +14,7 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.lake.views.database import connect, query
-from holocron_assets.operations.why.answers import Answer, Topics, at, named
+from holocron_assets.operations.why.answers import NOTHING_KNOWN, Answer, Topics, at, named, not_served_yet
 
 _BEFORE = """
     with pending as (
@@ -77,8 +77,7 @@ def why_fetched(lake: Lake, page: Page, politeness_folder: Path) -> Answer:
     frontier = page.topics["frontier"][0] if page.topics["frontier"] else {"status": "unknown"}
     match frontier["status"]:
         case "unknown":
-            says = "Nothing is known of it: no seed names it and no fetched page links to it."
-            answer = Answer("fetched", says, commands=_fetching(page))
+            answer = Answer("fetched", NOTHING_KNOWN, commands=_fetching(page))
         case "done":
             answer = _done(page)
         case "in flight":
@@ -130,13 +129,11 @@ def _pending(lake: Lake, page: Page, frontier: Mapping[str, Any], politeness_fol
 
 
 def _waiting(page: Page, frontier: Mapping[str, Any]) -> Answer:
-    due = at(frontier["due_at"])
     if frontier["reason"] == "changed":
-        says = f"The wiki reported a change and does not serve it yet. It is asked again at {due}."
-        return Answer("fetched", says, commands=_fetching(page))
+        return Answer("fetched", not_served_yet(frontier["due_at"]), commands=_fetching(page))
     attempts = page.topics["revisions"][-1]["attempts"]
     often = "once" if attempts == 1 else f"{attempts} times"
-    says = f"It failed {often}, and is due again at {due}: {frontier['reason']}."
+    says = f"It failed {often}, and is due again at {at(frontier['due_at'])}: {frontier['reason']}."
     answer = Answer("fetched", says, commands=_fetching(page))
     return answer.with_tracebacks(page.topics, [PAGES.name])
 

@@ -18,13 +18,10 @@ def why_typed(page: Page) -> list[Answer]:
     if not page.topics["type"]:
         return _untyped(page)
     row = page.topics["type"][0]
-    decide = (
-        f"holocron decide classify {named(page.title)} --source {page.source.name} --type TYPE --reason WHY"
-    )
     says = f"{_who(row)}: {row['primary_type']} at {row['confidence']:.2f}. {_sentence(row['reason'])}"
     if row["needs_review"]:
         says += f" That is not sure: it is settled from {SURE_ENOUGH:.2f} on."
-    because, commands = [], [decide]
+    because, commands = [], [_decide_type(page)]
     for decision in page.topics["decisions"]:
         if decision["kind"] == "classify" and decision["counts"]:
             because.append(
@@ -47,6 +44,13 @@ def _shared(proposal: Mapping[str, Any]) -> str:
     """What an answer about a template or category of an open page would settle."""
     proposed = f", which may be {proposal['proposed_type']}" if proposal["proposed_type"] else ""
     return f"one answer about {proposal['title']} settles {proposal['settles']} open articles{proposed}"
+
+
+def _decide_type(page: Page) -> str:
+    """The command that decides the page's type."""
+    return (
+        f"holocron decide classify {named(page.title)} --source {page.source.name} --type TYPE --reason WHY"
+    )
 
 
 def _decide_shared(page: Page, proposal: Mapping[str, Any]) -> str:
@@ -88,9 +92,7 @@ def why_entity(page: Page) -> list[Answer]:
     if not page.topics["type"]:
         return []
     row = page.topics["type"][0]
-    decide = (
-        f"holocron decide classify {named(page.title)} --source {page.source.name} --type TYPE --reason WHY"
-    )
+    decide = _decide_type(page)
     signals = page.topics["signals"][-1] if page.topics["signals"] else {}
     if signals.get("is_redirect"):
         target = signals["redirect_target"]

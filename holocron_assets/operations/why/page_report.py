@@ -10,6 +10,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.lake.tables.classify import MODEL_TABLE
 from holocron_assets.lake.views.database import connect, query
+from holocron_assets.operations.why.answers import NOTHING_KNOWN, at, not_served_yet
 
 _PAGE_QUERIES = {
     "revisions": """
@@ -159,7 +160,7 @@ def _where_it_stands(topics: dict[str, list[dict[str, Any]]]) -> str:
         sure = f"typed {page['primary_type']} at {page['confidence']:.2f}: {page['reason']}"
         return f"It has no entity. It is {sure}."
     if not topics["frontier"]:
-        return "Nothing is known of it: no seed names it and no fetched page links to it."
+        return NOTHING_KNOWN
     return _where_it_waits(topics["frontier"][0], topics["revisions"])
 
 
@@ -167,18 +168,12 @@ def _where_it_waits(frontier: dict[str, Any], revisions: list[dict[str, Any]]) -
     reason = frontier["reason"]
     match frontier["status"]:
         case "waiting" if reason == "changed":
-            return (
-                f"The wiki reported a change and does not serve it yet. It is asked again at {_at(frontier)}."
-            )
+            return not_served_yet(frontier["due_at"])
         case "waiting":
-            return f"It failed, and is due again at {_at(frontier)}: {reason}"
+            return f"It failed, and is due again at {at(frontier['due_at'])}: {reason}"
         case "dead":
             return f"It is dead-lettered: {reason}. `holocron requeue` brings it back."
         case "done":
             return f"It was asked for, and is {revisions[-1]['status']}."
         case status:
             return f"It is {status}: {reason}." if reason else f"It is {status}."
-
-
-def _at(frontier: dict[str, Any]) -> str:
-    return f"{frontier['due_at']:%Y-%m-%d %H:%M:%S} UTC"

@@ -117,7 +117,7 @@ def pages(
     tally, opened = Tally(), lake.open()
     with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
         batch = partition_of(context)
-        manifest(opened, batch)
+        manifest(opened, batch)  # raises if no such batch was cut
         source = sources.get(source_of(batch))
         refuse_held(opened, source=source.name, is_begun=is_begun(opened, batch))
         stop = safe_point(opened, source=source.name)

@@ -95,7 +95,7 @@ def files(
     with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
         batch = partition_of(context)
         refuse_held(opened, source=source_of(batch), is_begun=is_begun(opened, batch, FILES))
-        file_manifest(opened, batch)
+        file_manifest(opened, batch)  # raises if no such batch was cut
         source = sources.get_files(source_of(batch))
         stop = safe_point(opened, source=source.name)
         # A person and a sensor may start the same batch: the second waits, and finds everything done.

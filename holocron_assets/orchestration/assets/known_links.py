@@ -11,7 +11,7 @@ from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_LINKS, PAGES, SEED_TITLES
 from holocron_assets.orchestration.assets.events import StepResult, Stored, partition_of, step_results
-from holocron_assets.orchestration.assets.metadata import table_arguments
+from holocron_assets.orchestration.assets.metadata import table_arguments, timing
 from holocron_assets.orchestration.assets.partitions import SOURCES
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs.failures import clear_failures
@@ -47,11 +47,9 @@ def known_links(
 def _compacted(lake: Lake, source: Source) -> Stored:
     started = perf_counter()
     footer = make_known_links(lake, source)
-    seconds = perf_counter() - started
     metadata = {
         "dagster/row_count": footer.rows,
-        "rows_per_second": round(footer.rows / max(seconds, 1e-6), 1),
-        "seconds": round(seconds, 3),
+        **timing(footer, perf_counter() - started),
         "batches": sum(name.startswith(f"{source.name}-") for name in footer.inputs),
         "content_id": footer.content_id,
         "code_version": footer.code_version,

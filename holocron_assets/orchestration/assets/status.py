@@ -121,7 +121,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cell(value: object) -> str:
-    return "" if value is None else escaped(" ".join(str(value).split()))
+    return "" if value is None else escaped(str(value))
 
 
 def _list(texts: Iterable[str]) -> str:

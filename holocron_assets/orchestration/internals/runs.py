@@ -143,7 +143,7 @@ def end_as_failed(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) ->
     Dagster has no public call that does so. The places come first: if this process were killed after the
     report, nothing would ever free them.
     """
-    instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+    free_places(instance, run.run_id)
     instance.report_run_failed(run, why)
 
 

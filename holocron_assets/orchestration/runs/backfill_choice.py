@@ -77,7 +77,8 @@ def chosen_partitions(  # noqa: PLR0913 - what a person may say
 
 
 def _refuse_unknown(asset: str, known: Sequence[str], named: Collection[str]) -> None:
-    if unknown := [name for name in named if name not in set(known)]:
+    there = set(known)
+    if unknown := [name for name in named if name not in there]:
         raise PermanentError(
             f"asset {asset!r} has no partition {', '.join(unknown)}; the first is {known[0]}"
         )

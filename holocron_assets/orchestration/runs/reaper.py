@@ -123,11 +123,14 @@ def _may_still_start(instance: dg.DagsterInstance, record: dg.RunRecord, limit: 
     since, run = record.update_timestamp, record.dagster_run
     if limit is not None:
         return _is_within(limit, since)
-    waits = run.status == DagsterRunStatus.STARTING
-    began, longest = process_began(instance, run.run_id) if waits else since, seconds_to_start(instance)
-    if _is_within(min(longest, _TIME_TO_LOCK), max(since, began or since)):
-        return True
-    return began is None and _is_within(longest, since) and not worker_has_ended(instance, run)
+    longest = seconds_to_start(instance)
+    to_load = min(longest, _TIME_TO_LOCK)
+    if run.status != DagsterRunStatus.STARTING:
+        return _is_within(to_load, since)
+    if began := process_began(instance, run.run_id):
+        return _is_within(to_load, max(since, began))
+    # It waits in a broker or for a pod.
+    return _is_within(to_load, since) or (_is_within(longest, since) and not worker_has_ended(instance, run))
 
 
 def _is_within(limit: timedelta, since: datetime) -> bool:

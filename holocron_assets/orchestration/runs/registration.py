@@ -37,7 +37,7 @@ _MANIFESTS = {str(BATCHES.name): BATCH_PAGES, str(BATCHES_OF_FILES.name): FILE_B
 """The table of manifests of the definitions that are of batches, by the definition's name."""
 
 
-def batch_cut(lake: Lake, batch: str, table: Table = BATCH_PAGES) -> dg.AssetMaterialization:
+def _batch_cut(lake: Lake, batch: str, table: Table) -> dg.AssetMaterialization:
     """The event that records a manifest in Dagster, once its partition is made."""
     started = perf_counter()
     rows = read_partition(lake, table, batch)
@@ -57,7 +57,7 @@ def batches_cut(
 ) -> list[dg.AssetMaterialization]:
     """The events that record the manifests of some partitions; none for sources, which have no manifest."""
     table = _MANIFESTS.get(str(definition.name))
-    return [batch_cut(lake, batch, table) for batch in batches] if table else []
+    return [_batch_cut(lake, batch, table) for batch in batches] if table else []
 
 
 def register_partition(
