@@ -34,7 +34,6 @@ from holocron_assets.orchestration.resources.resources import (
     SnapshotResource,
     SourcesResource,
 )
-from holocron_assets.orchestration.runs.lost import lost_runs
 from holocron_assets.orchestration.runtime.observing import observe_runs
 from holocron_assets.orchestration.schedules.clock import clock_schedules
 from holocron_assets.orchestration.schedules.file import load_schedules, schedules_sensor
@@ -44,6 +43,7 @@ from holocron_assets.orchestration.sensors.changes import changed_pages
 from holocron_assets.orchestration.sensors.crawl_and_entities import SENSORS
 from holocron_assets.orchestration.sensors.dispatch import dispatch_sensors
 from holocron_assets.orchestration.sensors.files import new_files
+from holocron_assets.orchestration.sensors.lost_runs import lost_runs
 from holocron_assets.orchestration.sensors.notifications import tell_webhooks
 from holocron_assets.settings import (
     data_folder,

@@ -35,7 +35,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.place.unfinished import aside_of
 from holocron_assets.orchestration.internals.clocks import bring_ticks_back
 from holocron_assets.orchestration.model_runs.dispatch_runs import history
-from holocron_assets.orchestration.sensors.run_requests import run_requests
+from holocron_assets.orchestration.runs.requesting import run_requests
 from holocron_assets.planning.work import Work
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)

@@ -26,9 +26,9 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.internals.instance import open_instance, prepare_home
 from holocron_assets.orchestration.internals.runs import process_began
 from holocron_assets.orchestration.runs import reaper
-from holocron_assets.orchestration.runs.lost import lost_runs
 from holocron_assets.orchestration.runs.reaper import held_by_run, reap_dead_runs, reaping
 from holocron_assets.orchestration.runs.waiting import run_of_ours
+from holocron_assets.orchestration.sensors.lost_runs import lost_runs
 from holocron_assets.settings import PROJECT_FOLDER
 
 START_SECONDS = 180

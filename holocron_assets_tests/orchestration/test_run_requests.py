@@ -15,7 +15,7 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.run_reports.report import run_report
 from holocron_assets.orchestration.runs.failures import DUE_AT, clear_failures
-from holocron_assets.orchestration.sensors.run_requests import MOST_REQUESTS, run_requests, work_tags
+from holocron_assets.orchestration.runs.requesting import MOST_REQUESTS, run_requests, work_tags
 from holocron_assets.planning.job_names import SOURCE_TAG, WHOLE_RUN_CHECK
 from holocron_assets.planning.work import Work
 

@@ -36,7 +36,8 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, FILE_BATCHES, PAGE_FACTS, PAGES, SITES
 from holocron_assets.orchestration.assets import entity_files
-from holocron_assets.orchestration.sensors import adopting, files, run_requests
+from holocron_assets.orchestration.runs import requesting
+from holocron_assets.orchestration.sensors import adopting, files
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
 from holocron_assets.planning import work
 from holocron_assets.planning.entity_stages import STAGES
@@ -75,7 +76,7 @@ def write_other_language(lake: Lake) -> None:
 
 def later(monkeypatch: pytest.MonkeyPatch, wait: timedelta) -> None:
     """Let the clock of the next ticks be that much ahead."""
-    monkeypatch.setattr(run_requests, "utc_now", lambda: utc_now() + wait)
+    monkeypatch.setattr(requesting, "utc_now", lambda: utc_now() + wait)
 
 
 def test_new_pages_lists_seeds_then_cuts_then_asks_for_nothing(watched: Watched) -> None:

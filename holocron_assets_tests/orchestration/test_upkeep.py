@@ -29,8 +29,8 @@ from holocron_assets.operations.schedules import Schedules
 from holocron_assets.orchestration.internals.compute_logs import MANY
 from holocron_assets.orchestration.jobs import upkeep
 from holocron_assets.orchestration.jobs.upkeep import compaction_schedule, upkeep_schedule
+from holocron_assets.orchestration.runs import requesting
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
-from holocron_assets.orchestration.sensors import run_requests
 from holocron_assets.planning.job_names import COMPACTION_JOB, UPKEEP_JOB
 from holocron_assets.planning.work import batches_to_settle, entities_to_resolve
 from holocron_assets.review.store import store_review
@@ -90,7 +90,7 @@ def test_views_are_published_once_there_is_something_to_see(
 ) -> None:
     (request,) = watched.tick(sensors.stale_views).asked
     watched.store_run(request, DagsterRunStatus.STARTED)
-    monkeypatch.setattr(run_requests, "utc_now", lambda: utc_now() + timedelta(minutes=5))
+    monkeypatch.setattr(requesting, "utc_now", lambda: utc_now() + timedelta(minutes=5))
     assert watched.tick(sensors.stale_views).asked == [], "a run that takes long is not asked for again"
     for run in watched.instance.get_runs():
         watched.instance.report_run_canceled(run)

@@ -14,7 +14,7 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.operations.state.awake import CHECK, awake_since, kept_times
 from holocron_assets.operations.state.dagster_state import DagsterState, EndedRun, RunTimes
 from holocron_assets.orchestration.internals.runs import count_runs
-from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY
+from holocron_assets.orchestration.runs.requesting import UNDER_WAY
 
 _AT_ONCE = 1000
 """Runs that ended are read in pages of so many."""

@@ -17,8 +17,8 @@ from holocron_assets.orchestration.internals.retention import forget_old_runs, o
 from holocron_assets.orchestration.resources.resources import LakeResource
 from holocron_assets.orchestration.runs.failures import clear_failures
 from holocron_assets.orchestration.runs.held import ended_when_held, refuse_all_held
+from holocron_assets.orchestration.runs.requesting import is_under_way, run_requests
 from holocron_assets.orchestration.runs.retries import LAKE
-from holocron_assets.orchestration.sensors.run_requests import is_under_way, run_requests
 from holocron_assets.planning.job_names import COMPACTION_JOB, UPKEEP_JOB
 from holocron_assets.planning.repair import repair_all, repaired_tick
 from holocron_assets.planning.work import Work, compaction_to_do, upkeep_to_do

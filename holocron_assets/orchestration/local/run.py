@@ -30,8 +30,8 @@ from holocron_assets.orchestration.local.models import ModelStage
 from holocron_assets.orchestration.local.progress import FilesFetched, answers_counted, files_counted
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 from holocron_assets.orchestration.runs.failures import failure_of
+from holocron_assets.orchestration.runs.requesting import priority_of
 from holocron_assets.orchestration.runs.waiting import QUIET, FinishedRun, LocalRuns, run_of_ours
-from holocron_assets.orchestration.sensors.run_requests import priority_of
 from holocron_assets.planning.file_work import files_step, files_to_fetch, files_to_list
 from holocron_assets.planning.holding import hold_on
 from holocron_assets.planning.job_names import (

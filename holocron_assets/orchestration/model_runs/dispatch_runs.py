@@ -16,8 +16,8 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.internals.runs import runs_in_pool
 from holocron_assets.orchestration.runs.held import is_held
+from holocron_assets.orchestration.runs.requesting import UNDER_WAY
 from holocron_assets.orchestration.runs.run_retries import MOST_COUNTED, NextTry, next_try
-from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY
 from holocron_assets.planning.job_names import (
     MODEL_POOL_TAG,
     MODEL_TAG,

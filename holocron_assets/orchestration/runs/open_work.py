@@ -15,7 +15,7 @@ from holocron_assets.orchestration.internals.assets import (
 )
 from holocron_assets.orchestration.internals.backfills import OpenBackfill, open_backfills
 from holocron_assets.orchestration.internals.runs import count_runs
-from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY
+from holocron_assets.orchestration.runs.requesting import UNDER_WAY
 
 
 def made_already(instance: dg.DagsterInstance, asset: str, known: Sequence[str]) -> dict[str, str]:

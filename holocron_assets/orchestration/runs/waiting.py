@@ -21,7 +21,7 @@ from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.held import is_held
 from holocron_assets.orchestration.runs.reaper import held_by_run
 from holocron_assets.orchestration.runs.registration import register_partition
-from holocron_assets.orchestration.sensors.run_requests import priority_of, work_tags
+from holocron_assets.orchestration.runs.requesting import priority_of, work_tags
 from holocron_assets.planning.job_names import PARTITION_TAG
 from holocron_assets.planning.work import Work
 

@@ -15,7 +15,7 @@ from holocron_assets.orchestration.jobs.group import run_group
 from holocron_assets.orchestration.jobs.refresh import refresh
 from holocron_assets.orchestration.jobs.upkeep import compaction_schedule, upkeep_schedule
 from holocron_assets.orchestration.resources.resources import LakeResource
-from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY
+from holocron_assets.orchestration.runs.requesting import UNDER_WAY
 from holocron_assets.planning.job_names import GROUP_TAG, QUALITY_JOB, SOURCE_TAG
 
 _Times = TypeVar("_Times", bound=CronTimes)

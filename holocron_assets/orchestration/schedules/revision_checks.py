@@ -14,7 +14,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import SITES
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
-from holocron_assets.orchestration.sensors.run_requests import run_requests
+from holocron_assets.orchestration.runs.requesting import run_requests
 from holocron_assets.planning.job_names import RECHECK_JOB
 from holocron_assets.planning.repair import repaired_tick
 from holocron_assets.planning.work import checks_to_run

@@ -8,7 +8,7 @@ import dagster as dg
 
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.runs.registration import batches_cut
-from holocron_assets.orchestration.sensors.run_requests import Requested
+from holocron_assets.orchestration.runs.requesting import Requested
 
 MOST_ADOPTED = 200
 """The most partitions of a kind that a tick adopts. It takes some 10 ms to read a manifest, and as long to

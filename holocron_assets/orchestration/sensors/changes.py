@@ -20,8 +20,8 @@ from holocron_assets.orchestration.assets.change_readings import changes_reporte
 from holocron_assets.orchestration.assets.partitions import SOURCES
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.runs.requesting import run_requests
 from holocron_assets.orchestration.sensors.adopting import unknown
-from holocron_assets.orchestration.sensors.run_requests import run_requests
 from holocron_assets.planning.holding import holds_named
 from holocron_assets.planning.job_names import RECHECK_JOB
 from holocron_assets.planning.repair import repair, repaired_tick

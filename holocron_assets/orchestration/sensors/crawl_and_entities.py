@@ -35,8 +35,8 @@ from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.runs.requesting import Requested, is_under_way, run_requests
 from holocron_assets.orchestration.sensors.adopting import answer, cut_unless_same, unknown
-from holocron_assets.orchestration.sensors.run_requests import Requested, is_under_way, run_requests
 from holocron_assets.planning.batch_derivations import BATCH_DERIVATIONS
 from holocron_assets.planning.holding import holds_named
 from holocron_assets.planning.job_names import (

@@ -17,8 +17,8 @@ from holocron_assets.lake.tables import DECISIONS, ENTITIES, FILE_BATCHES, FILE_
 from holocron_assets.orchestration.assets.partitions import BATCHES_OF_FILES, SOURCES_OF_FILES
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.runs.requesting import run_requests
 from holocron_assets.orchestration.sensors.adopting import answer, cut_unless_same, unknown
-from holocron_assets.orchestration.sensors.run_requests import run_requests
 from holocron_assets.planning.file_work import files_to_fetch, files_to_list, has_list
 from holocron_assets.planning.holding import holds_named
 from holocron_assets.planning.job_names import FILES_JOB, LIST_FILES_JOB
