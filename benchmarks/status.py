@@ -25,7 +25,7 @@ from holocron_assets.crawl.sources.files import load_source
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGES
 from holocron_assets.operations.state.snapshot import take_snapshot
-from holocron_assets.orchestration.resources.snapshot import snapshot_now
+from holocron_assets.orchestration.resources.status_snapshot import snapshot_now
 
 SOURCE = "large"
 SNAPSHOTS: dict[str, Callable[..., object]] = {

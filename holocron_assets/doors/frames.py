@@ -12,7 +12,7 @@ from holocron_assets.doors import questions
 from holocron_assets.doors.asking_sql import ask_sql
 from holocron_assets.doors.explaining import all_sources, reports_on
 from holocron_assets.doors.narrowing import STATES, check_narrowing
-from holocron_assets.doors.questions import Question, Some, entity_called
+from holocron_assets.doors.questions import Some, ViewQuery, entity_called
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.views.database import arrow
@@ -154,8 +154,8 @@ class Holocron:
         """
         return _frame(ask_sql(self._lake, all_sources(), sql, arrow))
 
-    def _frame(self, question: Question) -> pd.DataFrame:
-        return _frame(question.table(self._lake))
+    def _frame(self, wanted: ViewQuery) -> pd.DataFrame:
+        return _frame(wanted.table(self._lake))
 
     def _id_of(self, entity: str | None) -> str | None:
         return None if entity is None else str(entity_called(self._lake, entity)["entity_id"])

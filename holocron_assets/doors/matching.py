@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from holocron_assets.doors.questions import Question
+from holocron_assets.doors.questions import ViewQuery
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.retrieval.search import Searcher
 
@@ -131,14 +131,14 @@ def candidates(lake: Lake, searcher: Searcher, queries: Sequence[NameQuery]) -> 
 def ids_now(lake: Lake, ids: Iterable[str]) -> dict[str, str]:
     """The id of the entity that each id stands for: of a merged one, that which it was merged into."""
     asked = {one: one for one in ids}
-    rows = Question(["entities"], _FORWARDS, {"ids": list(asked)}).rows(lake) if asked else []
+    rows = ViewQuery(["entities"], _FORWARDS, {"ids": list(asked)}).rows(lake) if asked else []
     return asked | {row["entity_id"]: row["merged_into"] for row in rows}
 
 
 def entities_of(lake: Lake, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Entities by id; those that are unknown, merged or suppressed are left out."""
     wanted = list(ids)
-    rows = Question(["entities"], _ENTITIES, {"ids": wanted}).rows(lake) if wanted else []
+    rows = ViewQuery(["entities"], _ENTITIES, {"ids": wanted}).rows(lake) if wanted else []
     return {row["entity_id"]: row for row in rows}
 
 
@@ -147,7 +147,7 @@ def values_of(lake: Lake, ids: Iterable[str], pids: Iterable[str]) -> Values:
     wanted = {"ids": list(ids), "pids": list(pids)}
     values: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     if all(wanted.values()):
-        for row in Question(["entity_facts", "entity_relations"], _VALUES, wanted).rows(lake):
+        for row in ViewQuery(["entity_facts", "entity_relations"], _VALUES, wanted).rows(lake):
             values[row["entity_id"], row["pid"]].append(row)
     return values
 

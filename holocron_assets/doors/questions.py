@@ -31,8 +31,8 @@ class NoEntityError(PermanentError, LookupError):
 
 
 @dataclass(frozen=True)
-class Question:
-    """A question to the lake.
+class ViewQuery:
+    """A query of the lake's views.
 
     Attributes:
         relations: the views that it reads.
@@ -64,20 +64,20 @@ class Question:
             return arrow(connection, self.sql, self.parameters)
 
 
-def entities(type: Some, state: Some, source: Some, continuity: Some) -> Question:  # noqa: A002
+def entities(type: Some, state: Some, source: Some, continuity: Some) -> ViewQuery:  # noqa: A002
     """Entities, by name. None stands for any value."""
     wanted = {"entity_type": type, "state": state, "source": source, "continuity": continuity}
     where, values = _conditions(wanted)
-    return Question(["entities"], f"from entities where {where} order by name, entity_id", values)
+    return ViewQuery(["entities"], f"from entities where {where} order by name, entity_id", values)
 
 
-def aliases(entity_id: str) -> Question:
+def aliases(entity_id: str) -> ViewQuery:
     """The names of an entity."""
     sql = "select distinct alias, kind from entity_aliases where entity_id = $id order by kind, alias"
-    return Question(["entity_aliases"], sql, {"id": entity_id})
+    return ViewQuery(["entity_aliases"], sql, {"id": entity_id})
 
 
-def facts(entity_id: str | None, key: Some, type: Some) -> Question:  # noqa: A002
+def facts(entity_id: str | None, key: Some, type: Some) -> ViewQuery:  # noqa: A002
     """Facts that are stated or accepted, with the name of their entity. None stands for any value."""
     where, values = _conditions({"facts.fact_key": key, "facts.entity_type": type, "entity_id": entity_id})
     sql = f"""
@@ -86,10 +86,10 @@ def facts(entity_id: str | None, key: Some, type: Some) -> Question:  # noqa: A0
         where {where}
         order by entities.name, entity_id, facts.fact_key, facts.value, facts.fact_id
     """  # noqa: S608 - conditions on columns of our own
-    return Question(["entity_facts", "entities"], sql, values)
+    return ViewQuery(["entity_facts", "entities"], sql, values)
 
 
-def relations(entity_id: str | None, relation: Some, type: Some) -> Question:  # noqa: A002
+def relations(entity_id: str | None, relation: Some, type: Some) -> ViewQuery:  # noqa: A002
     """Relations that are stated or accepted, with the name of the entity that they are of.
 
     Args:
@@ -104,10 +104,10 @@ def relations(entity_id: str | None, relation: Some, type: Some) -> Question:  #
         where {where} and ($id is null or relations.from_id = $id or relations.to_id = $id)
         order by from_name, relations.from_id, relations.relation, relations.to_name, relations.relation_id
     """  # noqa: S608 - the same
-    return Question(["entity_relations", "entities"], sql, {**values, "id": entity_id})
+    return ViewQuery(["entity_relations", "entities"], sql, {**values, "id": entity_id})
 
 
-def passages(source: str, title: str) -> Question:
+def passages(source: str, title: str) -> ViewQuery:
     """The passages of a page as it is now, in their order."""
     sql = """
         select headings, text, start_offset as start, end_offset as end, revision_id
@@ -115,7 +115,7 @@ def passages(source: str, title: str) -> Question:
         where source = $source and title = $title
         order by position
     """
-    return Question(["lake.page_chunks", "current_pages"], sql, {"source": source, "title": title})
+    return ViewQuery(["lake.page_chunks", "current_pages"], sql, {"source": source, "title": title})
 
 
 def entity_called(lake: Lake, entity: str) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def entity_called(lake: Lake, entity: str) -> dict[str, Any]:
     """
     # As wikis write titles: what a person or program types may have an accent as a letter of its own.
     written = unicodedata.normalize("NFC", entity)
-    found = Question(["entities", "entity_aliases"], _NAMED, {"entity": written}).rows(lake)
+    found = ViewQuery(["entities", "entity_aliases"], _NAMED, {"entity": written}).rows(lake)
     if not found:
         raise NoEntityError(f"no entity is called {entity!r}. A search finds entities by part of a name")
     survivor = found[0]["merged_into"]

@@ -22,7 +22,7 @@ from holocron_assets.doors.matching import (
     ids_now,
     values_of,
 )
-from holocron_assets.doors.questions import NoEntityError, Question, entity_called
+from holocron_assets.doors.questions import NoEntityError, ViewQuery, entity_called
 from holocron_assets.entities.facts.stated_keys import load_keys
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.retrieval.search import SearchError, searcher_of
@@ -144,7 +144,7 @@ class Reconciliation:
         if not prefix:
             return []
         asked = {"prefix": prefix, "most": most}
-        begin = Question(["entity_aliases"], _BEGINNING_SO, asked).rows(self.lake)
+        begin = ViewQuery(["entity_aliases"], _BEGINNING_SO, asked).rows(self.lake)
         named = searcher_of(self.lake).names(prefix, most)
         ids = [
             *ids_now(self.lake, [prefix]).values(),

@@ -29,7 +29,7 @@ def hold_on(lake: Lake, work: Work) -> Hold | None:
     hold = standing_controls(lake).holds(source=work.source)
     if hold and hold.author == MACHINE:
         return None if work.job in _FREEING else hold
-    return None if hold and hold.action == DRAIN and _is_begun(lake, work) else hold
+    return None if hold and hold.action == DRAIN and _is_work_begun(lake, work) else hold
 
 
 def refuse_launch(lake: Lake, job: str, source: str | None) -> None:
@@ -44,7 +44,7 @@ def is_begun(lake: Lake, partition: str, table: Table = PAGES) -> bool:
     return Journal(lake.journal(table, partition)).exists() or lake.has(table, partition)
 
 
-def _is_begun(lake: Lake, work: Work) -> bool:
+def _is_work_begun(lake: Lake, work: Work) -> bool:
     if work.partition is None:
         return False
     if work.job == BATCH_JOB:

@@ -63,7 +63,7 @@ def crawl_step(  # noqa: PLR0913 - of what, how it is run, and what is left out
         most: how many batches may be fetched; None for all.
     """
     # Settle first: it writes the links of a batch whose run was killed, and the frontier reads links.
-    listings = seeds_to_list(lake, named(sources)) if lists_seeds else []
+    listings = seeds_to_list(lake, as_if_enabled(sources)) if lists_seeds else []
     if run(listings) or run(readable(lambda: batches_to_settle(lake, sources))):
         return True
     run(links_to_compact(lake, sources, at_end=False))
@@ -125,6 +125,6 @@ def readable(find: Callable[[], list[Work]], unread: Callable[[str], None] | Non
         return []
 
 
-def named(sources: Sequence[Source]) -> list[Source]:
+def as_if_enabled(sources: Sequence[Source]) -> list[Source]:
     """Sources as if they were enabled: a person named them."""
     return [source.model_copy(update={"enabled": True}) for source in sources]

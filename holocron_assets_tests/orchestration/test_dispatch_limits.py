@@ -21,7 +21,7 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.orchestration.internals.instance import open_instance, pool_limits
 from holocron_assets.orchestration.internals.run_queue import sleep_while_pools_are_full
 from holocron_assets.orchestration.internals.runs import limit_pool
-from holocron_assets.orchestration.model_runs.dispatched_runs import run_tags
+from holocron_assets.orchestration.model_runs.dispatched_runs import tags_of_model
 from holocron_assets.planning.derive_job_names import job_of
 from holocron_assets.settings import PROJECT_FOLDER
 
@@ -34,7 +34,7 @@ def test_one_run_at_a_time_bears_the_gpu_s_tag_whatever_its_value(file: str) -> 
     settings: dict[str, Any] = load_yaml((PROJECT_FOLDER / file).read_text(encoding="utf-8"))
     limits = settings["concurrency"]["runs"]["tag_concurrency_limits"]
     assert {"key": "holocron/gpu_model", "limit": 1} in limits
-    assert "holocron/gpu_model" in run_tags("gpu", "small:1b")
+    assert "holocron/gpu_model" in tags_of_model("gpu", "small:1b")
 
 
 @pytest.mark.parametrize("folder", [".", "deploy/postgres", "deploy/celery"])
@@ -107,7 +107,7 @@ def test_a_policy_reaches_the_instance_when_it_is_opened(
 def test_a_remote_model_s_run_is_of_its_pool_s_job_and_does_not_take_the_gpu() -> None:
     assert job_of("remote", by_type=False) == "derive_remote"
     assert job_of("gpu", by_type=True) == "derive_by_type"
-    assert run_tags("remote", "big-cloud") == {
+    assert tags_of_model("remote", "big-cloud") == {
         "holocron/model": "big-cloud",
         "holocron/model_pool": "remote",
     }

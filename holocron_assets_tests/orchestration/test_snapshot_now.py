@@ -14,8 +14,8 @@ from holocron_assets.lake.files.parquet import read_footer, read_partition, writ
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import PAGE_FACTS, RULE_CLASSIFICATIONS
 from holocron_assets.operations.state.status import Status
-from holocron_assets.orchestration.resources import snapshot
-from holocron_assets.orchestration.resources.snapshot import failed_runs, snapshot_now
+from holocron_assets.orchestration.resources import status_snapshot
+from holocron_assets.orchestration.resources.status_snapshot import failed_runs, snapshot_now
 from holocron_assets.orchestration.runs.failures import RunFailure, failure_of
 from holocron_assets.planning.work import batches_to_settle
 
@@ -94,7 +94,7 @@ def test_why_a_run_failed_is_read_once_for_all_snapshots_and_no_instance_is_kept
             found = failed_runs(lambda: own, utc_now() - timedelta(hours=1))
             return [run.error for run in found.runs], weakref.ref(own)
 
-    monkeypatch.setattr(snapshot, "failure_of", counted)
+    monkeypatch.setattr(status_snapshot, "failure_of", counted)
     errors, instances = zip(*(read_errors() for _ in range(3)), strict=True)
     gc.collect()
     assert list(errors) == [["ValueError: page 'Button' is torn"]] * 3

@@ -93,7 +93,7 @@ def _failed_runs() -> FailedRuns:
     if not may_have_failed_runs(since):
         return FailedRuns()
     # Dagster takes two seconds to import and to open its instance.
-    from holocron_assets.orchestration.resources.snapshot import failed_runs
+    from holocron_assets.orchestration.resources.status_snapshot import failed_runs
     from holocron_assets.orchestration.runtime.endpoints import instance_if_any
 
     return failed_runs(instance_if_any, since)

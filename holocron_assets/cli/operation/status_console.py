@@ -17,7 +17,7 @@ from holocron_assets.cli.console import (
     without_empty_columns,
     without_zeros,
 )
-from holocron_assets.operations.state.status import Alert, Interrogation, Models, Status
+from holocron_assets.operations.state.status import Alert, InterrogationProgress, Models, Status
 from holocron_assets.operations.state.status_rows import FailureCause, Queue, Stage
 
 _MOST_CAUSES = 10
@@ -56,7 +56,7 @@ def print_status(console: Console, status: Status) -> None:
 
 
 def print_interrogations(
-    console: Console, interrogations: Iterable[Interrogation], problem: str | None
+    console: Console, interrogations: Iterable[InterrogationProgress], problem: str | None
 ) -> None:
     """Print the progress of interrogations, and why some questions cannot be asked."""
     asked = [_far(one) for one in interrogations if one.done or one.to_do]
@@ -200,7 +200,7 @@ def _questions(status: Status) -> list[dict[str, Any]]:
     ]
 
 
-def _far(one: Interrogation) -> dict[str, Any]:
+def _far(one: InterrogationProgress) -> dict[str, Any]:
     return {
         "interrogation": one.interrogation,
         "domain": one.domain,

@@ -18,7 +18,7 @@ _PATIENCE_SECONDS = 5.0
 """Callers wait so long for a new snapshot; then they get the one before it."""
 _LONGEST_WAIT_SECONDS = 15.0
 """How long callers wait if there is no snapshot yet, or only an old one. Prometheus waits for 25 s."""
-_OVER_SECONDS = 600.0
+_TOO_OLD_SECONDS = 600.0
 _SECONDS_AT_EXIT = 3.0
 """A process that ends waits so long for its snapshots: DuckDB reports each open connection as a leak."""
 
@@ -118,8 +118,8 @@ class KeptSnapshot(Generic[_T]):
             if self._under_way is None:
                 return 0.0
             now = self._clock()
-            is_over = self._last is None or now - self._began_at > _OVER_SECONDS
-            longest = _LONGEST_WAIT_SECONDS if is_over else _PATIENCE_SECONDS
+            is_too_old = self._last is None or now - self._began_at > _TOO_OLD_SECONDS
+            longest = _LONGEST_WAIT_SECONDS if is_too_old else _PATIENCE_SECONDS
             return max(0.0, self._under_way[0] + longest - now)
 
     def _taken_now(self, began: float) -> Taken[_T]:

@@ -15,7 +15,7 @@ from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.derive.dispatch.served import read_served_models
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.dispatch.tallies import counted_places, interrogation_rows
-from holocron_assets.derive.interrogations.interrogation import Interrogation as Asked
+from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.quarantine import all_set_aside
@@ -58,7 +58,7 @@ from holocron_assets.operations.state.status import (
     GpuRun,
     HeldBack,
     Host,
-    Interrogation,
+    InterrogationProgress,
     SetAside,
     SourceSetting,
     Status,
@@ -164,7 +164,7 @@ def take_snapshot(
         )
 
 
-def how_far(lake: Lake) -> tuple[tuple[Interrogation, ...], str | None]:
+def how_far(lake: Lake) -> tuple[tuple[InterrogationProgress, ...], str | None]:
     """The progress of each interrogation, and why some cannot be asked now; None if all can."""
     interrogations = load_interrogations()
     served, problem = read_served_models([one for one in interrogations if one.enabled])
@@ -172,8 +172,8 @@ def how_far(lake: Lake) -> tuple[tuple[Interrogation, ...], str | None]:
     return _far(rows), problem
 
 
-def _far(rows: Iterable[Mapping[str, Any]]) -> tuple[Interrogation, ...]:
-    return tuple(Interrogation(**row) for row in rows)
+def _far(rows: Iterable[Mapping[str, Any]]) -> tuple[InterrogationProgress, ...]:
+    return tuple(InterrogationProgress(**row) for row in rows)
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, kind: type[_Row], sql: str) -> tuple[_Row, ...]:
@@ -183,7 +183,7 @@ def _rows(connection: duckdb.DuckDBPyConnection, kind: type[_Row], sql: str) -> 
     return tuple(kind(**{name: row[name] for name in names}) for row in found)
 
 
-def _held_back(lake: Lake, interrogations: Sequence[Asked]) -> tuple[HeldBack, ...]:
+def _held_back(lake: Lake, interrogations: Sequence[Interrogation]) -> tuple[HeldBack, ...]:
     held = [
         *standing_controls(lake).held.values(),
         *StandingControls(lake).holds_of_files(interrogations),

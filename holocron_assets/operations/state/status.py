@@ -9,7 +9,7 @@ from holocron_assets.operations.state.status_rows import AgedWork, FailureCause,
 
 
 @dataclass(frozen=True)
-class Interrogation:
+class InterrogationProgress:
     """The progress of an interrogation; see `derive.dispatch.tallies.interrogation_rows`.
 
     Attributes:
@@ -233,7 +233,7 @@ class Status:
     runs_problem: str | None
     throughput: tuple[Hour, ...]
     reasons: tuple[Reason, ...]
-    interrogations: tuple[Interrogation, ...]
+    interrogations: tuple[InterrogationProgress, ...]
     models: Models
     gpu_runs: tuple[GpuRun, ...]
     changes: tuple[Changes, ...]

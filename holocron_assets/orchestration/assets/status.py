@@ -13,7 +13,7 @@ from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.status_rows import STAGES, FailureCause, Queue
 from holocron_assets.orchestration.assets.metadata import OWNER, escaped, picture
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
-from holocron_assets.orchestration.resources.snapshot import snapshot_now
+from holocron_assets.orchestration.resources.status_snapshot import snapshot_now
 from holocron_assets.orchestration.runs.failures import clear_failures
 from holocron_assets.orchestration.runs.retries import LAKE
 from holocron_assets.planning.job_names import STATUS_JOB

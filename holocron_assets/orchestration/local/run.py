@@ -42,7 +42,7 @@ from holocron_assets.planning.job_names import (
     QUALITY_JOB,
     SETTLE_JOB,
 )
-from holocron_assets.planning.loop import crawl_step, knowledge_step, learning_step, named
+from holocron_assets.planning.loop import as_if_enabled, crawl_step, knowledge_step, learning_step
 from holocron_assets.planning.repair import repairing
 from holocron_assets.planning.work import (
     Work,
@@ -254,7 +254,7 @@ class LocalRun:
         """Sleep until the first page or batch that failed for now is due; return whether there was one."""
         pages = [due for source in free if (due := outlook(self.lake, source).next_due)]
         undone = [
-            *seeds_to_list(self.lake, named(self.sources)),
+            *seeds_to_list(self.lake, as_if_enabled(self.sources)),
             *batches_to_fetch(self.lake, self.sources),
             *checks_to_run(self.lake, self.sources),
         ]

@@ -98,7 +98,7 @@ def _unrecorded(
             yield recorded_late(key, name, footers[name])
 
 
-def run_tags(pool: str, model: str) -> dict[str, str]:
+def tags_of_model(pool: str, model: str) -> dict[str, str]:
     """Tags of a run that asks a model, for limits and for the next tick."""
     tags = {MODEL_TAG: model, MODEL_POOL_TAG: pool}
     return {**tags, GPU_MODEL_TAG: model} if pool == GPU_POOL else tags
@@ -183,7 +183,7 @@ def _done(
 ) -> Iterator[StepResult]:
     """Ask the model, record the written files, and set the run's outcome."""
     session, model = Session(), str(agenda.model)
-    tags = run_tags(asked.settings.pool_of(model), model)
+    tags = tags_of_model(asked.settings.pool_of(model), model)
     add_tags(context.instance, context.run.run_id, tags)
     run = asked.model_run(model, [one for one in agenda.interrogations if model in one.models])
     with closing(work_on(run, agenda, session, what.choice())) as working:

@@ -6,7 +6,7 @@ from holocron_assets.derive.dispatch.plans import Plan
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.orchestration.jobs.derive import job_of_plan
-from holocron_assets.orchestration.model_runs.dispatched_runs import run_tags
+from holocron_assets.orchestration.model_runs.dispatched_runs import tags_of_model
 from holocron_assets.orchestration.runs.launching import launch_job
 
 
@@ -34,7 +34,7 @@ def launch_plans(
             partition=None,
             wait=False,
             report=report,
-            tags=run_tags(one.pool, model),
+            tags=tags_of_model(one.pool, model),
         )
         for one in plans
         if (model := one.decision.model) and (job := job_of_plan(one, interrogations, settings))

@@ -19,7 +19,7 @@ from holocron_assets.operations.state.totals import read_totals
 from holocron_assets.operations.state.watch import Watch
 from holocron_assets.orchestration.internals.dagster_state import read_dagster_state
 from holocron_assets.orchestration.internals.instance import closed_at_exit, open_to_read
-from holocron_assets.orchestration.resources.snapshot import snapshot_now
+from holocron_assets.orchestration.resources.status_snapshot import snapshot_now
 from holocron_assets.orchestration.run_reports.listing import list_runs, read_query
 from holocron_assets.orchestration.run_reports.numbers import RunNumbers
 from holocron_assets.orchestration.run_reports.report import run_report

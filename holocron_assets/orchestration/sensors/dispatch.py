@@ -32,7 +32,7 @@ from holocron_assets.lake.tables import GPU_RUNS
 from holocron_assets.orchestration.internals.assets import AssetJob
 from holocron_assets.orchestration.jobs.derive import job_of_plan, jobs_of_pool
 from holocron_assets.orchestration.model_runs.dispatch_runs import at_work, history
-from holocron_assets.orchestration.model_runs.dispatched_runs import run_tags
+from holocron_assets.orchestration.model_runs.dispatched_runs import tags_of_model
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 from holocron_assets.orchestration.resources.resources import LakeResource
 from holocron_assets.planning.holding import holds_named
@@ -186,7 +186,7 @@ def _answer(
         job_name=job,
         run_config=WhatToAsk(model=model).run_config(),
         tags={
-            **run_tags(wanted.pool, model),
+            **tags_of_model(wanted.pool, model),
             **past.retry_tags,
             WORK_TAG: work.key,
             PROGRESS_TAG: wanted.progress,

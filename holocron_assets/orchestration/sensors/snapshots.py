@@ -23,7 +23,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.state.kept_snapshot import in_background
 from holocron_assets.operations.state.status import Status
 from holocron_assets.orchestration.internals.storage import reopening
-from holocron_assets.orchestration.resources.snapshot import snapshot_now
+from holocron_assets.orchestration.resources.status_snapshot import snapshot_now
 from holocron_assets.planning.repair import repairing
 from holocron_assets.telemetry.masking import without_secrets
 
@@ -66,7 +66,7 @@ class _Begun:
         self.future.add_done_callback(self._note_end)
 
     @property
-    def is_over(self) -> bool:
+    def is_too_old(self) -> bool:
         return self.ended_at is not None and monotonic() - self.ended_at > _FRESH_SECONDS
 
     def _note_end(self, _: object) -> None:
@@ -90,7 +90,7 @@ class LastingSnapshot:
         """
         with self._lock:
             begun = self._begun.get(place)
-            if begun is None or begun.is_over:
+            if begun is None or begun.is_too_old:
                 repaired: list[str] = []
                 taking = in_background(lambda: repairing(take, repaired.append))
                 begun = self._begun[place] = _Begun(taking, repaired)
