@@ -238,7 +238,9 @@ def _all_asked_by_hand(
             context.log.warning(f"{one.name}: {getattr(error, 'description', None) or error}")
             unfinished.append(error)
     if unfinished:
-        raise next((one for one in unfinished if not isinstance(one, HeldBackError)), unfinished[0])
+        # A failure may say when it is due again.
+        first = (one for kind in (dg.Failure, PermanentError) for one in unfinished if isinstance(one, kind))
+        raise next(first, unfinished[0])
 
 
 def _asked_by_hand(

@@ -31,7 +31,7 @@ class WhatToAsk(dg.ConfigurableResource["WhatToAsk"]):
         return {"resources": {RESOURCE: {"config": config}}} if config else {}
 
     def asked(self) -> list[Interrogation]:
-        """The interrogations that it names, or all; those that are gone meanwhile are left out."""
+        """The interrogations that it names, or all."""
         known = load_interrogations()
         return [one for one in known if self.interrogations is None or one.name in self.interrogations]
 
