@@ -32,10 +32,10 @@ def test_two_runs_of_one_batch_fetch_each_page_once(tmp_path: Path, clean: dict[
 @pytest.mark.fault(2, "two daemons, the second past `holocron ui`'s lock, and a person: all at one batch")
 def test_two_daemons_and_a_person_double_nothing_but_requests(tmp_path: Path, clean: dict[str, Any]) -> None:
     with small_and_open(tmp_path) as whole:
-        source = (
-            whole.holocron.sources_folder / "tiny.yaml"
-        )  # on a slow machine all are here after minutes only
-        source.write_text(source.read_text().replace("{contact:", "{timeout_seconds: 600.0, contact:"))
+        source = whole.holocron.sources_folder / "tiny.yaml"
+        # On a slow machine all are here after minutes only; and each may have a request under way.
+        patient = "{timeout_seconds: 600.0, requests_in_flight: 4, contact:"
+        source.write_text(source.read_text().replace("{contact:", patient))
         gate = hold_pages(whole.wiki)
         whole.start_daemon()
         whole.start("run", "-w", "workspace.yaml", program="dagster-daemon")
