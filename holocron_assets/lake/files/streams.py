@@ -54,8 +54,7 @@ def write_stream(  # noqa: PLR0913 - two name the file, the others describe it
         with pq.ParquetWriter(
             aside, table.arrow_schema, compression="zstd", write_page_checksum=True
         ) as writer:
-            for piece in _pieces(rows):
-                arrow = table.to_arrow(piece, partition, first_row=count)
+            for arrow in _pieces(table, partition, rows):
                 whole.update(_content(table, arrow))
                 count += arrow.num_rows
                 writer.write_table(arrow)
@@ -66,9 +65,11 @@ def write_stream(  # noqa: PLR0913 - two name the file, the others describe it
     return footer
 
 
-def _pieces(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    remaining = iter(rows)
-    while piece := list(islice(remaining, _PIECE_ROWS)):
+def _pieces(table: Table, partition: str, rows: Iterable[Row]) -> Iterator[pa.Table]:
+    """The rows in pieces of Arrow. No name holds the rows of a piece while those of the next one come."""
+    remaining, count = iter(rows), 0
+    while piece := table.to_arrow(list(islice(remaining, _PIECE_ROWS)), partition, first_row=count):
+        count += piece.num_rows
         yield piece
 
 
