@@ -18,7 +18,6 @@ BY_RULES: Mapping[str, tuple[str, float]] = {
     "planet": ("LocationPlace", 0.93),
     "starship": ("VehicleCraft", 0.92),
 }
-NO_ENTITIES = ("ReferenceMeta", "Unknown")
 BY_PEOPLE = {"promote": "adjudicated", "suppress": "suppressed", "merge": "merged"}
 Names = set[str] | frozenset[str]
 LOST = "lost"  # the state of an entity whose row was in a damaged file, and that no page stands for
@@ -95,6 +94,7 @@ class Lake:
     answered: set[str] = field(default_factory=set)
     again: set[str] = field(default_factory=set)
     facts: dict[tuple[int, str], str] = field(default_factory=dict)
+    followed: set[str] = field(default_factory=set)  # the decisions about pairs that the last run knew
     lost_titles: bool = False  # whether the first titles of pages may be lost, which give ids again
 
     @property
@@ -112,10 +112,9 @@ class Lake:
         gone = self.undone
         return [one for one in self.decisions if one.kind != "undo" and one.identifier not in gone]
 
-    def last(self, subject: str, *kinds: str) -> Decision:
+    def last(self, of: str, *kinds: str) -> Decision:
         """The last decision of some kinds about something; an empty one if there is none."""
-        found = (one for one in self.standing[::-1] if one.subject == subject and one.kind in kinds)
-        return next(found, Decision())
+        return [Decision(), *(one for one in self.standing if one.subject == of and one.kind in kinds)][-1]
 
     def state_said(self, identifier: str) -> str:
         """`promote` or `suppress`, if people said so of an entity."""
@@ -159,11 +158,10 @@ class Model:
     def fetch_problems(self, fetched: Counter[str], *, kills: int) -> Iterator[str]:
         """What is wrong with the titles that a run asked for; at each kill, some were under way."""
         must, again = self.must_fetch(), self.lake.again
-        may = must | self.lake.touched | again
         for title in sorted(must - fetched.keys()):
             yield f"{title} was not asked for, though the lake does not hold what the wiki has"
         for title, times in sorted(fetched.items()):
-            if title not in may:
+            if title not in must | self.lake.touched | again:
                 yield f"{title} was asked for, though nothing happened to it"
             elif times > 1 + kills + (title in again):
                 yield f"{title} was asked for {times} times, though the run was killed {kills} times"
@@ -197,8 +195,7 @@ class Model:
         lake = self.lake
         standing = {page.page_id: title for title, page in lake.pages.items()}
         for title, page in lake.pages.items():
-            is_known = any(one.page_id == page.page_id for one in lake.entities)
-            if is_known or not self._is_worthy(title):
+            if any(one.page_id == page.page_id for one in lake.entities) or not self._is_worthy(title):
                 continue
             if heir := self._heir(title, standing):
                 heir.page_id = page.page_id
@@ -232,9 +229,10 @@ class Model:
     def _merged(self, here: Names) -> dict[str, str]:
         """By each entity that is one with others, the one that stays: people's newest merges come first."""
         said = sorted(self._within_types(), key=lambda one: one.identifier, reverse=True)
+        self.lake.followed = {one.identifier for one in said}
         groups = _groups(said, [{one.subject, one.value} for one in said if one.kind == "split"])
         titles = {one.identifier: one.title for one in self.lake.entities}
-        ends = {name: self._end(group, here & group or group, titles) for name, group in groups.items()}
+        ends = {name: self._end(said, of, here & of or of, titles, "") for name, of in groups.items()}
         return {name: end for name, end in ends.items() if end != name}
 
     def _within_types(self) -> list[Decision]:
@@ -242,13 +240,13 @@ class Model:
         types = {one.identifier: one.typed.type for one in self.lake.entities if one.state != LOST}
         return [one for one in self.lake.pairs.values() if types.get(one.subject) == types.get(one.value, "")]
 
-    def _end(self, group: Names, here: Names, order: Mapping[str, str], own: str = "") -> str:
+    def _end(self, said: list[Decision], group: Names, here: Names, order: dict[str, str], own: str) -> str:
         """What people merged the others of a group into, if it is here; better itself than another."""
-        within = [one for pair, one in self.lake.pairs.items() if one.kind == "merge" and pair <= group]
+        within = [one for one in said if one.kind == "merge" and {one.subject, one.value} <= group]
         into = {one.value for one in within}
         last = (into - {one.subject for one in within}) & here or into & here or here
-        said = {one: self.lake.state_said(one) for one in last}
-        return min(last, key=lambda one: (one != own, said[one] != "promote", order.get(one, one)))
+        told = {one: self.lake.state_said(one) for one in last}
+        return min(last, key=lambda one: (one != own, told[one] != "promote", order.get(one, one)))
 
     def _is_kept(self, entity: Entity, typed: Typed) -> bool:
         """Whether an entity that is not lost keeps its type against that of its page: by people, or surer."""
@@ -274,7 +272,7 @@ class Model:
         if title not in self.lake.pages or self.lake.pages[title].target:
             return False
         typed = self.typed(title)
-        return typed.type not in NO_ENTITIES and typed.confidence >= SURE
+        return typed.type not in {"ReferenceMeta", "Unknown"} and typed.confidence >= SURE
 
     def problems(self, seen: Mapping[str, Any]) -> Iterator[str]:
         """What a lake says otherwise than the model."""
@@ -340,18 +338,20 @@ class Model:
         pairs, pair = self.lake.pairs, frozenset((one.identifier, about.identifier))
         last = pairs.get(pair, Decision())
         is_said = last.kind == kind and (kind == "split" or last.subject == one.identifier)
-        is_no_pair = about is one or about.typed.type != one.typed.type
         groups = _groups(pairs[of] for of in pairs if of != pair)
         three = [groups.get(each.identifier, {each.identifier}) for each in (one, about, other)]
         named = {one.identifier, other.identifier} if about is other else set[str]()
         apart = [of for of in pairs if pairs[of].kind == "split" and of != named]
         is_against = three[0] == three[1] if kind == "split" else any(of <= set.union(*three) for of in apart)
-        return None if is_said or is_no_pair or is_against else about
+        return None if is_said or about is one or about.typed.type != one.typed.type or is_against else about
 
     def leads_to(self, entity: Entity) -> Entity:
-        """What people's merges lead to from an entity, before a run follows them."""
-        group = _groups(self._within_types()).get(entity.identifier, {entity.identifier})
-        end = self._end(group, group, {}, entity.identifier)
+        """What an entity is merged into by the last run, if that counts still, and by people since."""
+        said, own = self._within_types(), entity.identifier
+        group = _groups(said).get(own, {own})
+        known = self.lake.followed if entity.into in {None, *group} else set[str]()
+        new = [one for one in said if one.identifier not in known]
+        end = self._end(new, group, group, {}, entity.into if entity.into in group else own)
         return next((one for one in self.lake.entities if one.identifier == end), entity)
 
     def lose(self, table: str, partition: str) -> None:
