@@ -206,7 +206,9 @@ def _patiently(connection: duckdb.DuckDBPyConnection, ask: Callable[[], _T]) -> 
     """Ask again if a file was replaced while it was read, and name a damaged file.
 
     DuckDB opens a file several times in a query. It may find the footer of one version and the rows of the
-    next, and then it raises an error.
+    next, and then it mostly raises an error. If all columns that it reads lie at the same places in both, it
+    gives rows of the next version, and no more than the older one had. What is derived from them is made
+    again, since fingerprints of inputs are taken before their rows are read.
     """
     for _ in range(_TRIES - 1):
         try:
