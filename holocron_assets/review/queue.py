@@ -95,7 +95,7 @@ def _truly_covered(item: Row, decided: Standing, is_decided: Callable[[str, int]
 
 
 def _shared_decisions(lake: Lake) -> Callable[[str, int], bool]:
-    """Whether a decision counts for a page, by its batch and title key. A batch is read once in a row."""
+    """Whether a decision counts for a page, by its batch and title key; the last batches stay in memory."""
     types_of = read_decided_types(lake)
 
     @lru_cache(maxsize=_BATCHES_AT_ONCE)

@@ -366,7 +366,7 @@ def _line(node: Node) -> int:
 def _replace(path: Path, text: str) -> None:
     """Write a file whole or not at all: it is written under another name first, and then renamed.
 
-    It takes no lock, as the lake's files do: people may keep their sources where none can be had.
+    Unlike a file of the lake, it needs no lock: people may keep sources on a disk that has none.
     """
     aside = aside_of(path)
     try:

@@ -1,7 +1,7 @@
 """Partitions with more rows than memory holds: rows are written as they come, as safely as elsewhere."""
 
 import glob
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 
@@ -54,7 +54,9 @@ def write_stream(  # noqa: PLR0913 - two name the file, the others describe it
         with pq.ParquetWriter(
             aside, table.arrow_schema, compression="zstd", write_page_checksum=True
         ) as writer:
-            for arrow in _pieces(table, partition, rows):
+            remaining = iter(rows)
+            # No name holds the rows of a piece while those of the next one come.
+            while arrow := table.to_arrow(list(islice(remaining, _PIECE_ROWS)), partition, first_row=count):
                 whole.update(_content(table, arrow))
                 count += arrow.num_rows
                 writer.write_table(arrow)
@@ -63,14 +65,6 @@ def write_stream(  # noqa: PLR0913 - two name the file, the others describe it
         seal(aside)
         _refuse_repeated_keys(lake, table, partition, aside)
     return footer
-
-
-def _pieces(table: Table, partition: str, rows: Iterable[Row]) -> Iterator[pa.Table]:
-    """The rows in pieces of Arrow. No name holds the rows of a piece while those of the next one come."""
-    remaining, count = iter(rows), 0
-    while piece := table.to_arrow(list(islice(remaining, _PIECE_ROWS)), partition, first_row=count):
-        count += piece.num_rows
-        yield piece
 
 
 def _content(table: Table, arrow: pa.Table) -> pa.Table:
