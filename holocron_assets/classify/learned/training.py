@@ -28,6 +28,9 @@ _RARE = 0.5
 
 _MOST_STEPS = 300
 
+_CLOSE_ENOUGH = 3e-4
+"""The gradient at which a fit ends. A third of it takes almost twice the time, for answers no better."""
+
 _STRANGE = 0.01
 """The share of held-out pages that are so strange to the model that it may as well not answer."""
 
@@ -133,7 +136,8 @@ def _fitted(values: Any, truth: Places) -> Numbers:
     counts = np.bincount(truth)
     # The rarer a type, the more each of its pages counts; the temperature keeps the probabilities honest.
     worth = dict(enumerate((counts.max() / counts) ** _RARE))
-    fit = LogisticRegression(C=_STRENGTH, max_iter=_MOST_STEPS, class_weight=worth).fit(values, truth)
+    fit = LogisticRegression(C=_STRENGTH, tol=_CLOSE_ENOUGH, max_iter=_MOST_STEPS, class_weight=worth)
+    fit.fit(values, truth)
     coefficients, intercept = fit.coef_, fit.intercept_
     if len(coefficients) == 1:  # of two types, scikit-learn gives the weights of the second
         coefficients, intercept = (

@@ -1,6 +1,6 @@
 """Conditions: which pages, pairs or entities are wanted. They run over rows in an empty database."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -64,8 +64,14 @@ def relations_of_condition(condition: str) -> frozenset[tuple[str, str]]:
     return relations_named(f"from {_ROWS} select 1 where ({condition})") - {("", _ROWS)}
 
 
-def rows_that_fit(
-    over: Over, tables: list[pa.Table], conditions: list[str], values: dict[str, Any], lake: Lake
+def rows_that_fit(  # noqa: PLR0913 - two say which rows, three the conditions
+    over: Over,
+    tables: list[pa.Table],
+    conditions: list[str],
+    values: dict[str, Any],
+    lake: Lake,
+    *,
+    columns: Sequence[str],
 ) -> list[dict[str, Any]]:
     """The rows that fit all conditions, in the first table's order.
 
@@ -76,12 +82,13 @@ def rows_that_fit(
         conditions: SQL expressions over a row.
         values: the values that the conditions name with `$`.
         lake: what they may read in addition to the rows.
+        columns: those to give. A page has some fifty, of which items need a few.
 
     Raises:
         ConditionError: a condition failed on some row.
     """
     where = " and ".join(f"({condition})" for condition in conditions) or "true"
-    fitting = f"from {_ROWS} select * exclude {_POSITION} where {where} order by {_POSITION}"
+    fitting = f"from {_ROWS} select {', '.join(columns)} where {where} order by {_POSITION}"
     named = frozenset[tuple[str, str]]().union(*map(relations_of_condition, conditions))
     try:
         with _opened(over, tables, lake if named else None, named) as connection:

@@ -37,6 +37,9 @@ SAMPLES: Mapping[Over, Mapping[str, Any]] = {
 }
 """Values of a made-up item, to try templates with. Their names are those that templates may use."""
 
+PAGE_VALUES = ("title", "name", "source", "continuity", "types", "primary_type", "confidence")
+"""Columns of a page's row that a template may name."""
+
 
 def page_variables(row: Row, chunk: Chunk | None, chunks: int) -> dict[str, Any]:
     """The values of a page that a template may name.
@@ -46,9 +49,8 @@ def page_variables(row: Row, chunk: Chunk | None, chunks: int) -> dict[str, Any]
         chunk: the chunk asked about, if the page is read in chunks.
         chunks: how many the page has.
     """
-    names = ("title", "name", "source", "continuity", "types", "primary_type", "confidence")
     place = {"section": chunk.section if chunk else "", "chunk": chunk.number + 1 if chunk else 1}
-    return {**{name: row[name] for name in names}, **place, "chunks": chunks}
+    return {**{name: row[name] for name in PAGE_VALUES}, **place, "chunks": chunks}
 
 
 def pair_variables(pair: Row) -> dict[str, Any]:

@@ -1,22 +1,36 @@
 """Which pages of a batch, or which entities or pairs of entities of a type, an interrogation wants."""
 
-from collections.abc import Container
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES, rows_that_fit
-from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
+from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES, Over
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.questions import PAGE_VALUES
 from holocron_assets.derive.interrogations.settings import Wants
+from holocron_assets.derive.items.values import row_names
 from holocron_assets.lake.files.parquet import read_table
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.tables import PAGE_SIGNALS, PAGES
+from holocron_assets.lake.tables import ENTITIES, ENTITY_PAIRS, PAGE_SIGNALS, PAGES
+
+_COLUMNS: Mapping[Over, Sequence[str]] = {
+    "pages": tuple(dict.fromkeys((*row_names("pages"), *PAGE_VALUES))),
+    "pairs": ENTITY_PAIRS.arrow_schema.names,
+    "entities": ENTITIES.arrow_schema.names,
+}
+"""The columns that items are made from."""
 
 Superseded = Container[tuple[str, int]]
 """Pages that a newer batch holds in a newer state: their batch, and their position in it."""
 
 
 def wanted_rows(
-    lake: Lake, interrogation: Interrogation, partition: str, *, superseded: Superseded = ()
+    lake: Lake,
+    interrogation: Interrogation,
+    partition: str,
+    *,
+    superseded: Superseded = (),
+    columns: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
     """The pages of a batch, or the entities or pairs of a type, that an interrogation wants, in their order.
 
@@ -27,6 +41,7 @@ def wanted_rows(
         interrogation: what is asked.
         partition: a batch; for entities and pairs, an entity type.
         superseded: pages to leave out.
+        columns: those to give, of a page `title_key` among them; by default all that items are made from.
 
     Returns:
         Each page's row of page_signals, joined with its type's and with its `position` in the batch; each
@@ -38,12 +53,13 @@ def wanted_rows(
     """
     conditions, values = conditions_of(interrogation)
     over = interrogation.over
+    given = columns or _COLUMNS[over]
     if over != "pages":
         rows = read_table(lake, ROW_TABLES[over], partition)
-        return rows_that_fit(over, [rows], conditions, values, lake)
+        return rows_that_fit(over, [rows], conditions, values, lake, columns=given)
     tables = (PAGE_SIGNALS, TYPE_TABLES[interrogation.wants.of])
     signals, types = (read_table(lake, table, partition) for table in tables)
-    rows = rows_that_fit("pages", [signals, types], conditions, values, lake)
+    rows = rows_that_fit("pages", [signals, types], conditions, values, lake, columns=given)
     positions = _positions(lake, partition)
     placed = [{**row, "position": positions[row["title_key"]]} for row in rows]
     current = [row for row in placed if (partition, row["position"]) not in superseded]

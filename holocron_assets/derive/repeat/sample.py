@@ -56,7 +56,7 @@ def _row_ids(
     name = ID_COLUMNS[interrogation.over]
     # A batch that is under way has no types yet
     with suppress(MissingPartitionError):
-        for row in wanted_rows(lake, interrogation, partition, superseded=superseded):
+        for row in wanted_rows(lake, interrogation, partition, superseded=superseded, columns=[name]):
             yield row[name]
 
 

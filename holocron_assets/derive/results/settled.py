@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from holocron_assets.derive.interrogations.derived_tables import ID_COLUMNS
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.items.inputs import Subject, subject_of
+from holocron_assets.derive.items.inputs import ABOUT, Subject, subject_of
 from holocron_assets.derive.items.recipe import ANY_MODEL, CODE, MODEL, derivation_of, recipe_of
 from holocron_assets.derive.items.wanted import Superseded, wanted_rows
 from holocron_assets.derive.results.kept_answers import scope_of
@@ -86,8 +86,9 @@ def _waits(lake: Lake, interrogation: Interrogation, partition: str, superseded:
     differences = recipe_of(interrogation, ANY_MODEL).differences(lake, partition)
     if made and differences in ((), (CODE,)):
         return lambda _: False
+    columns = tuple(dict.fromkeys((ID_COLUMNS[interrogation.over], *ABOUT[interrogation.over])))
     try:
-        rows = wanted_rows(lake, interrogation, partition, superseded=superseded)
+        rows = wanted_rows(lake, interrogation, partition, superseded=superseded, columns=columns)
     except MissingPartitionError:
         return lambda _: True
     wanted = {_item_id(interrogation, row): subject_of(interrogation.over, row) for row in rows}

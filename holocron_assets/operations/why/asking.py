@@ -219,7 +219,9 @@ def _unmet(lake: Lake, interrogation: Interrogation, partition: str, item: str) 
     for condition in conditions:
         named_values = {name: value for name, value in values.items() if f"${name}" in condition}
         try:
-            fit = rows_that_fit(over, tables, [own_row, condition], {**named_values, "own_item": item}, lake)
+            given = {**named_values, "own_item": item}
+            columns = [ID_COLUMNS[over]]
+            fit = rows_that_fit(over, tables, [own_row, condition], given, lake, columns=columns)
         except ConditionError as error:
             unmet.append(str(error))
             continue

@@ -228,7 +228,8 @@ class ModelStage:
                 break
             if batch not in wanted:
                 has_types = self.lake.has(TYPE_TABLES[interrogation.wants.of], batch)
-                rows = wanted_rows(self.lake, interrogation, batch) if has_types else []
+                columns = ["title_key"]
+                rows = wanted_rows(self.lake, interrogation, batch, columns=columns) if has_types else []
                 wanted[batch] = {row["title_key"] for row in rows}
             if key in wanted[batch]:
                 found[key] = batch
