@@ -107,11 +107,11 @@ class Cleaner:
 
     def value(self, parsed: Wikicode) -> str:
         """An infobox value as clean text; `; ` separates list items and lines."""
-        return self._value(self._flat(parsed))
+        return self.field(self._flat(parsed))
 
     def bounded(self, markup: str) -> str:
         """Clean text without mwparserfromhell, for hostile markup: templates are dropped."""
-        return self._value(self._without_blocks(self.prepared(markup)))
+        return self.field(self._without_blocks(self.prepared(markup)))
 
     def prepared(self, markup: str) -> str:
         """Masked markup with everything replaced that needs no parser: tags, list markers, plain links."""
@@ -141,6 +141,10 @@ class Cleaner:
     def _plain_template(self, match: re.Match[str]) -> str:
         return match[0] if self._shows_text(match[1]) else ""
 
+    def inner_template(self, match: re.Match[str]) -> str:
+        """The text of a template with no bracket inside, by a match whose first group is its name."""
+        return self._flat(parse(match[0])) if self._shows_text(match[1]) else ""
+
     def _shows_text(self, template: str) -> bool:
         return self.words.shows_text(normalised_name(template))
 
@@ -155,7 +159,8 @@ class Cleaner:
         self.problems.append(f"{text[:30]!r}... is too large or nested too deep to be parsed")
         return self._without_blocks(text)
 
-    def _value(self, text: str) -> str:
+    def field(self, text: str) -> str:
+        """An infobox value without templates and links, as clean text."""
         # A list may begin behind the sign of equality. The mark of a single line is part of it: "# 1"
         trimmed = text.strip(f" \t\n{FILLER}")
         return "; ".join(self._lines(trimmed if "\n" in trimmed else text))

@@ -1,6 +1,8 @@
 """Which template is the infobox, and what its fields say."""
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from holocron_assets.lake.titles import DEFAULT_SITE
 from holocron_assets.signals.top import Top, read_top
@@ -236,3 +238,38 @@ def test_an_infobox_that_nothing_encloses_counts_before_one_inside_of_it(outer: 
     inner = "{{Infobox image|image=a|caption=b|alt=c}}"
     text = f"{{|\n|{inner}\n|}}\n{{{{{outer}\n|name=Varn\n|picture={inner}\n}}}}{LEAD}"
     assert template(text) == outer
+
+
+_PIECES = (
+    *(
+        "|",
+        "|a=",
+        "\n|b =",
+        "=",
+        "\n",
+        " ",
+        "c",
+        "Varn",
+        "''",
+        "&amp;",
+        "(",
+        "<!-- c -->",
+        "<br>",
+        ">",
+        "* d",
+    ),
+    *("{{C|e}}", "{{C}}", "{{nowrap|f=1|g}}", "{{circa|2}}", "{{!}}", "{{", "}}", "[[h]]", "[[i|j]]", "]]"),
+    *("http://k.l", "[http://k.l m]", "mailto:", "\n*", "\n==", "\n;", "\n{|", "{{Age|{{C|n}}}}", "{{{o|}}}"),
+)
+
+
+@given(st.sampled_from(["Planet", "Planet>", "Planet\nof"]), st.lists(st.sampled_from(_PIECES)).map("".join))
+@example("Planet>", "|a=b")
+@example("Planet", "|{{C}}{{C}}c=d")
+@example("Planet", "|a=b\n; ; ; c : d")
+@example("Planet", "|a=mailto:{{nowrap|e}}{{nowrap|f}}")
+@example("Planet", "|a={{C|e}} {{nowrap|1=f}}|a=\n* {{circa|2}}\n* * g")
+def test_fields_that_need_no_parser_are_those_that_the_parser_finds(name: str, body: str) -> None:
+    ends = ("p q", "p:q")  # what looks like an address is left to the parser
+    plain, parsed = (fields(f"{{{{{name}\n|name=Varn{body}\n|last={end}\n}}}}") for end in ends)
+    assert plain == {field: value.replace("p:q", "p q") for field, value in parsed.items()}

@@ -8,6 +8,7 @@ has the names.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from itertools import groupby, islice
@@ -33,6 +34,10 @@ OWN_LINE_PARAMETER = re.compile(
     r"^[ \t]*+\|[ \t]*+([^=|{}\[\]\n]{1,100}?)[ \t]*+=(.*+(?:\n(?![ \t]*\||\n|'''|=).*+)*+)$", re.MULTILINE
 )
 _CLOSING_BRACES = re.compile(r"\}\}\s*+$")
+# A template within a value, with no bracket inside
+_INNER_TEMPLATE = re.compile(r"\{\{([ \t]*+[^\s\[\]{}|<>#:][^\[\]{}|\n<>]*+)(?:\|[^\[\]{}]*+)?\}\}")
+# What only mwparserfromhell reads: nested brackets, tags, addresses, and the marks at the start of a line
+_NEEDS_PARSER = re.compile(r"[\[\]{}<]|[a-zA-Z]:[^ \n]|\n[*#:;=-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,31 +142,56 @@ def _fields(name: str, markup: str, cleaner: Cleaner) -> tuple[tuple[str, str], 
     if is_hostile(markup):
         cleaner.problems.append(f"template {name!r} is too large or nested too deep, read by lines")
         return _fields_by_lines(markup, cleaner)
+    plain = _plain_fields(markup, cleaner)
+    if plain is not None:
+        return plain
     parsed = parse(markup).nodes[0]
     return (
         _parsed_fields(parsed, cleaner) if isinstance(parsed, Template) else _fields_by_lines(markup, cleaner)
     )
 
 
+def _plain_fields(markup: str, cleaner: Cleaner) -> tuple[tuple[str, str], ...] | None:
+    """The fields of a template that needs no parser, as most; None if it needs one.
+
+    mwparserfromhell would give the same. It makes objects of every name and value, which takes most of the
+    time of reading an infobox.
+    """
+    inner = markup.strip()[2:-2]
+    shape = _INNER_TEMPLATE.sub(lambda match: FILLER * len(match[0]), inner)
+    name, *parameters = shape.split("|")
+    if _NEEDS_PARSER.search(shape) or "\n" in name.strip() or set("{>") & set(inner[: len(name)]):
+        return None
+    fields, start = [], len(name) + 1
+    for parameter in parameters[:_MOST_FIELDS]:
+        sign, end = start + parameter.find("="), start + len(parameter)
+        if "=" in parameter:
+            key, value = inner[start:sign], inner[sign + 1 : end]
+            if "{" in key:
+                return None
+            fields.append((key, cleaner.field(_INNER_TEMPLATE.sub(cleaner.inner_template, value))))
+        start = end + 1
+    return _named(fields)
+
+
 def _parsed_fields(template: Template, cleaner: Cleaner) -> tuple[tuple[str, str], ...]:
-    # if a parameter is given twice, the last one counts, as in MediaWiki
-    fields = {
-        unmasked(str(param.name)).strip()[:_LONGEST_NAME]: cut_between_words(
-            cleaner.value(param.value), _LONGEST_VALUE
-        )
-        for param in template.params[:_MOST_FIELDS]
-        if param.showkey
+    given = (param for param in template.params[:_MOST_FIELDS] if param.showkey)
+    return _named((str(param.name), cleaner.value(param.value)) for param in given)
+
+
+def _named(fields: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Each field once: if a parameter is given twice, the last one counts, as in MediaWiki."""
+    named = {
+        unmasked(name).strip()[:_LONGEST_NAME]: cut_between_words(value, _LONGEST_VALUE)
+        for name, value in fields
     }
-    return tuple(fields.items())
+    return tuple(named.items())
 
 
 def _fields_by_lines(markup: str, cleaner: Cleaner) -> tuple[tuple[str, str], ...]:
     body = _CLOSING_BRACES.sub("", markup)
-    fields = {
-        unmasked(match[1]).strip(): cut_between_words(cleaner.bounded(match[2]), _LONGEST_VALUE)
-        for match in islice(OWN_LINE_PARAMETER.finditer(body), _MOST_FIELDS)
-    }
-    return tuple(fields.items())
+    given = islice(OWN_LINE_PARAMETER.finditer(body), _MOST_FIELDS)
+    return _named((match[1], cleaner.bounded(match[2])) for match in given)
 
 
 def _unclosed_infobox(markup: str, cleaner: Cleaner, words: PageWords) -> Infobox | None:
