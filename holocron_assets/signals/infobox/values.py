@@ -215,9 +215,9 @@ def _value(name: str, part: Sequence[Run], cited: str | None) -> InfoboxValue | 
     text = "".join(run.text for run in part)
     shape = _shape(part)
     apart = [match.span() for match in _PARENTHESES.finditer(shape)]
-    outside = _joined(text, _gaps(apart, len(text)))
-    qualifier = "; ".join(filter(None, (_tidy(text[start + 1 : end - 1]) for start, end in apart)))
     whole = _tidy(text)
+    outside = _joined(text, _gaps(apart, len(text))) if apart else whole
+    qualifier = "; ".join(filter(None, (_tidy(text[start + 1 : end - 1]) for start, end in apart)))
     if not outside and not qualifier:
         return None
     links, named = _links(part, apart)
