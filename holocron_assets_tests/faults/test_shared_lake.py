@@ -27,7 +27,7 @@ from holocron_assets.lake.files.store import FileStore
 from holocron_assets.lake.files.verifying import damage_of, files_due, note_verified
 from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.journals.packing import pack_journals
-from holocron_assets.lake.packs.compaction import compact
+from holocron_assets.lake.packs.compaction import FEWEST, compact
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.place.presence import FolderGoneError
@@ -365,12 +365,12 @@ def test_twice_as_many_packed_files_take_twice_as_many_listed_objects_to_remove(
 
     monkeypatch.setattr(objects, "list", counted)
     costs = []
-    for count, day in ((40, 2), (80, 6)):
+    for count, day in ((FEWEST, 2), (2 * FEWEST, 6)):
         for number in range(count):
             write_partition(one, SHIPS, f"fleet-{day}-{number:02d}", ships(f"fleet-{day}-{number:02d}", 1))
-        assert compact(one, now=now + timedelta(days=day)).packed == count
+        assert compact(one, now=now + timedelta(days=day)).packed >= count  # and a pack that was half empty
         listed.clear()
-        assert compact(one, now=now + timedelta(days=day + 2)).removed == count
+        assert compact(one, now=now + timedelta(days=day + 2)).removed >= count
         costs.append(sum(listed))
     assert costs[1] < 3 * costs[0]
 
