@@ -6,6 +6,7 @@ import signal
 import subprocess
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -155,9 +156,13 @@ def _plain(line: str) -> str:
 
 
 def _answers(url: str) -> bool:
-    with suppress(OSError), urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 - loopback
-        return bool(answer.status == 200)
-    return False
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 - loopback
+            return bool(answer.status == 200)
+    except urllib.error.HTTPError as error:
+        return error.code == 401  # it wants a token
+    except OSError:
+        return False
 
 
 def _of(stream: "IO[str] | None") -> "IO[str]":

@@ -62,6 +62,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/monitoring.md", "grafana"): _GRAFANA,
     ("docs/alerts.md", "holocron webhooks test"): "needs a server that listens; test_webhooks.py has one",
     ("docs/review.md", "holocron review --walk"): _TERMINAL,
+    ("docs/languages.md", "holocron review --walk"): _TERMINAL,
     ("docs/control.md", "holocron crawl"): "everything is held back by the commands before; test_controls.py",
 }
 """Commands that are not run, by page and beginning, and why."""
@@ -73,8 +74,9 @@ FOR_EXAMPLE: Mapping[str, str] = {
     'python -c \'import json, sys; print(json.load(sys.stdin)["runs"][0]["run_id"])\')',
     "DECISION_ID": "$(holocron decisions list --json | "
     "python -c 'import json, sys; print(json.load(sys.stdin)[-1][\"decision_id\"])')",
+    "192.0.2.5": "0.0.0.0",  # noqa: S104 - every machine has it, and a token guards it
 }
-"""What a reader puts in for a word in capitals."""
+"""What a reader puts in for a word in capitals, or for the address of an example."""
 
 
 SERVERS_NEEDED: Mapping[str, str] = {"docs/control.md": "holocron ui", "docs/monitoring.md": "holocron ui"}
