@@ -228,7 +228,7 @@ def _says(
 ) -> bool:
     """Whether a sentence says one of some patterns of two names, the second of which is a whole phrase."""
     return any(
-        _is_verb(_between(pattern), between)
+        _is_verb(pattern, between)
         for between in _all_between(first, second, sentence, before_noun=before_noun)
         for pattern in patterns
     )
@@ -249,9 +249,11 @@ def _all_between(first: Names, second: Names, sentence: str, *, before_noun: boo
     )
 
 
-def _is_verb(pattern: re.Pattern[str], between: str) -> bool:
+def _is_verb(pattern: str, between: str) -> bool:
     """Whether a pattern reads what stands between two names, and no third name is the verb's subject."""
-    found = pattern.search(between)
+    if not _verb(pattern).search(between):  # few have the verb at all, and the whole is dear to compile
+        return False
+    found = _between(pattern).search(between)
     return found is not None and not _ANOTHER_SUBJECT.search(found.group("chain") or "")
 
 
@@ -264,17 +266,11 @@ def states_fact(pattern: str, value: str, sentence: str, subjects: Names) -> boo
         sentence: the sentence.
         subjects: the names.
     """
-    text = _spaced(re.escape(value.strip()))
-    own = (
-        _pattern(pattern)
-        .replace("HEAD", f"VALUE{load_sentences().phrase_ends}")
-        .replace("VALUE", rf"\b{text}\b")
-    )
-    compiled = re.compile(rf"\b(?:{own})" if own[:1].isalpha() else own, re.IGNORECASE)
     starts_with_verb = pattern.startswith("(was")
-    for one in mentions(subjects, sentence, owner=True):
-        rest = sentence[one.end :]
-        for found in compiled.finditer(rest):
+    for rest in _all_after(subjects, sentence):
+        if not _of_any_value(pattern).search(rest):  # few do, and one of each value is dear to compile
+            continue
+        for found in _of_value(pattern, value).finditer(rest):
             lead = rest[: found.start()]
             if starts_with_verb:
                 if re.search(load_sentences().before_verb + "$", lead) and not _ANOTHER_SUBJECT.search(lead):
@@ -282,6 +278,34 @@ def states_fact(pattern: str, value: str, sentence: str, subjects: Names) -> boo
             elif not re.search(r",? (?:who|which|whose|where) ", lead):
                 return True
     return False
+
+
+@lru_cache(maxsize=64)
+def _all_after(subjects: Names, sentence: str) -> tuple[str, ...]:
+    """What stands after some names, wherever a sentence has one. All facts are looked for there."""
+    return tuple(sentence[one.end :] for one in mentions(subjects, sentence, owner=True))
+
+
+@cache
+def _of_any_value(pattern: str) -> re.Pattern[str]:
+    """Finds something wherever the pattern finds it with some value."""
+    around = _pattern(pattern).replace("HEAD", "VALUE").removeprefix("VALUE")
+    return _whole(around.replace("VALUE", "(?s:.*?)"))
+
+
+def _of_value(pattern: str, value: str) -> re.Pattern[str]:
+    text = rf"\b{_spaced(re.escape(value.strip()))}\b"
+    heads = _pattern(pattern).replace("HEAD", f"VALUE{load_sentences().phrase_ends}")
+    return _whole(heads.replace("VALUE", text))
+
+
+def _whole(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{pattern})" if pattern[:1].isalpha() else pattern, re.IGNORECASE)
+
+
+@cache
+def _verb(pattern: str) -> re.Pattern[str]:
+    return re.compile(_pattern(pattern))
 
 
 @cache
