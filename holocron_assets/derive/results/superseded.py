@@ -8,12 +8,12 @@ from holocron_assets.lake.views.database import connect
 
 # A title that was answered twice in one batch is still asked about, if either answer counts.
 _SUPERSEDED = """
+    with gone as materialized (from superseded_answers),
+    read as (select batch, position, title_key from answers where status = 'ok')
     select batch, position
-    from superseded_answers
-    join answers using (batch, position)
-    anti join current_answers as current
-        on answers.batch = current.batch and answers.title_key = current.title_key
-    where answers.status = 'ok'
+    from read
+    semi join gone using (batch, position)
+    anti join (from read anti join gone using (batch, position)) as current using (batch, title_key)
 """
 
 
