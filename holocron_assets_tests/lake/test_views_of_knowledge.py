@@ -202,6 +202,9 @@ def items() -> Iterator[dict[str, Any]]:
             covered_by=[GLORB, thing] if kind == "page" and thing < 3 else None,
             since=since,
         )
+    yield row_of(
+        REVIEW_ITEMS, item_id="pair-e5+e6", kind="pair", source="sample", entity_id="e1", other_id="e7"
+    )
 
 
 GLORB = title_key("sample", "Template:Glorb")
@@ -214,6 +217,16 @@ DECIDED: Mapping[str, Sequence[dict[str, Any]]] = {
     "a template": [{"kind": "template", "title": "Template:Glorb", "value": "Droid"}],
     "merges": [{"kind": "merge", "entity_id": "e3", "other_id": "e2"}],
     "splits": [{"kind": "split", "entity_id": "e1", "other_id": "e2"}],
+    "a merge that was split": [
+        {"kind": "merge", "entity_id": "e3", "other_id": "e2"},
+        {"kind": "split", "entity_id": "e2", "other_id": "e3"},
+    ],
+    "a split that was merged": [
+        {"kind": "split", "entity_id": "e2", "other_id": "e3"},
+        {"kind": "merge", "entity_id": "e3", "other_id": "e2"},
+    ],
+    "what a pair's item compared": [{"kind": "merge", "entity_id": "e5", "other_id": "e6"}],
+    "the same, the other way round": [{"kind": "split", "entity_id": "e6", "other_id": "e5"}],
     "states": [{"kind": "promote", "entity_id": "e1"}, {"kind": "suppress", "entity_id": "e4"}],
     "an accepted statement": [{"kind": "accept", "statement_id": "s00000003"}],
     "rejected statements": [{"kind": "reject", "statement_id": f"s{number:08}"} for number in (0, 1)],

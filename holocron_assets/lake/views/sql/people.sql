@@ -47,6 +47,15 @@ qualify row_number() over (partition by scope, name order by said_at desc, contr
 -- Questions that a person should decide, the most important first, without those that were decided meanwhile.
 create view needs_review as
 with decided as materialized (from standing_decisions),
+-- The last decision of each pair.
+of_pairs as (
+    from decided
+    where kind in ('merge', 'split')
+    qualify row_number() over (
+        partition by least(entity_id, other_id), greatest(entity_id, other_id)
+        order by decided_at desc, decision_id desc
+    ) = 1
+),
 judged_statements as (
     select statement_id, arg_max(kind, struct_pack(at := decided_at, id := decision_id)) as kind
     from decided
@@ -82,11 +91,14 @@ settled as (
     union all
     select item_id
     from lake.review_items as items
-    join decided as decisions on
-        decisions.kind in ('merge', 'split')
-        and least(decisions.entity_id, decisions.other_id) = least(items.entity_id, items.other_id)
-        and greatest(decisions.entity_id, decisions.other_id) = greatest(items.entity_id, items.other_id)
+    join of_pairs on
+        least(of_pairs.entity_id, of_pairs.other_id) = least(items.entity_id, items.other_id)
+        and greatest(of_pairs.entity_id, of_pairs.other_id) = greatest(items.entity_id, items.other_id)
     where items.kind = 'pair'
+    union all
+    -- The id of an item names the two records that were compared. They may be merged into others by now.
+    select unnest(['pair-' || entity_id || '+' || other_id, 'pair-' || other_id || '+' || entity_id])
+    from of_pairs
     union all
     select item_id
     from typed
@@ -100,9 +112,11 @@ settled as (
     select item_id
     from lake.review_items as items
     join (
-        select entity_id, decided_at, false as stays from decided where kind in ('promote', 'suppress', 'merge')
+        select entity_id, decided_at, false as stays from decided where kind in ('promote', 'suppress')
         union all
-        select other_id, decided_at, true from decided where kind = 'merge'
+        select entity_id, decided_at, false from of_pairs where kind = 'merge'
+        union all
+        select other_id, decided_at, true from of_pairs where kind = 'merge'
     ) using (entity_id)
     -- A candidate that another was merged into is a candidate still.
     where (items.kind = 'entity' or (items.kind = 'promotion' and not stays)) and coalesce(decided_at > since, true)
