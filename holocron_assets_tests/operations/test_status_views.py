@@ -23,6 +23,7 @@ from knowledge_rows import row_of
 from holocron_assets.crawl.frontier.requeue import requeue
 from holocron_assets.crawl.frontier.views import frontier_tables_of
 from holocron_assets.crawl.sources.source import Source
+from holocron_assets.decisions.log import new_decision, record, undo
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.files.parquet import write_partition
@@ -362,6 +363,16 @@ def test_a_question_about_a_page_waits_since_the_page_was_read(lake: Lake, now: 
     assert stage(lake, "review")["oldest_at"] == now - 90 * MINUTE
     assert stage(lake, "review", "aged_work")["over_60_minutes"] == 1
     assert stage(lake, "review", "queue_health")["in_last_hour"] == 1
+
+
+def test_a_decision_that_was_taken_back_did_nothing_for_the_queue(lake: Lake) -> None:
+    page = {"source": "wiki", "kind": "page", "batch": BATCH, "title": "A", "title_key": key("A")}
+    write_partition(lake, REVIEW_ITEMS, "all", [row_of(REVIEW_ITEMS, item_id="page-A", **page)])
+    decided = new_decision("classify", author="a", reason="b", source="wiki", title="B", value="Droid")
+    record(lake, [decided])
+    assert stage(lake, "review", "queue_health")["out_last_hour"] == 1
+    undo(lake, decided["decision_id"], author="a", reason="b")
+    assert "out_last_hour" not in stage(lake, "review", "queue_health")
 
 
 def test_what_a_newer_batch_replaced_is_not_counted_again(lake: Lake, now: datetime) -> None:

@@ -31,7 +31,7 @@ select 'entities', source, null, title, 'done', null, valid_from
 from lake.entities
 union all
 select 'review', source, null, title, 'done', null, decided_at
-from lake.decisions
+from standing_decisions
 where kind not in ('requeue', 'ungroup')
 union all
 select
