@@ -17,7 +17,7 @@ from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import HTTP_ATTEMPTS, LLM_ATTEMPTS, PAGES
 from holocron_assets.operations.state.dagster_state import DagsterState
-from holocron_assets.operations.state.status import Status
+from holocron_assets.operations.state.status import HeldBack, Status
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
@@ -168,6 +168,15 @@ def test_holds_and_the_state_of_dagster_are_exported(found: Series) -> None:
     assert value(found, "holocron_dagster_runs", status="started") == 1
     assert value(found, "holocron_health", check="daemon") == 0
     assert value(found, "process_resident_memory_bytes") > 10_000_000
+
+
+def test_what_two_hold_back_is_exported_once(busy: Holocron, busy_status: Status) -> None:
+    by_person = HeldBack("interrogation", "facts", "pause", "a", "b", utc_now(), "resume it")
+    held = (by_person, replace(by_person, author="its file"))
+    text, _ = watch_over(busy, status=lambda: replace(busy_status, paused=held)).exposition(OPENMETRICS)
+    names = [line.rpartition(" ")[0] for line in text.decode().splitlines() if not line.startswith("#")]
+    assert len([name for name in names if name.startswith("holocron_held_back")]) == 1
+    assert len(names) == len(set(names))
 
 
 def test_counters_go_on_where_they_were_in_another_process(own: Holocron, busy_status: Status) -> None:

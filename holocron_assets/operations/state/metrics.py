@@ -70,9 +70,9 @@ def status_metrics(status: Status) -> Iterator[Metric]:
     yield from _source_metrics(status)
     yield _gauge(
         "holocron_held_back",
-        "1 for each hold that stands",
+        "1 for what is held back, by one hold or more",
         ("scope", "name", "action"),
-        (((held.scope, held.name or "", held.action), 1) for held in status.paused),
+        ((held, 1) for held in sorted({(one.scope, one.name or "", one.action) for one in status.paused})),
     )
     fires = Counter(alert.rule for alert in status.alerts)
     yield _gauge(
