@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _TAG_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 _TAG_VALUE = re.compile(r"[A-Za-z0-9_.-]{1,63}")
+_SHOWN_AROUND = 20  # characters of a text beside the one that is wrong
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 
@@ -154,10 +155,21 @@ def _problem(error: Exception) -> str | None:
     from holocron_assets.orchestration.runtime.database_troubles import database_trouble
     from holocron_assets.telemetry.masking import without_secrets
 
-    message = (
-        str(error) if isinstance(error, (HolocronError, OSError, duckdb.Error)) else database_trouble(error)
-    )
+    if isinstance(error, (HolocronError, OSError, duckdb.Error)):
+        message: str | None = str(error)
+    elif isinstance(error, UnicodeEncodeError):
+        message = _not_utf8(error)
+    else:
+        message = database_trouble(error)
     return None if message is None else without_secrets(message)
+
+
+def _not_utf8(error: UnicodeEncodeError) -> str | None:
+    """What is wrong with a text that was given; None if another text cannot be encoded."""
+    if error.reason != "surrogates not allowed":  # Python reads bytes that are not UTF-8 as these
+        return None
+    near = error.object[max(0, error.start - _SHOWN_AROUND) : error.end + _SHOWN_AROUND]
+    return f"{near!r} has bytes that are not UTF-8: write it in UTF-8"
 
 
 def _nobody_reads_on() -> bool:

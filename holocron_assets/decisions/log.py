@@ -51,6 +51,7 @@ by_time = itemgetter("decided_at", "decision_id")
 
 _LOG = AppendLog(DECISIONS, "decision_id", "decided_at")
 _LENGTH_OF_UNIQUE_PART = 12  # hexadecimal digits: as `id_at` makes them
+_HALF_OF_A_PAIR = "Cs"  # Unicode's surrogates; Python reads bytes that are not UTF-8 as these
 _NO_PART_OF_A_NAME = frozenset({"Cc", "Zl", "Zp"})  # Unicode's control characters and line breaks
 _DECIDES_IN: ContextVar[Path | None] = ContextVar("_DECIDES_IN", default=None)
 """The folder of the lake whose log this thread has locked."""
@@ -245,6 +246,8 @@ def refuse_unsaid(what: str, author: str, reason: str) -> None:
             raise DecisionError(
                 f"the {name} of {what} has at most {longest:,} characters; this one has {length:,}"
             )
+        if any(unicodedata.category(character) == _HALF_OF_A_PAIR for character in text):
+            raise DecisionError(f"the {name} of {what} has bytes that are not UTF-8: write it in UTF-8")
     if any(unicodedata.category(character) in _NO_PART_OF_A_NAME for character in author):
         raise DecisionError(f"the author {author!r} has line breaks or control characters in the name")
 

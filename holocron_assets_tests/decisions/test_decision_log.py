@@ -231,6 +231,8 @@ def test_what_cannot_be_undone_is_refused(tmp_path: Path) -> None:
         ("burn", {}, "'burn' is no kind of decision; the kinds are classify, template, "),
         ("promote", {"author": " "}, "needs an author"),
         ("promote", {"reason": "\n"}, "needs a reason"),
+        ("promote", {"reason": "caf\udce9"}, "the reason of a decision has bytes that are not UTF-8"),
+        ("promote", {"author": "Ren\udce9"}, "the author of a decision has bytes that are not UTF-8"),
         ("promote", {"author": "a" * 101}, "the author of a decision has at most 100 characters; .* 101"),
         (
             "promote",

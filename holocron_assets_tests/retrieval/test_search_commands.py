@@ -50,3 +50,19 @@ def test_words_without_quotes_are_one_text(
 def test_a_text_without_words_is_refused(lake: Lake, command: str, words: tuple[str, ...]) -> None:
     refused = holocron(lake, command, *words)
     assert refused.exit_code == 2, refused.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("search", "caf\udce9"),
+        ("answer", "What is a caf\udce9?"),
+        ("sql", "select 'caf\udce9'"),
+        ("export", "--format", "jsonld", "--base", "http://caf\udce9/"),
+    ],
+)
+def test_a_text_that_is_not_utf8_is_named(lake: Lake, words: tuple[str, ...]) -> None:
+    refused = holocron(lake, *words)
+    assert refused.exit_code == 1
+    assert "caf\\udce9" in refused.stderr
+    assert "has bytes that are not UTF-8: write it in UTF-8" in refused.stderr

@@ -26,7 +26,12 @@ def sql(sql: str, *, as_json: bool) -> None:
 
 
 def _says_something(sql: str) -> bool:
-    """Whether there is a statement in a query, and not only spaces, semicolons and comments."""
+    """Whether there is a statement in a query, and not only spaces, semicolons and comments.
+
+    Raises:
+        UnicodeEncodeError: it is not UTF-8; DuckDB would only say that it wants a text.
+    """
+    sql.encode()
     try:
         return bool(duckdb.extract_statements(sql))
     except duckdb.Error:  # it is reported with its place when the query is run
