@@ -139,6 +139,24 @@ def test_a_page_is_explained_by_decisions_about_itself_and_not_about_what_had_it
     assert reasons == ["of it"]
 
 
+def test_of_the_decisions_about_a_page_an_undo_that_was_undone_does_not_count(
+    finished_sample: Holocron, tmp_path: Path
+) -> None:
+    holocron = finished_sample.copy_to(tmp_path)
+    row = new_decision(
+        "classify", source="sample", title="Shoal-chess", value="Concept", author="Ada", reason="a game"
+    )
+    record(holocron.lake, [row])
+    for _ in range(2):
+        row = undo(holocron.lake, row["decision_id"], author="Ada", reason="checked")
+    found = page_report(holocron.lake, [], "sample", "Shoal-chess")["decisions"]
+    assert [(row["kind"], row["counts"]) for row in found] == [
+        ("classify", True),
+        ("undo", False),
+        ("undo", True),
+    ]
+
+
 def test_a_page_that_moved_is_explained_by_decisions_about_its_statements_and_no_other_page_is(
     tmp_path: Path,
 ) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from holocron_assets.crawl.frontier.views import frontier_tables_of
 from holocron_assets.crawl.sources.source import Source
+from holocron_assets.decisions.log import all_decisions, undone
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
@@ -37,8 +38,7 @@ _PAGE_QUERIES = {
         )
         select
             made.decision_id, made.kind, made.value, made.title, made.other_title, made.undoes, made.author,
-            made.reason, made.decided_at,
-            made.kind = 'undo' or made.decision_id in (select decision_id from standing_decisions) as counts
+            made.reason, made.decided_at
         from decisions as made
         left join decisions as undone on undone.decision_id = made.undoes
         where case
@@ -98,7 +98,7 @@ _PAGE_QUERIES = {
 }
 
 _PAGE_RELATIONS = (
-    *("pages", "page_signals", "current_pages", "rule_classifications", "decisions", "standing_decisions"),
+    *("pages", "page_signals", "current_pages", "rule_classifications", "decisions"),
     *("page_types", "type_predictions", "entities", "entity_aliases", "lake.batch_pages", "dead_letters"),
     *("page_links", "tracebacks", "type_proposals", "all_entity_facts", "all_entity_relations"),
 )
@@ -136,6 +136,8 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
         connection.execute("set parquet_metadata_cache = true")  # each file is opened about twelve times
         topics = {name: query(connection, sql, {"key": key}) for name, sql in _PAGE_QUERIES.items()}
         topics["models_answers"] = query(connection, _MODELS_ANSWER, {"key": key}) if is_asked else []
+    gone = undone(all_decisions(lake)) if topics["decisions"] else set()
+    topics["decisions"] = [{**row, "counts": row["decision_id"] not in gone} for row in topics["decisions"]]
     stuck = " ".join([_where_it_stands(topics), *_what_is_lost(topics)])
     return {"source": source, "title": title, "stuck": stuck, **topics}
 
