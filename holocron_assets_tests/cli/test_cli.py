@@ -238,7 +238,17 @@ def test_sql_shows_the_names_of_columns_as_they_are(finished_sample: Holocron) -
 
 
 @pytest.mark.parametrize(
-    "words", [("run", "--source", ""), ("review", "--source", ""), ("export", "--tables", ""), ("backup", "")]
+    "words",
+    [
+        ("run", "--source", ""),
+        ("review", "--source", ""),
+        ("export", "--tables", ""),
+        ("export", "--to", ""),
+        ("artifacts", "--to", ""),
+        ("artifacts", ""),
+        ("artifacts", "entity_facts", ""),
+        ("backup", ""),
+    ],
 )
 def test_an_empty_shell_variable_is_not_taken_for_all_or_for_here(
     finished_sample: Holocron, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from holocron_assets.cli.shared import clear_errors, fail, opened_lake
+from holocron_assets.cli.shared import Folder, clear_errors, fail, opened_lake
 from holocron_assets.derive.interrogations.loading import load_interrogations
 from holocron_assets.derive.interrogations.unread import refuse_broken
 from holocron_assets.derive.results.artifacts import (
@@ -26,7 +26,7 @@ from holocron_assets.lake.place.paths import Lake
     metavar="FOLDER",
     default="artifacts",
     show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=Folder(file_okay=False, path_type=Path),
     help="Folder to write to; it is created if it is missing.",
 )
 @clear_errors
@@ -39,6 +39,8 @@ def artifacts(interrogation: str | None, title: str | None, folder: Path) -> Non
     Without TITLE, everything that is kept is written, of the interrogation or of all, by day and run: to
     llm_runs/YYYY/MM/DD/RUN/INTERROGATION/.
     """
+    if any(given is not None and not given.strip() for given in (interrogation, title)):
+        raise click.UsageError("a name is empty; leave it out if all are meant")
     lake = opened_lake()
     try:
         if interrogation and title:

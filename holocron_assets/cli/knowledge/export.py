@@ -8,6 +8,7 @@ import click
 
 from holocron_assets.cli.console import print_rows, terminal
 from holocron_assets.cli.shared import (
+    Folder,
     clear_errors,
     counted,
     fail,
@@ -27,7 +28,7 @@ from holocron_assets.settings import data_folder
     "--to",
     "folder",
     metavar="FOLDER",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=Folder(file_okay=False, path_type=Path),
     help="Where to write: a new or empty folder, or an export, which is replaced. Without it, `exports` in "
     "the data folder.",
 )
