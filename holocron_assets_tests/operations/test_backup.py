@@ -93,6 +93,26 @@ def test_settings_that_are_called_the_same_elsewhere_are_all_kept_and_put_back(t
         }
 
 
+@pytest.mark.parametrize(
+    ("into", "held"),
+    [
+        ("data/lake/backups", "data/lake"),
+        ("data/lake/pages/x/y", "data/lake"),
+        ("data/dagster/storage", "data/dagster/storage"),
+        ("sources/backups", "sources"),
+        ("link/backups", "sources"),
+    ],
+)
+def test_a_folder_that_is_itself_backed_up_is_refused(
+    places: Places, tmp_path: Path, into: str, held: str
+) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "sources")
+    with pytest.raises(BackupError, match=f"{into} is in {tmp_path / held}, which is backed up"):
+        back_up(places, tmp_path / into)
+    assert not (tmp_path / into).exists()
+    assert back_up(places, tmp_path / "data" / "backups").files
+
+
 def test_settings_in_linked_folders_are_in_a_backup_and_links_in_a_circle_end(
     places: Places, tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ from holocron_assets.operations.backups.dagster_copy import copy_home, dump_data
 from holocron_assets.operations.backups.lake_copy import copy_lake
 from holocron_assets.operations.backups.places import (
     DAGSTER,
+    DAGSTER_FOLDERS,
     DATABASE_DUMP,
     LAKE,
     QUARANTINE,
@@ -66,6 +67,7 @@ def make_backup(
         raise BackupError(f"machines share this lake: back up {mirror.url} instead, as its store provides")
     if not (places.lake.root / "lake").is_dir():
         raise BackupError(f"{places.lake.root} has no lake that could be backed up")
+    _refuse_within(places, into)
     name = marker_of(places.lake.root / "lake")
     make_folder(into)
     with alone_in(into):
@@ -79,6 +81,19 @@ def make_backup(
         except OSError as error:
             raise BackupError(f"{target} was made, but an older one cannot be removed: {error}") from error
     return made._replace(removed=removed)
+
+
+def _refuse_within(places: Places, into: Path) -> None:
+    """Raise BackupError if backups would lie in what they copy."""
+    root, home = places.lake.root, places.dagster_home
+    copied = [root / "lake", root / QUARANTINE, *(home / name for name in DAGSTER_FOLDERS)]
+    there = Path(os.path.realpath(into))  # unlike `resolve`, it raises nothing for links in a circle
+    for folder in (*copied, *places.settings.values()):
+        if there.is_relative_to(os.path.realpath(folder)):
+            raise BackupError(
+                f"{into} is in {folder}, which is backed up: each backup would hold all earlier ones. "
+                "Name a folder elsewhere"
+            )
 
 
 def _free_name(into: Path, now: datetime) -> Path:
