@@ -17,6 +17,8 @@ from holocron_assets.orchestration.internals.dagster_state import read_dagster_s
 
 pytestmark = pytest.mark.system
 
+CLOCK = f"{RunTimes.__module__}.utc_now"
+
 
 @dg.op
 def work() -> None:
@@ -83,7 +85,9 @@ def test_a_run_that_ended_after_many_that_never_began_is_counted(
     read_dagster_state(instance, times)
     assert numbers(times) == {"quick": 1}
     before = times.since
-    times.add([EndedRun("never began", "any", utc_now() + timedelta(minutes=5), None)])
+    later = utc_now() + timedelta(minutes=5)
+    monkeypatch.setattr(CLOCK, lambda: later)
+    times.add([EndedRun("never began", "any", later, None)])
     assert times.since > before, "it is not read again each time"
 
 
@@ -120,3 +124,31 @@ def test_an_end_that_becomes_visible_late_is_counted_and_one_of_long_ago_is_not(
     [row] = times.rows()
     assert (row["number"], row["seconds"]) == (2, 102.0)
     assert row["within"] == [(bound >= 2.0) + (bound >= 100.0) for bound in RUN_BOUNDS]
+
+
+def test_runs_are_counted_once_after_a_clock_that_was_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = utc_now()
+    ahead = [now + timedelta(hours=3)]
+    monkeypatch.setattr(CLOCK, lambda: ahead[0])
+    times = RunTimes()
+    early, last = (
+        EndedRun(name, "any", ahead[0] + timedelta(minutes=ends), 2.0)
+        for name, ends in (("early", 1), ("last", 5))
+    )
+    ahead[0] = last.ended_at
+    times.add([early, last])
+    ahead[0] = now
+    times.add([])
+    ahead[0] += timedelta(seconds=15)
+    for _ in range(2):
+        times.add([early, last, EndedRun("now", "any", now + timedelta(seconds=5), 2.0)])
+        assert numbers(times) == {"any": 3}
+    assert times.since <= now
+
+
+def test_a_run_of_a_machine_whose_clock_is_ahead_hides_no_other() -> None:
+    times, now = RunTimes(), utc_now()
+    for _ in range(2):
+        times.add([EndedRun("ahead", "any", now + timedelta(hours=3), 2.0)])
+    times.add([EndedRun("here", "any", now + timedelta(seconds=1), 2.0)])
+    assert numbers(times) == {"any": 2}

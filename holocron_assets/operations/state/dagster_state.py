@@ -62,19 +62,24 @@ class RunTimes:
 
     def __init__(self) -> None:
         """Count nothing yet."""
-        self.since = utc_now()
+        self.since = self._counted_until = utc_now()
         self._lately: dict[str, datetime] = {}
         self._by_job: dict[str, dict[str, Any]] = {}
 
     def add(self, runs: Iterable[EndedRun]) -> None:
         """Count those of some runs that started and are not counted yet."""
+        now = utc_now()
+        if self.since > now:  # the clock was ahead, and was set right
+            self._counted_until, self.since = self.since, now
         for run in runs:
             if run.ended_at > self.since and run.run_id not in self._lately:
                 self._lately[run.run_id] = run.ended_at
-                if run.seconds is not None:
+                is_counted = now < run.ended_at <= self._counted_until  # while the clock was ahead
+                if run.seconds is not None and not is_counted:
                     self._count(run.job, run.seconds)
         if self._lately:
-            self.since = max(self.since, max(self._lately.values()) - _OVERLAP)
+            # Another machine's clock may be ahead: its runs must not hide those of the others.
+            self.since = max(self.since, min(now, max(self._lately.values())) - _OVERLAP)
         self._lately = {run_id: at for run_id, at in self._lately.items() if at > self.since}
 
     def rows(self) -> list[dict[str, Any]]:
