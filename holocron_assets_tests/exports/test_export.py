@@ -88,6 +88,20 @@ def lake(tmp_path: Path) -> Lake:
     return lake
 
 
+@pytest.mark.parametrize(
+    ("tables", "proposed"),
+    [([], 3), (["entity_facts"], 2), (["tags", "entity_relations"], 1), (["tags", "entities"], 0)],
+)
+def test_proposed_statements_are_counted_of_the_tables_that_are_exported(
+    lake: Lake, tmp_path: Path, tables: list[str], proposed: int
+) -> None:
+    facts = [fact(name, VARN, name, "proposed") for name in ("f5", "f6")]
+    write_partition(lake, ENTITY_FACTS, "Droid", facts)
+    relation = row_of(ENTITY_RELATIONS, relation_id="r2", from_id=VARN, to_id=GORT, status="proposed")
+    write_partition(lake, ENTITY_RELATIONS, "Droid", [relation])
+    assert export_lake(lake, tmp_path / "kb", Wanted(tables=tables))["proposed"] == proposed
+
+
 def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
