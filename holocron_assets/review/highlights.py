@@ -8,6 +8,7 @@ from typing import NamedTuple
 _WORD = re.compile(r"\w+")
 # The target of a link that shows other words, a template, a reference, and any mark: none is tried twice.
 _MARKUP = r"(?:\[\[[^\[\]|\n]*+\||\{\{[^{}\n]*+\}\}|<ref\b[^<>]*+(?:/>|>[^<]*+</ref>)|\W)++"
+_LINK_ENDS = r"(?:\]\])?+"  # also within a word: readers see "Kellubanes" for "[[Kellubane]]s"
 _SHORTEST_QUOTE = 3
 _BEGINNING = 6_000
 _AROUND = 700
@@ -79,7 +80,7 @@ def _parted_places(text: str, quote: str) -> Iterator[tuple[int, int]]:
     """Where the words of clean text stand with links, references and other markup between them."""
     words = _WORD.findall(quote)
     if words:
-        pattern = _MARKUP.join(map(re.escape, words))
+        pattern = _MARKUP.join(map(_LINK_ENDS.join, words))
         for found in re.finditer(rf"\b{pattern}\b", text, re.IGNORECASE):
             yield found.span()
 

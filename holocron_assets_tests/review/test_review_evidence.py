@@ -171,16 +171,18 @@ def test_a_quote_is_found_in_its_own_capitals_first_and_each_in_a_place_of_its_o
 def test_words_of_clean_text_are_found_where_links_and_references_part_them() -> None:
     text = (
         "[[Regency|Prince]]-[[Regent]] '''Caldus'''<ref name='a'>No.</ref>{{C|once}} ruled. "
-        "Born [[271 AF]], [[Irrowen]]."
+        "Born [[271 AF]], [[Irrowen]]. Feared [[Kellubane]]s and [[Nem|Nem's kin]]sfolk."
     )
     for quote, start, end in (
         ("Prince-Regent Caldus ruled", "Prince]]", "ruled"),
         ("271 AF, Irrowen", "271 AF]]", "Irrowen"),
+        ("Feared Kellubanes", "Feared [[Kellubane", "]]s"),
+        ("Kellubanes and Nem's kinsfolk", "Kellubane]]s and", "kin]]sfolk"),
     ):
         (mark,) = found_in(text, [(quote, "a")])
         assert text[mark.start :].startswith(start)
         assert text[: mark.end].endswith(end)
-    assert found_in(text, [("Caldus of ruled", "a"), ("aldus ruled", "b")]) == []
+    assert found_in(text, [("Caldus of ruled", "a"), ("aldus ruled", "b"), ("Kellubanesand", "c")]) == []
 
 
 def test_marks_that_overlap_or_lie_outside_are_left_out() -> None:
