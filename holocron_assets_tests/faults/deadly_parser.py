@@ -1,6 +1,7 @@
 """A wikitext parser that some pages end the process in. Run as a program, it derives a batch of a lake.
 
 A word in the infobox of a page decides what the page does to the process, as a real page would by its markup.
+It has to stand in nested templates: plainer values never reach the parser.
 """
 
 import ctypes

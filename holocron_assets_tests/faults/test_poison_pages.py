@@ -23,16 +23,18 @@ PROGRAM = Path(__file__).with_name("deadly_parser.py")
 BATCH = "wiki-000001"
 INNOCENT = [f"Pilot {number}" for number in range(20)]
 MOST_DEATHS = 12
+NESTED = "{{{{nobr|{{{{small|{}}}}}}}}}"  # only the parser reads templates in templates
 
 
 def export(path: Path, word: str) -> Path:
-    """An export whose page "Poison", in the middle, has a word in its infobox."""
+    """An export whose page "Poison", in the middle, has a word in templates in its infobox."""
     titles = [*INNOCENT[:9], "Poison", *INNOCENT[9:]]
     pages = "".join(
         f"<page><title>{title}</title><ns>0</ns><id>{number}</id><revision><id>{number}</id>"
         "<timestamp>2024-01-01T00:00:00Z</timestamp><model>wikitext</model><format>text/x-wiki</format>"
         f"<text xml:space='preserve'>{{{{Character|name={title}|homeworld=[[Dust]] "
-        f"{word if title == 'Poison' else ''}}}}}\n'''{title}''' was a pilot of [[Dust]].</text>"
+        f"{NESTED.format(word) if title == 'Poison' else ''}}}}}"
+        f"\n'''{title}''' was a pilot of [[Dust]].</text>"
         "</revision></page>"
         for number, title in enumerate(titles, 1)
     )

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.full
 
 HERE = Path(__file__).parent
 POISON = "tiny-000001"
-POISONED = {**TEXTS, "Lamp": TEXTS["Lamp"].replace("name=Lamp", "name=Lamp|hobby=DIES-OF-SEGFAULT")}
+NESTED = "{{nobr|{{small|DIES-OF-SEGFAULT}}}}"  # only the parser reads templates in templates
+POISONED = {**TEXTS, "Lamp": TEXTS["Lamp"].replace("name=Lamp", f"name=Lamp|hobby={NESTED}")}
 MOST_RUNS = 6
 
 
