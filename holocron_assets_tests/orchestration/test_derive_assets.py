@@ -19,12 +19,17 @@ from dagster._core.definitions.partitions.context import partition_loading_conte
 from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 from fake_ollama import LARGE, SMALL, FakeOllama, malformed
 from sample_dagster import definitions_of, failure_message
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
 from holocron_assets.decisions.controls import PAUSE, Scope, control
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.gpu.slots import GPU_POOL
+from holocron_assets.derive.interrogations.loading import follow_files
 from holocron_assets.orchestration.assets.derivations import model_groups
 from holocron_assets.orchestration.runs.failures import failure_of
+from holocron_assets.orchestration.runtime.endpoints import make_endpoints
+from holocron_assets.review.web.endpoints import endpoint_routes
 
 pytestmark = pytest.mark.system
 
@@ -217,7 +222,7 @@ def test_a_person_s_run_asks_no_build_that_a_space_leaves_out_and_asks_the_other
     }
     file = asked.holocron.folder / "spaces" / "words.yaml"
     file.write_text(json.dumps({"key": "words", **space}), encoding="utf-8")
-    _read_anew()
+    follow_files()
     names = ("chunk_embeddings_words", "derived_kinds")
     result = materialize(asked, instance, *names, partition=asked.batches[0])
     assert "chunk_embeddings_words asks only the builds of small:1b" in failure_message(result)
@@ -228,10 +233,26 @@ def test_a_person_s_run_asks_no_build_that_a_space_leaves_out_and_asks_the_other
 def test_dropping_an_interrogation_in_makes_an_asset_and_nothing_else_changes(asked: AskedHolocron) -> None:
     before: dict[str, Any] = _described(asked)
     write_interrogation(asked.holocron.folder, "dropped", SMALL, 350)
-    _read_anew()
+    follow_files()
     after = _described(asked)
     assert after.pop("derived_dropped") == ({"pages", "page_signals", "page_types"}, {"gpu"})
     assert after == before
+
+
+def test_the_status_over_http_knows_an_interrogation_that_came_while_it_is_served(
+    asked: AskedHolocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holocron_assets.operations.state.kept_snapshot._KEPT_SECONDS", 0.0)
+    monkeypatch.setattr("holocron_assets.operations.state.kept_snapshot._SHARE_OF_TIME", 1.0)
+    endpoints = make_endpoints(lambda: instance)
+    client = TestClient(Starlette(routes=endpoint_routes(lambda: endpoints)))
+
+    def known() -> set[str]:
+        return {one["interrogation"] for one in client.get("/status").json()["interrogations"]}
+
+    assert known() == {"kinds", "facts", "more", "tries_shadow_7"}
+    write_interrogation(asked.holocron.folder, "dropped", SMALL, 350)
+    assert "dropped" in known()
 
 
 def _described(asked: AskedHolocron) -> dict[str, Any]:
@@ -242,14 +263,6 @@ def _described(asked: AskedHolocron) -> dict[str, Any]:
         for node in nodes
         if node.is_materializable
     }
-
-
-def _read_anew() -> None:
-    """Reload the code location, as far as interrogations go."""
-    from holocron_assets.derive.interrogations import loading  # noqa: PLC0415 - its caches are cleared
-
-    loading._loaded.cache_clear()  # noqa: SLF001 - a process reads interrogations once
-    loading._tables.cache_clear()  # noqa: SLF001 - the same
 
 
 def test_checks_warn_of_what_was_given_up_and_of_quotes_that_are_not_there(
@@ -263,7 +276,7 @@ def test_checks_warn_of_what_was_given_up_and_of_quotes_that_are_not_there(
     write_interrogation(
         asked.holocron.folder, "quoted", SMALL, 350, answer_schema=schema, rows={"quotes": ["quote"]}
     )
-    _read_anew()
+    follow_files()
     asked.ollama.answer = lambda chat: {"quote": "is a pilot" if "wiki1" in chat.prompt else "was never said"}
     assert materialize(asked, instance, "derived_quoted").success
     result = (

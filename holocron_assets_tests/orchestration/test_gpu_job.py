@@ -14,6 +14,7 @@ from sample_dagster import failure_message, run_job
 from holocron_assets.derive.gpu import model_run, open_partitions
 from holocron_assets.derive.gpu.open_partitions import OpenPartition
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.loading import follow_files
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.events import RECORDED_LATE
 from holocron_assets.orchestration.model_runs import dispatched_runs
@@ -158,10 +159,7 @@ def test_a_person_who_names_a_model_is_not_kept_waiting_by_another_of_higher_pri
     asked: AskedHolocron, instance: dg.DagsterInstance
 ) -> None:
     write_interrogation(asked.holocron.folder, "first", LARGE, 900)
-    from holocron_assets.derive.interrogations import loading  # noqa: PLC0415 - its caches are cleared
-
-    loading._loaded.cache_clear()  # noqa: SLF001 - a process reads interrogations once
-    loading._tables.cache_clear()  # noqa: SLF001 - the same
+    follow_files()
     assert outcome(instance, derive(asked, instance, model=SMALL, dispatched=True)) == "stopped"
     assert asked.ollama.chats == []
     assert outcome(instance, derive(asked, instance, model=SMALL)) == "complete"

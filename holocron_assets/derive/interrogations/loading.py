@@ -9,6 +9,7 @@ import os
 import pickle
 import stat
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +30,8 @@ _LIBRARIES = ("duckdb", "jinja2", "pyarrow", "pydantic", "pydantic_core")
 _TABLES, _INTERROGATIONS = "tables", "interrogations"
 _MOST_FILES = 16
 """Files that are kept, the newest: two for each folder and version of the code."""
+_stamps: dict[tuple[Path, ...], tuple[tuple[str, int, int], ...]] = {}
+"""The files of some folders when `follow_files` last saw them."""
 
 
 class Reading(NamedTuple):
@@ -65,6 +68,18 @@ def broken_interrogations() -> Mapping[str, str]:
 def derived_tables() -> tuple[Table, ...]:
     """The tables of the interrogations that can be used, read once by each process."""
     return _tables(*configured_folders())
+
+
+def follow_files() -> None:
+    """Forget what this process has read if a file of the configured folders has changed since.
+
+    For servers, which answer for weeks. All else reads once, so that a run keeps one list to its end.
+    """
+    folders = configured_folders()
+    if _stamps.get(folders) != (stamp := _stamp(folders)):
+        _stamps[folders] = stamp
+        _loaded.cache_clear()
+        _tables.cache_clear()
 
 
 def left_out() -> Mapping[str, str]:
@@ -144,6 +159,14 @@ def _is_own(folder: Path) -> bool:
     """Whether only this user can write into a folder: what is loaded from there can run any code."""
     status = folder.stat()
     return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _stamp(folders: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
+    """Name, size and time of change of each file of the folders; none for a folder that cannot be read."""
+    with suppress(OSError):
+        found = [(entry.path, entry.stat()) for folder in folders for entry in files_below(folder)]
+        return tuple(sorted((path, status.st_size, status.st_mtime_ns) for path, status in found))
+    return ()
 
 
 @cache

@@ -11,6 +11,7 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holocron_assets.crawl.sources.files import read_any_sources
+from holocron_assets.derive.interrogations.loading import follow_files
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.place.paths import Lake
@@ -114,4 +115,5 @@ class WithEndpoints:
 
 def _lake() -> Lake:
     refuse_unmounted(data_folder(), state_folder())
+    follow_files()
     return open_lake(data_folder())
