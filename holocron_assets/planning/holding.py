@@ -11,14 +11,18 @@ from holocron_assets.planning.job_names import (
     COMPACTION_JOB,
     FILES_JOB,
     LIST_FILES_JOB,
+    QUALITY_JOB,
     SEEDS_JOB,
     SETTLE_JOB,
+    STATUS_JOB,
     UPKEEP_JOB,
 )
 from holocron_assets.planning.work import Work
 
 _FREEING = {UPKEEP_JOB, COMPACTION_JOB}
 """Jobs that free space."""
+_READING = {QUALITY_JOB, STATUS_JOB}
+"""Jobs that only read and report, which no hold keeps back."""
 
 
 def hold_on(lake: Lake, work: Work) -> Hold | None:
@@ -33,7 +37,12 @@ def hold_on(lake: Lake, work: Work) -> Hold | None:
 
 
 def refuse_launch(lake: Lake, job: str, source: str | None) -> None:
-    """Raise HeldBackError if a person may not launch a job. A full or slow machine runs what frees space."""
+    """Raise HeldBackError if a person may not launch a job.
+
+    What only reads may always be launched, and on a full or slow machine what frees space, too.
+    """
+    if job in _READING:
+        return
     hold = standing_controls(lake).holds(source=source)
     if hold and not (hold.author == MACHINE and job in _FREEING):
         raise HeldBackError(str(hold))

@@ -112,6 +112,18 @@ def test_while_the_disk_is_full_a_person_may_launch_what_frees_space(
     assert "everything is paused" in refused.output
 
 
+def test_what_only_reads_may_be_launched_while_everything_is_held_back(
+    holocron: Holocron, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched: list[str] = []
+    monkeypatch.setattr(launching, "launch_job", lambda job, **_: launched.append(job))
+    said(holocron, "pause", "--all", *BECAUSE)
+    for job in ("check_quality", "report_status"):
+        said(holocron, "launch", job)
+    assert do(holocron, "launch", "resolve_entities").exit_code == 1
+    assert launched == ["check_quality", "report_status"]
+
+
 def test_a_second_pause_changes_nothing_and_the_answer_says_so(holocron: Holocron) -> None:
     said(holocron, "pause", "--all", *BECAUSE)
     again = said(holocron, "pause", "--all", "--reason", "other", "--author", "ben")
