@@ -1,6 +1,7 @@
 """Turning wikitext into the text that a reader sees."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import mwparserfromhell
@@ -17,6 +18,7 @@ from holocron_assets.signals.vocabulary import (
     normalised_name,
     numbered,
     shown_date,
+    shown_measure,
 )
 
 # mwparserfromhell's time grows with the square of unclosed markup; MediaWiki pages nest less than this
@@ -228,6 +230,12 @@ class Cleaner:
         positional = map(self._flat, in_order)
         if name in self.words.date_templates:
             return shown_date(positional)
+        if name in self.words.measure_templates:
+            named = {str(param.name).strip(): self._flat(param.value) for param in node.params}
+            return shown_measure(list(positional), named)
+        return self._shown_argument(name, node, positional)
+
+    def _shown_argument(self, name: str, node: nodes.Template, positional: Iterable[str]) -> str:
         argument = self.words.argument_templates.get(name)
         if argument == "*":
             return "\n".join(positional)

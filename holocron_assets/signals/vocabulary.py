@@ -4,7 +4,7 @@ The code has no words of a wiki or a language.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -25,6 +25,13 @@ VOCABULARY_TEXT = _FILE.read_text(encoding="utf-8")
 _NOTHING = re.compile("(?!)")
 _NUMBER = re.compile("[0-9]{1,4}")
 _PLACE = re.compile("[1-9][0-9]{0,3}")
+_AMOUNT = "[-+\u2212]?[0-9][0-9.,/+ \u00a0]*+"
+_MEASURE = re.compile(
+    rf"{_AMOUNT}(?:\|(?:to|and|or|by|x|[-\u2013\u2014\u00d7\u00b1]|\+/-)\|{_AMOUNT})*+"
+    rf"(?P<unit>(?:\|[^|0-9][^|]*+(?:\|{_AMOUNT}\|[^|0-9][^|]*+)*+)?+)(?![^|])"
+)
+"""Numbers with one unit and words between them, then pairs of a number and a unit."""
+_UNITS_OF_HEIGHT = ("m", "cm", "ft", "in")
 
 Argument = TypeVar("Argument")
 """An argument of a template, in the form that a reader of templates gives it."""
@@ -49,6 +56,7 @@ class TextTemplates:
     argument_templates: Mapping[str, str]
     comment_templates: frozenset[str]
     date_templates: frozenset[str]
+    measure_templates: frozenset[str]
     shown_functions: frozenset[str]
     prefixes: Mapping[str, str]
 
@@ -59,8 +67,13 @@ class TextTemplates:
 
     def shows_text(self, name: str) -> bool:
         """Whether a template with this normalised name shows a text; that of a remark does not count."""
-        known = name in self.text_templates or name in self.argument_templates or name in self.date_templates
-        return known or self.is_function(name)
+        known = (
+            self.text_templates,
+            self.argument_templates,
+            self.date_templates,
+            self.measure_templates,
+        )
+        return any(name in names for names in known) or self.is_function(name)
 
 
 def shown_date(arguments: Iterable[str]) -> str:
@@ -73,6 +86,25 @@ def shown_date(arguments: Iterable[str]) -> str:
     if not numbers or len(numbers[0]) != len("1977"):
         return ""
     return "-".join(number.zfill(2) for number in numbers[:3])
+
+
+def shown_measure(arguments: Sequence[str], named: Mapping[str, str]) -> str:
+    """The number and unit that a template shows: 12 km, 6 ft 2 in, 10 to 20 km; empty without a number.
+
+    Args:
+        arguments: the template's unnamed arguments: numbers, words between two of them, and after each number
+            its unit. What follows is how the template converts it.
+        named: the others; `u` or `ul` names a unit, and a name of a unit of length has its number.
+    """
+    if not arguments:
+        return " ".join(
+            f"{value.strip()} {unit}" for unit, value in named.items() if unit in _UNITS_OF_HEIGHT
+        )
+    match = _MEASURE.match("|".join(argument.strip() for argument in arguments))
+    if not match:
+        return ""
+    unit = "" if match["unit"] else named.get("u") or named.get("ul") or ""
+    return f"{match[0].replace('|', ' ')} {unit.strip()}".rstrip()
 
 
 def numbered(arguments: Iterable[tuple[str, Argument]]) -> list[Argument]:
@@ -180,6 +212,7 @@ def parse_vocabulary(text: str) -> Vocabulary:
             argument_templates=templates["argument_templates"],
             comment_templates=frozenset(templates["comment_templates"]),
             date_templates=frozenset(templates["date_templates"]),
+            measure_templates=frozenset(templates["measure_templates"]),
             shown_functions=frozenset(templates["shown_functions"]),
             prefixes=templates["prefixes"],
         ),

@@ -174,6 +174,17 @@ def test_an_argument_with_a_number_has_the_place_that_the_number_says() -> None:
         ("{{Formatnum: {{Nowrap|12345}} |R}} m", "12345 m"),
         ("{{Birth date and age|df=yes|1980|5|3}}", "1980-05-03"),
         ("{{Start date|1980|05|month=x}}", "1980-05"),
+        ("{{convert|12|km|mi|0|abbr=on}} long", "12 km long"),
+        ("{{Cvt|6|ft|2|in|m}}", "6 ft 2 in"),
+        ("{{convert|10|to|20|km}}", "10 to 20 km"),
+        ("{{convert|2|x|3|x|4|m}}", "2 x 3 x 4 m"),
+        ("{{convert|{{formatnum:1200}}|[[kilometre|km]]}}", "1200 km"),
+        ("{{val|5.2|0.3|u=km}}", "5.2 km"),
+        ("{{val|5.2|ul=km}}", "5.2 km"),
+        ("{{height|ft=6|in=2|precision=0}}", "6 ft 2 in"),
+        ("{{height|m=1.83}}", "1.83 m"),
+        ("{{unité|12|km}}", "12 km"),
+        ("{{convert|-40|C|F}}", "-40 C"),
     ],
 )
 def test_templates_of_dates_and_numbers_show_them(written: str, shown: str) -> None:

@@ -17,7 +17,13 @@ from holocron_assets.lake.titles import (
 )
 from holocron_assets.signals.hidden import unmasked
 from holocron_assets.signals.quotes import with_apostrophes
-from holocron_assets.signals.vocabulary import VOCABULARY, normalised_name, numbered, shown_date
+from holocron_assets.signals.vocabulary import (
+    VOCABULARY,
+    normalised_name,
+    numbered,
+    shown_date,
+    shown_measure,
+)
 
 _DEEPEST = 20
 _BRACKETS = re.compile(r"\{\{|\}\}|\[\[|\]\]")
@@ -233,6 +239,9 @@ class _Reader:
             self._add_shown(
                 shown_date(self._flat(one.start, one.end, depth) for one in positional), start, end
             )
+        elif name in words.measure_templates:
+            texts = {key: self._flat(one.start, one.end, depth) for key, one in given.items()}
+            self._add_shown(shown_measure(numbered(texts.items()), texts), start, end)
         elif words.is_function(name):
             bound = named[0].start - 1 if named else end - 2
             self.read(start + 2 + inside.index(":") + 1, bound, depth + 1)
