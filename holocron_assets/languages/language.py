@@ -55,6 +55,14 @@ class InfoboxNames(FrozenModel):
     not_names: Patterns = ()
 
 
+class TemplatesOfText(FrozenModel):
+    """Names of templates that show a date, a measure, or one of their arguments: its number or name."""
+
+    dates: Words = frozenset()
+    measures: Words = frozenset()
+    arguments: Mapping[str, str] = Field(default_factory=dict)
+
+
 class Prose(FrozenModel):
     """Where a lead and its sentences end. `abbreviations` are separated by spaces.
 
@@ -191,6 +199,7 @@ class Language(FrozenModel):
     lists: Lists = Lists()
     timeline: Timeline = Timeline()
     infobox: InfoboxNames = InfoboxNames()
+    text_templates: TemplatesOfText = TemplatesOfText()
     picture_options: Patterns = ()
     prose: Prose = Prose()
     dates: Dates = Dates()

@@ -95,7 +95,7 @@ def _signals(page: Row, site: Site) -> dict[str, Any]:
         if top.infobox
         else [],
         "categories": categories,
-        "sections": _sections(visible, Cleaner(site, VOCABULARY.templates, name)),
+        "sections": _sections(visible, Cleaner(site, words_of(site).templates, name)),
         "is_redirect": linked.is_redirect,
         "redirect_target": _with_fragment(linked.redirect) if linked.redirect else None,
         "merger_notices": merger_notices(visible),

@@ -19,7 +19,7 @@ from holocron_assets.lake.titles import (
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.extract import LONGEST_WIKITEXT
 from holocron_assets.signals.hidden import FILLER, Hidden, apart, at_length, references, replaced, unmasked
-from holocron_assets.signals.vocabulary import VOCABULARY, words_of
+from holocron_assets.signals.vocabulary import words_of
 
 _MEDIA_NAMESPACE = -2
 _LONGEST_ADDRESS = 2000
@@ -73,7 +73,7 @@ def file_use_rows(page: Row, site: Site, lead_offset: int | None) -> list[Row]:
     if page.get("content_model") not in (None, "wikitext"):
         return []
     text = at_length((page.get("wikitext") or "")[:LONGEST_WIKITEXT])
-    cleaner = Cleaner(site, VOCABULARY.templates, page["title"])
+    cleaner = Cleaner(site, words_of(site).templates, page["title"])
     found: dict[tuple[str, str], _Use] = {}
     for use in sorted(_uses(text, site, lead_offset or 0)):
         found.setdefault((use.role, use.name), use)

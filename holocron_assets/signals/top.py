@@ -8,7 +8,7 @@ from holocron_assets.signals.infobox.template import Infobox, find_infobox
 from holocron_assets.signals.lead import SHORTEST_EXCERPT, Lead, find_lead
 from holocron_assets.signals.outline import Outline, masked_outline
 from holocron_assets.signals.paragraphs import Heading, read_blocks
-from holocron_assets.signals.vocabulary import VOCABULARY, words_of
+from holocron_assets.signals.vocabulary import words_of
 
 # For nearly every page the first number of characters is enough; none is read further than the second
 _FIRST_LENGTH = 24_000
@@ -67,7 +67,8 @@ def _read_top(wikitext: str, site: Site, page_name: str, *, is_cut: bool) -> Top
         return None
     head = text[:first_heading]
     head_outline = text_outline.before(len(head))
-    cleaner, words = Cleaner(site, VOCABULARY.templates, page_name), words_of(site)
+    words = words_of(site)
+    cleaner = Cleaner(site, words.templates, page_name)
     return Top(
         infobox=find_infobox(head, head_outline, cleaner, words),
         lead=find_lead(text, blocks, cleaner, words),

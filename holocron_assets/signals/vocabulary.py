@@ -5,9 +5,10 @@ The code has no words of a wiki or a language.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
+from itertools import takewhile
 from typing import TypeVar
 
 from holocron_assets.lake.files.people_yaml import load_yaml
@@ -15,6 +16,7 @@ from holocron_assets.lake.titles import DEFAULT_SITE, Site
 from holocron_assets.languages.language import (
     ENGLISH,
     Language,
+    TemplatesOfText,
     known_languages,
     language_code,
     load_language,
@@ -23,7 +25,10 @@ from holocron_assets.languages.language import (
 _FILE = resources.files(__package__) / "vocabulary.yaml"
 VOCABULARY_TEXT = _FILE.read_text(encoding="utf-8")
 _NOTHING = re.compile("(?!)")
-_NUMBER = re.compile("[0-9]{1,4}")
+_YEAR, _WITH_YEAR = re.compile("[0-9]{4}"), re.compile("[0-9]{4}")
+_NUMBER = re.compile("[0-9]{1,2}")
+_BEFORE_YEAR = 2
+"""Arguments before a year, at most: day and month."""
 _PLACE = re.compile("[1-9][0-9]{0,3}")
 _AMOUNT = "[-+\u2212]?[0-9][0-9.,/+ \u00a0]*+"
 _MEASURE = re.compile(
@@ -50,7 +55,7 @@ class ContinuityWords:
 
 @dataclass(frozen=True)
 class TextTemplates:
-    """Templates that show a text. `vocabulary.yaml` explains each list."""
+    """Templates that show a text on a wiki. `vocabulary.yaml` explains each list."""
 
     text_templates: Mapping[str, str]
     argument_templates: Mapping[str, str]
@@ -76,16 +81,33 @@ class TextTemplates:
         return any(name in names for names in known) or self.is_function(name)
 
 
+def _with_own(general: TextTemplates, own: TemplatesOfText) -> TextTemplates:
+    """Templates that show a text on any wiki, with those of a language."""
+    return replace(
+        general,
+        argument_templates={**general.argument_templates, **own.arguments},
+        date_templates=general.date_templates | own.dates,
+        measure_templates=general.measure_templates | own.measures,
+    )
+
+
 def shown_date(arguments: Iterable[str]) -> str:
-    """The date that a template shows: 1977-05-25, 1977-05 or 1977; empty without a year of four digits.
+    """The date that a template shows: 1977-05-25, 1977-05, 1977 or 25 mai 1977; empty without a year.
 
     Args:
-        arguments: the template's unnamed arguments. Those that are no numbers do not count.
+        arguments: the template's unnamed arguments: a year of four digits, with month and day after it, or
+            with day and month before it; or the whole date as one. A month before the year may be a word.
     """
-    numbers = [argument.strip() for argument in arguments if _NUMBER.fullmatch(argument.strip())]
-    if not numbers or len(numbers[0]) != len("1977"):
-        return ""
-    return "-".join(number.zfill(2) for number in numbers[:3])
+    given = [argument.strip() for argument in arguments if argument.strip()]
+    year = next((place for place, argument in enumerate(given) if _YEAR.fullmatch(argument)), None)
+    if year is None:
+        return given[0] if len(given) == 1 and _WITH_YEAR.search(given[0]) else ""
+    before, after = given[:year], list(takewhile(_NUMBER.fullmatch, given[year + 1 :]))
+    if before and len(before) <= _BEFORE_YEAR and all(map(_NUMBER.fullmatch, before)):
+        after = before[::-1]
+    elif len(before) == _BEFORE_YEAR and before[0][:1].isdigit():
+        return " ".join(given[: year + 1])
+    return "-".join([given[year], *(number.zfill(2) for number in after[:2])])
 
 
 def shown_measure(arguments: Sequence[str], named: Mapping[str, str]) -> str:
@@ -171,6 +193,7 @@ class PageWords:
     list_categories: re.Pattern[str]
     redirects: frozenset[str]
     picture_options: re.Pattern[str]
+    templates: TextTemplates
 
 
 def normalised_name(name: str) -> str:
@@ -282,6 +305,7 @@ def page_words(code: str) -> PageWords:
         list_categories=_any_of(name for one in both for name in one.lists.categories),
         redirects=_all(one.redirects for one in both),
         picture_options=re.compile("|".join(own.picture_options) or "(?!)", re.DOTALL),
+        templates=_with_own(VOCABULARY.templates, own.text_templates),
     )
 
 

@@ -20,6 +20,7 @@ from holocron_assets.signals.sentences import first_sentence
 from holocron_assets.signals.vocabulary import page_words
 
 ALL = [(code, page) for code, pages in PAGES.items() for page in pages]
+BOLD = "'''"
 ARTICLES = [(code, page) for code, page in ALL if page.kind in {"person", "place", "work"}]
 
 
@@ -111,6 +112,40 @@ def test_a_redirect_leads_where_its_word_in_the_language_says(code: str, folder:
     by_kind = {page.kind: page for page in PAGES[code]}
     signals = signals_of(code, by_kind["redirect"], folder)
     assert signals["redirect_target"] == by_kind["person"].title
+
+
+@pytest.mark.parametrize(
+    ("code", "fields", "lead", "sentence"),
+    [
+        (
+            "es",
+            "nacimiento={{fecha|3|mayo|1921|edad}}\n|altura={{unidad|1,8|m}}",
+            "nació en 1921 y midió {{unidad|1,8|m}}.",
+            "Pell nació en 1921 y midió 1,8 m.",
+        ),
+        (
+            "fr",
+            "date de naissance={{date de naissance|3|mai|1921}}\n|taille={{unité|1,8|m}}",
+            "est un pilote né le {{date|3|mai|1921}}.",
+            "Pell est un pilote né le 3 mai 1921.",
+        ),
+        (
+            "ru",
+            "дата рождения={{дата рождения|3|5|1921}}\n|рост={{число|1,8}} м",
+            "— пилот ростом {{s|{{число|1,8}} м}}.",
+            "Pell — пилот ростом 1,8 м.",
+        ),
+    ],
+)
+def test_dates_and_measures_in_templates_of_a_language_are_read(
+    code: str, fields: str, lead: str, sentence: str, folder: Path
+) -> None:
+    text = f"{{{{Infobox\n|{fields}\n}}}}\n{BOLD}Pell{BOLD} {lead}"
+    page = Written("person", "Pell", text, sentence, "PersonCharacter")
+    assert signals_of(code, page, folder)["lead_sentence"] == sentence
+    stated = {row["key"]: row for row in stated_by(code, page, folder)}
+    assert int(stated["born"]["date_from"]) == 1921
+    assert (stated["height"]["number"], stated["height"]["unit"]) == (1.8, "м" if code == "ru" else "m")
 
 
 @pytest.mark.parametrize(("code", "page"), ALL)

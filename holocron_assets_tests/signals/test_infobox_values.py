@@ -1,6 +1,7 @@
 """Infobox values with their links, remarks, references and places; and what hostile wikitext costs."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
@@ -183,12 +184,40 @@ def test_an_argument_with_a_number_has_the_place_that_the_number_says() -> None:
         ("{{val|5.2|ul=km}}", "5.2 km"),
         ("{{height|ft=6|in=2|precision=0}}", "6 ft 2 in"),
         ("{{height|m=1.83}}", "1.83 m"),
-        ("{{unité|12|km}}", "12 km"),
+        ("{{date|3 May 1921}}", "3 May 1921"),
+        ("{{date|1er|mai|1921}}", "1er mai 1921"),
+        ("{{Film date|Osk|1977|5|25}}", "1977-05-25"),
+        ("{{Start date|1977|Osk|5}}", "1977"),
+        ("{{langx|fr|''Sel''}}", "Sel"),
         ("{{convert|-40|C|F}}", "-40 C"),
     ],
 )
 def test_templates_of_dates_and_numbers_show_them(written: str, shown: str) -> None:
     assert texts(written) == [shown]
+
+
+@pytest.mark.parametrize(
+    ("language", "written", "shown"),
+    [
+        ("es", "{{Fecha|3|5|1921|edad}}", "1921-05-03"),
+        ("es", "{{fecha|3|mayo|1921}}", "3 mayo 1921"),
+        ("es", "{{fallecimiento|3|5|1990|1|2|1920}}", "1990-05-03"),
+        ("es", "{{unidad|12|km}}", "12 km"),
+        ("fr", "{{Date de naissance|3|mai|1921}}", "3 mai 1921"),
+        ("fr", "{{date de décès-|3|5|1990|1|2|1920}}", "1990-05-03"),
+        ("fr", "{{unité|12000|km|2}}", "12000 km"),
+        ("fr", "{{langue|en|Salt}}", "Salt"),
+        ("ru", "{{Дата рождения|3|5|1921}}", "1921-05-03"),
+        ("ru", "{{Флагификация|Оск}}", "Оск"),
+        ("en", "{{Fecha|3|5|1921|edad}}", None),
+    ],
+)
+def test_templates_of_a_language_show_their_text_on_its_wikis(
+    language: str, written: str, shown: str | None
+) -> None:
+    text = f"{{{{Box\n|name=X\n|it={written}\n}}}}\nX is."
+    found = infobox_values(text, "Box", replace(DEFAULT_SITE, language=language), never)
+    assert [value.text for value in found if value.field == "it"] == ([shown] if shown else [])
 
 
 def test_comments_references_and_tags_are_not_part_of_a_value_and_nowiki_is_text() -> None:

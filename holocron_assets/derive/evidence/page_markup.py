@@ -9,7 +9,7 @@ from holocron_assets.signals.hidden import FILLER
 from holocron_assets.signals.infobox.template import template_name
 from holocron_assets.signals.outline import Block, Outline
 from holocron_assets.signals.paragraphs import HEADING
-from holocron_assets.signals.vocabulary import VOCABULARY, normalised_name
+from holocron_assets.signals.vocabulary import TextTemplates, normalised_name
 
 # The rest of markup that is never closed; no line of prose starts like this
 _BROKEN_MARKUP = ("|", "!", "{{", "{|", "}}")
@@ -54,8 +54,8 @@ class Markup:
     tables: dict[int, int]
 
     @classmethod
-    def of(cls, masked_text: str, blocks: Outline) -> "Markup":
-        """Find the shape of masked wikitext with an outline."""
+    def of(cls, masked_text: str, blocks: Outline, words: TextTemplates) -> "Markup":
+        """Find the shape of masked wikitext with an outline, and templates that show a text."""
         text: list[str] = []
         shape: list[str] = []
         tables: dict[int, int] = {}
@@ -63,7 +63,7 @@ class Markup:
         for block in blocks.blocks:
             between = masked_text[position : block.start]
             shown = masked_text[block.start : block.end]
-            if not _shows_text(block, shown):
+            if not _shows_text(block, shown, words):
                 shown = ""
             text += [between, shown]
             shape += [between, FILLER * len(shown)]
@@ -130,12 +130,12 @@ class Markup:
         return Span(attributes.end() if attributes else start, end)
 
 
-def _shows_text(block: Block, markup: str) -> bool:
+def _shows_text(block: Block, markup: str, words: TextTemplates) -> bool:
     """Whether a block shows a text: all do except templates that the vocabulary does not know."""
     if block.kind != "template":
         return True
     name = normalised_name(template_name(markup) or "")
-    return VOCABULARY.templates.shows_text(name) or name.endswith("pagename")
+    return words.shows_text(name) or name.endswith("pagename")
 
 
 def _kind(line: str) -> str:

@@ -13,7 +13,7 @@ from holocron_assets.signals.extract import LONGEST_WIKITEXT
 from holocron_assets.signals.hidden import FILLER
 from holocron_assets.signals.outline import Outline, masked_outline, outline
 from holocron_assets.signals.paragraphs import HEADING
-from holocron_assets.signals.vocabulary import VOCABULARY
+from holocron_assets.signals.vocabulary import words_of
 
 HEADING_LINE = re.compile(r"^={1,6} (.+) ={1,6}$", re.MULTILINE)
 """A heading in clean text; its group is the heading's own text."""
@@ -38,10 +38,11 @@ def page_text(wikitext: str, site: Site, page_name: str) -> str:
         site: the wiki of the page.
         page_name: the value of `{{PAGENAME}}`.
     """
-    reader = _Reader(site, Cleaner(site, VOCABULARY.templates, page_name))
+    reader = _Reader(site, Cleaner(site, words_of(site).templates, page_name))
     text, blocks = masked_outline(wikitext[:LONGEST_WIKITEXT])
     opened = _tables_opened(text, blocks)
-    groups = reader.groups(Markup.of(opened, blocks if opened == text else outline(opened)))
+    outlined = blocks if opened == text else outline(opened)
+    groups = reader.groups(Markup.of(opened, outlined, reader.cleaner.words))
     return "\n\n".join(_without_empty_sections(["\n".join(lines) for lines in groups]))
 
 
@@ -107,7 +108,7 @@ class _Reader:
 
     def _table(self, text: str, depth: int) -> Iterator[list[str]]:
         """The rows of a table, and then of the tables inside it."""
-        inner = Markup.of(text[2:-2], outline(text[2:-2]))
+        inner = Markup.of(text[2:-2], outline(text[2:-2]), self.cleaner.words)
         own = inner.without_tables()
         rows = [[self._clean(own, cell) for cell in row] for row in own.rows()]
         if lines := [" | ".join(filter(None, cells)) for cells in rows if any(cells)]:

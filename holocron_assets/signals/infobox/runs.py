@@ -18,11 +18,11 @@ from holocron_assets.lake.titles import (
 from holocron_assets.signals.hidden import unmasked
 from holocron_assets.signals.quotes import with_apostrophes
 from holocron_assets.signals.vocabulary import (
-    VOCABULARY,
     normalised_name,
     numbered,
     shown_date,
     shown_measure,
+    words_of,
 )
 
 _DEEPEST = 20
@@ -225,7 +225,7 @@ class _Reader:
         return " ".join("".join(run.text for run in line) for line in inner.lines)
 
     def _add_template(self, start: int, end: int, depth: int) -> None:
-        words = VOCABULARY.templates
+        words = words_of(self._site).templates
         inside = self._text[start + 2 : end - 2]
         name = normalised_name(inside.partition("|")[0])
         named = list(parameters(self._text, start + 2, end - 2, self._closed))
