@@ -155,6 +155,16 @@ def test_a_span_begins_with_the_first_of_its_dates(text: str, since: float, unti
     assert (found.since, found.until) == pytest.approx((since, until), abs=1e-9)
 
 
+@pytest.mark.parametrize("text", ["29 \u2013 3 AD", "3\u201329 AD", "29 AD \u2013 3 AD"])
+def test_a_span_of_years_ends_after_it_begins_whichever_is_written_first(text: str) -> None:
+    assert spans(text) == [("gregorian", 3, 30)]
+
+
+def test_no_number_is_part_of_two_dates() -> None:
+    [found] = find_dates("3 May 2000.20 BBY")
+    assert found.written == "3 May 2000"
+
+
 def test_a_span_of_years_that_count_from_an_event_may_be_about_each() -> None:
     assert spans("c. 3 ABY \u2013 c. 4 ABY") == [("galactic", 3, 5)]
     assert spans("about 3 to about 4 ABY") == [("galactic", 3, 5)]

@@ -99,12 +99,14 @@ def is_time(text: str, language: str = ENGLISH) -> bool:
 
 
 def _neighbours(text: str, patterns: DatePatterns) -> list[list[_Atom]]:
-    """Dates; two that a dash or a word joins are one span."""
+    """Dates; two that a dash or a word joins are one span. What begins within another date is none."""
     found = (*_of_eras(text, patterns), *_of_the_real_world(text, patterns))
     atoms = sorted(found, key=lambda atom: atom.start)
     sessions: list[list[_Atom]] = []
     for atom in atoms:
         last = sessions[-1][-1] if sessions else None
+        if last and atom.start < last.end:  # 3 May 2000.20 BBY
+            continue
         if last and last.calendar == atom.calendar and patterns.between.fullmatch(text, last.end, atom.start):
             sessions[-1].append(atom)
         else:
@@ -164,7 +166,8 @@ def _real_atom(match: re.Match[str], free: int, patterns: DatePatterns) -> _Atom
         return None
     atom = _Atom(GREGORIAN, *span, *match.span())
     if parts["first_ad"]:
-        return atom._replace(since=float(parts["first_ad"]), is_span=True)
+        first = float(parts["first_ad"])
+        return atom._replace(since=min(first, atom.since), until=max(first + 1, atom.until), is_span=True)
     if parts["last_year"]:
         return _to_short_year(atom, match)
     if not of.month or parts["year3"]:
