@@ -166,8 +166,8 @@ def _real_atom(match: re.Match[str], free: int, patterns: DatePatterns) -> _Atom
         return None
     atom = _Atom(GREGORIAN, *span, *match.span())
     if parts["first_ad"]:
-        first = float(parts["first_ad"])
-        return atom._replace(since=min(first, atom.since), until=max(first + 1, atom.until), is_span=True)
+        year = float(parts["first_ad"])
+        return atom._replace(since=min(year, atom.since), until=max(year + 1, atom.until), is_span=True)
     if parts["last_year"]:
         return _to_short_year(atom, match)
     if not of.month or parts["year3"]:
