@@ -18,7 +18,6 @@ from holocron_assets.signals.vocabulary import (
     normalised_name,
     numbered,
     shown_date,
-    shown_measure,
 )
 
 # mwparserfromhell's time grows with the square of unclosed markup; MediaWiki pages nest less than this
@@ -85,6 +84,11 @@ def is_beside_text(target: str, site: Site, *, has_label: bool) -> bool:
 def _without_line_markers(text: str) -> str:
     """The text without the marks of list items and rulers at the starts of its lines."""
     return _LINE_MARKER.sub("", text) if "\n" in text or text.startswith(_MARKERS) else text
+
+
+def _as_shown(text: str) -> str:
+    """Masked text as a reader sees it, to be read as a number."""
+    return unmasked(decode_character_references(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +230,13 @@ class Cleaner:
         text = self.words.text_templates.get(name)
         if text is not None:
             return text
-        in_order = numbered((str(param.name).strip(), param.value) for param in node.params)
-        positional = map(self._flat, in_order)
+        named = {str(param.name).strip(): param.value for param in node.params}
+        positional = map(self._flat, numbered(named.items()))
         if name in self.words.date_templates:
-            return shown_date(positional)
-        if name in self.words.measure_templates:
-            named = {str(param.name).strip(): self._flat(param.value) for param in node.params}
-            return shown_measure(list(positional), named)
+            return shown_date(map(_as_shown, positional))
+        if self.words.shows_measure(name):
+            given = {key: _as_shown(self._flat(value)) for key, value in named.items()}
+            return self.words.measure(name, given)
         return self._shown_argument(name, node, positional)
 
     def _shown_argument(self, name: str, node: nodes.Template, positional: Iterable[str]) -> str:

@@ -29,14 +29,19 @@ _YEAR, _WITH_YEAR = re.compile("[0-9]{4}"), re.compile("[0-9]{4}")
 _NUMBER = re.compile("[0-9]{1,2}")
 _BEFORE_YEAR = 2
 """Arguments before a year, at most: day and month."""
+_MONTHS = 12
 _PLACE = re.compile("[1-9][0-9]{0,3}")
-_AMOUNT = "[-+\u2212]?[0-9][0-9.,/+ \u00a0]*+"
+_AMOUNT = "[-+\u2212]?[0-9][0-9.,/+ \u00a0\u2009\u202f\u2013-]*+"
 _MEASURE = re.compile(
     rf"{_AMOUNT}(?:\|(?:to|and|or|by|x|[-\u2013\u2014\u00d7\u00b1]|\+/-)\|{_AMOUNT})*+"
     rf"(?P<unit>(?:\|[^|0-9][^|]*+(?:\|{_AMOUNT}\|[^|0-9][^|]*+)*+)?+)(?![^|])"
 )
 """Numbers with one unit and words between them, then pairs of a number and a unit."""
+_ONE_AMOUNT = re.compile(_AMOUNT)
 _UNITS_OF_HEIGHT = ("m", "cm", "ft", "in")
+_CHANGES_NUMBER_OR_UNIT = ("e", "up", "upl")
+"""Arguments that multiply a number by a power of ten, or divide its unit."""
+_POWERS = {"2": "\u00b2", "3": "\u00b3"}
 
 Argument = TypeVar("Argument")
 """An argument of a template, in the form that a reader of templates gives it."""
@@ -62,6 +67,7 @@ class TextTemplates:
     comment_templates: frozenset[str]
     date_templates: frozenset[str]
     measure_templates: frozenset[str]
+    unit_templates: frozenset[str]
     shown_functions: frozenset[str]
     prefixes: Mapping[str, str]
 
@@ -72,13 +78,22 @@ class TextTemplates:
 
     def shows_text(self, name: str) -> bool:
         """Whether a template with this normalised name shows a text; that of a remark does not count."""
-        known = (
-            self.text_templates,
-            self.argument_templates,
-            self.date_templates,
-            self.measure_templates,
-        )
-        return any(name in names for names in known) or self.is_function(name)
+        known = name in self.text_templates or name in self.argument_templates or name in self.date_templates
+        return known or self.shows_measure(name) or self.is_function(name)
+
+    def shows_measure(self, name: str) -> bool:
+        """Whether a template with this normalised name shows a number and its unit."""
+        return name in self.measure_templates or name in self.unit_templates
+
+    def measure(self, name: str, given: Mapping[str, str]) -> str:
+        """The number and unit that a template of a measure shows; empty if they cannot be read.
+
+        Args:
+            name: its normalised name.
+            given: its arguments by name, or by place among the unnamed ones.
+        """
+        shown = _shown_with_power if name in self.unit_templates else _shown_measure
+        return shown(numbered(given.items()), given)
 
 
 def _with_own(general: TextTemplates, own: TemplatesOfText) -> TextTemplates:
@@ -87,7 +102,7 @@ def _with_own(general: TextTemplates, own: TemplatesOfText) -> TextTemplates:
         general,
         argument_templates={**general.argument_templates, **own.arguments},
         date_templates=general.date_templates | own.dates,
-        measure_templates=general.measure_templates | own.measures,
+        unit_templates=own.measures,
     )
 
 
@@ -102,15 +117,17 @@ def shown_date(arguments: Iterable[str]) -> str:
     year = next((place for place, argument in enumerate(given) if _YEAR.fullmatch(argument)), None)
     if year is None:
         return given[0] if len(given) == 1 and _WITH_YEAR.search(given[0]) else ""
-    before, after = given[:year], list(takewhile(_NUMBER.fullmatch, given[year + 1 :]))
-    if before and len(before) <= _BEFORE_YEAR and all(map(_NUMBER.fullmatch, before)):
+    before, after = given[:year][-_BEFORE_YEAR:], list(takewhile(_NUMBER.fullmatch, given[year + 1 :]))
+    if before and all(map(_NUMBER.fullmatch, before)):
         after = before[::-1]
-    elif len(before) == _BEFORE_YEAR and before[0][:1].isdigit():
-        return " ".join(given[: year + 1])
+    elif before and not after and before[-1].isalpha():
+        return " ".join([*(one for one in before[:-1] if one[0].isdigit()), before[-1], given[year]])
+    if after and int(after[0]) > _MONTHS:  # the day was written before the month
+        after = after[1::-1] if len(after) > 1 and int(after[1]) <= _MONTHS else []
     return "-".join([given[year], *(number.zfill(2) for number in after[:2])])
 
 
-def shown_measure(arguments: Sequence[str], named: Mapping[str, str]) -> str:
+def _shown_measure(arguments: Sequence[str], named: Mapping[str, str]) -> str:
     """The number and unit that a template shows: 12 km, 6 ft 2 in, 10 to 20 km; empty without a number.
 
     Args:
@@ -118,15 +135,25 @@ def shown_measure(arguments: Sequence[str], named: Mapping[str, str]) -> str:
             its unit. What follows is how the template converts it.
         named: the others; `u` or `ul` names a unit, and a name of a unit of length has its number.
     """
+    if any(named.get(key, "").strip() for key in _CHANGES_NUMBER_OR_UNIT):
+        return ""
     if not arguments:
-        return " ".join(
-            f"{value.strip()} {unit}" for unit, value in named.items() if unit in _UNITS_OF_HEIGHT
-        )
-    match = _MEASURE.match("|".join(argument.strip() for argument in arguments))
+        lengths = ((named.get(unit, "").strip(), unit) for unit in named if unit in _UNITS_OF_HEIGHT)
+        return " ".join(f"{length} {unit}" for length, unit in lengths if _ONE_AMOUNT.fullmatch(length))
+    match = _MEASURE.match("|".join(argument.strip().removesuffix("(-)") for argument in arguments))
     if not match:
         return ""
     unit = "" if match["unit"] else named.get("u") or named.get("ul") or ""
     return f"{match[0].replace('|', ' ')} {unit.strip()}".rstrip()
+
+
+def _shown_with_power(arguments: Sequence[str], named: Mapping[str, str]) -> str:
+    """The same of a template that writes a power as {{unité|12|km|2}}; empty where further units follow."""
+    measure, power = arguments[:2], [argument.strip() for argument in arguments[2:] if argument.strip()]
+    if not power:
+        return _shown_measure(measure, named)
+    shown = _shown_measure(measure, named) if len(power) == 1 and power[0] in _POWERS else ""
+    return shown and shown + _POWERS[power[0]]
 
 
 def numbered(arguments: Iterable[tuple[str, Argument]]) -> list[Argument]:
@@ -236,6 +263,7 @@ def parse_vocabulary(text: str) -> Vocabulary:
             comment_templates=frozenset(templates["comment_templates"]),
             date_templates=frozenset(templates["date_templates"]),
             measure_templates=frozenset(templates["measure_templates"]),
+            unit_templates=frozenset(),
             shown_functions=frozenset(templates["shown_functions"]),
             prefixes=templates["prefixes"],
         ),

@@ -9,7 +9,7 @@ from interrogation_files import read_interrogations
 from test_interrogation_files import write
 
 from holocron_assets.derive.interrogations import loading
-from holocron_assets.derive.interrogations.loading import Memory
+from holocron_assets.derive.interrogations.loading import Memory, follow_files, load_interrogations
 from holocron_assets.lake.declaration import code_stamp as stamps
 
 
@@ -48,6 +48,25 @@ def test_a_changed_file_is_read_again(folder: Path) -> None:
 def test_a_file_that_came_to_it_is_read(folder: Path) -> None:
     write(folder, "more", key="more")
     assert Memory(folder).interrogations() is None
+
+
+@pytest.mark.parametrize("trouble", ["nothing", "no spaces", "a link that leads nowhere"])
+def test_a_server_follows_its_files_whatever_else_cannot_be_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    spaces = folder.parent / "spaces"
+    monkeypatch.setenv("HOLOCRON_INTERROGATIONS", str(folder))
+    monkeypatch.setenv("HOLOCRON_SPACES", str(spaces))
+    if trouble != "no spaces":
+        spaces.mkdir()
+    if trouble == "a link that leads nowhere":
+        (folder / ".#another.yaml").symlink_to("somebody@somewhere")
+    follow_files()
+    before = len(load_interrogations())
+    write(folder, "more", key="more")
+    assert len(load_interrogations()) == before, "all else reads its files once"
+    follow_files()
+    assert len(load_interrogations()) == before + 1
 
 
 def test_another_model_to_ask_has_the_folder_checked_again(

@@ -160,6 +160,14 @@ def test_a_span_of_years_ends_after_it_begins_whichever_is_written_first(text: s
     assert spans(text) == [("gregorian", 3, 30)]
 
 
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [("1066\u201387 AD", 1066, 1088), ("987\u201396 AD", 987, 997), ("1087\u201366 AD", 66, 1088)],
+)
+def test_the_second_year_of_a_span_with_an_era_may_be_short(text: str, since: int, until: int) -> None:
+    assert spans(text) == [("gregorian", since, until)]
+
+
 def test_no_number_is_part_of_two_dates() -> None:
     [found] = find_dates("3 May 2000.20 BBY")
     assert found.written == "3 May 2000"

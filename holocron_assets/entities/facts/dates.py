@@ -18,6 +18,7 @@ GREGORIAN = "gregorian"
 _LONGEST_READ = 2_000
 _MOST_FOUND = 50
 _MONTHS = 12
+_CENTURY = 100
 _LONGEST_PREFIX = 100
 _LIMIT_NOTHING = ("about", "span", "opening")
 _LONGEST_BEGINNING = 40
@@ -166,8 +167,7 @@ def _real_atom(match: re.Match[str], free: int, patterns: DatePatterns) -> _Atom
         return None
     atom = _Atom(GREGORIAN, *span, *match.span())
     if parts["first_ad"]:
-        year = float(parts["first_ad"])
-        return atom._replace(since=min(year, atom.since), until=max(year + 1, atom.until), is_span=True)
+        return _from_year(atom, float(parts["first_ad"]))
     if parts["last_year"]:
         return _to_short_year(atom, match)
     if not of.month or parts["year3"]:
@@ -189,6 +189,14 @@ def _first_of_span(month: int, day: int, last: _YearMonthDay) -> float | None:
     year = last.year - 1 if month > last.month else last.year
     span = _span(_YearMonthDay(year, month, day))
     return span[0] if span else None
+
+
+def _from_year(atom: _Atom, first: float) -> _Atom:
+    """A span of years with an era. The second may be short (1066-87 AD), or be the earlier one."""
+    short = first - first % 100 + atom.since
+    if atom.since < _CENTURY <= first and short > first:
+        return atom._replace(since=first, until=short + 1, is_span=True)
+    return atom._replace(since=min(first, atom.since), until=max(first + 1, atom.until), is_span=True)
 
 
 def _to_short_year(atom: _Atom, match: re.Match[str]) -> _Atom:

@@ -21,7 +21,6 @@ from holocron_assets.signals.vocabulary import (
     normalised_name,
     numbered,
     shown_date,
-    shown_measure,
     words_of,
 )
 
@@ -239,9 +238,9 @@ class _Reader:
             self._add_shown(
                 shown_date(self._flat(one.start, one.end, depth) for one in positional), start, end
             )
-        elif name in words.measure_templates:
+        elif words.shows_measure(name):
             texts = {key: self._flat(one.start, one.end, depth) for key, one in given.items()}
-            self._add_shown(shown_measure(numbered(texts.items()), texts), start, end)
+            self._add_shown(words.measure(name, texts), start, end)
         elif words.is_function(name):
             bound = named[0].start - 1 if named else end - 2
             self.read(start + 2 + inside.index(":") + 1, bound, depth + 1)
