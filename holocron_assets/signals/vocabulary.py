@@ -25,7 +25,7 @@ from holocron_assets.languages.language import (
 _FILE = resources.files(__package__) / "vocabulary.yaml"
 VOCABULARY_TEXT = _FILE.read_text(encoding="utf-8")
 _NOTHING = re.compile("(?!)")
-_YEAR, _WITH_YEAR = re.compile("[0-9]{4}"), re.compile("[0-9]{4}")
+_YEAR = re.compile("[0-9]{4}")
 _NUMBER = re.compile("[0-9]{1,2}")
 _BEFORE_YEAR = 2
 """Arguments before a year, at most: day and month."""
@@ -60,7 +60,11 @@ class ContinuityWords:
 
 @dataclass(frozen=True)
 class TextTemplates:
-    """Templates that show a text on a wiki. `vocabulary.yaml` explains each list."""
+    """Templates that show a text on a wiki. `vocabulary.yaml` explains each list, but for `unit_templates`.
+
+    Those are of a language. They show a number and its unit, and may have a power of the unit after it, where
+    `measure_templates` have a unit to convert to.
+    """
 
     text_templates: Mapping[str, str]
     argument_templates: Mapping[str, str]
@@ -116,7 +120,7 @@ def shown_date(arguments: Iterable[str]) -> str:
     given = [argument.strip() for argument in arguments if argument.strip()]
     year = next((place for place, argument in enumerate(given) if _YEAR.fullmatch(argument)), None)
     if year is None:
-        return given[0] if len(given) == 1 and _WITH_YEAR.search(given[0]) else ""
+        return given[0] if len(given) == 1 and _YEAR.search(given[0]) else ""
     before, after = given[:year][-_BEFORE_YEAR:], list(takewhile(_NUMBER.fullmatch, given[year + 1 :]))
     if before and all(map(_NUMBER.fullmatch, before)):
         after = before[::-1]

@@ -162,20 +162,15 @@ def _is_own(folder: Path) -> bool:
 
 
 def _stamp(folders: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
-    """Name, size and time of change of each file; 0 for those of a file that cannot be read."""
+    """Name, size and time of change of each file that can be read."""
     found: list[tuple[str, int, int]] = []
     for folder in folders:
-        with suppress(OSError):  # the others count
-            found += [(entry.path, *_size_and_time(entry)) for entry in files_below(folder)]
+        with suppress(OSError):  # the other folders count
+            for entry in files_below(folder):
+                with suppress(OSError):  # a link that leads nowhere, as editors make them
+                    status = entry.stat()
+                    found.append((entry.path, status.st_size, status.st_mtime_ns))
     return tuple(sorted(found))
-
-
-def _size_and_time(entry: os.DirEntry[str]) -> tuple[int, int]:
-    try:
-        status = entry.stat()
-    except OSError:  # a link that leads nowhere, as editors make them
-        return 0, 0
-    return status.st_size, status.st_mtime_ns
 
 
 @cache
